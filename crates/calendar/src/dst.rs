@@ -1,0 +1,71 @@
+//! What to do with wall-clock times that do not exist, or exist twice.
+
+use std::fmt;
+
+/// What a spec does where its clock jumps. Written `DST=once`, or as its two halves:
+/// `DST=shift,last`.
+///
+/// ```
+/// use perennial_calendar::{DstPolicy, OnGap, OnRepeat};
+/// let policy: DstPolicy = "shift,last".parse()?;
+/// assert_eq!(policy, DstPolicy { gap: OnGap::Shift, repeat: OnRepeat::Last });
+/// assert_eq!(DstPolicy::ONCE.to_string(), "once");
+/// # Ok::<(), perennial_calendar::ParseError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DstPolicy {
+    /// For times the clock jumps over.
+    pub gap: OnGap,
+    /// For times the clock shows twice.
+    pub repeat: OnRepeat,
+}
+
+/// What becomes of a time that the clock jumps over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OnGap {
+    /// It does not fire.
+    Skip,
+    /// It fires later by the length of the gap: 02:30 becomes 03:30.
+    Shift,
+}
+
+/// Which of the two instants fires when the clock shows a time twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OnRepeat {
+    /// Only the earlier.
+    First,
+    /// Only the later.
+    Last,
+    /// Both.
+    Both,
+}
+
+impl DstPolicy {
+    /// Take the clock at its word, as Temporal does: `skip,both`.
+    pub const LITERAL: DstPolicy = DstPolicy { gap: OnGap::Skip, repeat: OnRepeat::Both };
+    /// Every civil time fires exactly once: `shift,first`.
+    pub const ONCE: DstPolicy = DstPolicy { gap: OnGap::Shift, repeat: OnRepeat::First };
+    /// What RFC 5545 asks of recurrence rules: `skip,first`.
+    pub const RECURRENCE: DstPolicy = DstPolicy { gap: OnGap::Skip, repeat: OnRepeat::First };
+}
+
+impl fmt::Display for DstPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            DstPolicy::LITERAL => f.write_str("literal"),
+            DstPolicy::ONCE => f.write_str("once"),
+            DstPolicy { gap, repeat } => {
+                let gap = match gap {
+                    OnGap::Skip => "skip",
+                    OnGap::Shift => "shift",
+                };
+                let repeat = match repeat {
+                    OnRepeat::First => "first",
+                    OnRepeat::Last => "last",
+                    OnRepeat::Both => "both",
+                };
+                write!(f, "{gap},{repeat}")
+            }
+        }
+    }
+}

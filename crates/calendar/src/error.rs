@@ -1,0 +1,164 @@
+//! What can be wrong with a spec: each error says where, what was expected, and what to write.
+
+use std::fmt;
+use std::ops::Range;
+
+/// Text that is not a spec. It displays as the message, the text with the offending characters
+/// marked, and a suggestion where there is one:
+///
+/// ```text
+/// hour 24 is out of range 0–23
+///   0 24 * * *
+///     ^^
+/// help: midnight is 0
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ParseError {
+    text: String,
+    span: Range<usize>,
+    message: String,
+    help: Option<String>,
+}
+
+impl ParseError {
+    /// What is wrong, in one line.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What to write instead, when that can be guessed.
+    pub fn help(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// The text as it was given.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The bytes of [`text`](Self::text) that are wrong; empty when something is missing there.
+    pub fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.message)?;
+        // Only the line with the fault is shown, and of a long line only what is near it.
+        let line_start = self.text[..self.span.start].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = self.text[self.span.start..]
+            .find('\n')
+            .map_or(self.text.len(), |at| self.span.start + at);
+        let shown = nearby(&self.text, line_start..line_end, self.span.start);
+        let before = self.text[shown.start..self.span.start].chars().count();
+        let marked_end = self.span.end.clamp(self.span.start, shown.end);
+        let marked = self.text[self.span.start..marked_end].chars().count().max(1);
+        let line: String =
+            self.text[shown].chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        write!(f, "  {line}\n  {:before$}{}", "", "^".repeat(marked))?;
+        if let Some(help) = &self.help {
+            write!(f, "\nhelp: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+/// At most 60 characters either side of `at`, on character boundaries.
+fn nearby(text: &str, line: Range<usize>, at: usize) -> Range<usize> {
+    const REACH: usize = 60;
+    let start = text[line.start..at]
+        .char_indices()
+        .rev()
+        .take(REACH)
+        .last()
+        .map_or(at, |(i, _)| line.start + i);
+    let end = text[at..line.end].char_indices().nth(REACH).map_or(line.end, |(i, _)| at + i);
+    start..end
+}
+
+/// A spec whose parts are each readable but that cannot be compiled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text could not be read.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// The zone database that was passed in has no such zone.
+    #[error("unknown time zone {name:?}{}", suggestion(.similar))]
+    UnknownZone {
+        /// As it was written.
+        name: String,
+        /// A zone of nearly that name.
+        similar: Option<String>,
+    },
+    /// The bytes given as a time zone are not a TZif file.
+    #[error("the time zone data of {name:?} is not a readable TZif file: {reason}")]
+    BadZoneData {
+        /// The name that came with the bytes.
+        name: String,
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// `EXCLUDE=` names a calendar that was not passed in.
+    #[error("unknown calendar {name:?}{}", suggestion(.similar))]
+    UnknownCalendar {
+        /// As it was written.
+        name: String,
+        /// A calendar of nearly that name.
+        similar: Option<String>,
+    },
+    /// Two parts of one spec ask for different things of which there can be only one.
+    #[error("the spec's parts disagree on the {what}: {first} and {second}")]
+    Conflict {
+        /// "time zone", "DST policy".
+        what: &'static str,
+        /// What was said first.
+        first: String,
+        /// What was said later.
+        second: String,
+    },
+    /// A value of the definition is out of its range.
+    #[error("{field} {problem}")]
+    Invalid {
+        /// The field, as users name it.
+        field: String,
+        /// What is wrong with it and what would be right.
+        problem: String,
+    },
+}
+
+fn suggestion(similar: &Option<String>) -> String {
+    similar.as_ref().map_or(String::new(), |name| format!("; did you mean {name:?}?"))
+}
+
+/// A fault found while reading: the slice of the input it is about, and what to say. It becomes a
+/// [`ParseError`] at the edge, where the whole text is known.
+#[derive(Debug)]
+pub(crate) struct Fault<'t> {
+    at: &'t str,
+    message: String,
+    help: Option<String>,
+}
+
+impl<'t> Fault<'t> {
+    /// `at` must be a slice of the text being read: its position is what the user sees marked.
+    pub(crate) fn new(at: &'t str, message: impl Into<String>) -> Self {
+        Fault { at, message: message.into(), help: None }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn in_text(self, text: &str) -> ParseError {
+        // A slice that is not part of the text (it never should be) is shown as the whole text.
+        let offset = (self.at.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
+        let span = match offset.checked_add(self.at.len()) {
+            Some(end) if end <= text.len() => offset..end,
+            _ => 0..text.len(),
+        };
+        ParseError { text: text.to_owned(), span, message: self.message, help: self.help }
+    }
+}
