@@ -3,14 +3,13 @@
 use std::fmt;
 use std::ops::Range;
 
-/// Text that is not a spec. It displays as the message, the text with the offending characters
-/// marked, and a suggestion where there is one:
+/// Text that is not a spec. It displays as the message with a suggestion where there is one, then
+/// the text with the offending characters marked:
 ///
 /// ```text
-/// hour 24 is out of range 0–23
+/// hour 24 is out of range 0–23; midnight is 0
 ///   0 24 * * *
 ///     ^^
-/// help: midnight is 0
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ParseError {
@@ -44,7 +43,10 @@ impl ParseError {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.message)?;
+        match &self.help {
+            Some(help) => writeln!(f, "{}; {help}", self.message)?,
+            None => writeln!(f, "{}", self.message)?,
+        }
         // Only the line with the fault is shown, and of a long line only what is near it.
         let line_start = self.text[..self.span.start].rfind('\n').map_or(0, |at| at + 1);
         let line_end = self.text[self.span.start..]
@@ -56,11 +58,7 @@ impl fmt::Display for ParseError {
         let marked = self.text[self.span.start..marked_end].chars().count().max(1);
         let line: String =
             self.text[shown].chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        write!(f, "  {line}\n  {:before$}{}", "", "^".repeat(marked))?;
-        if let Some(help) = &self.help {
-            write!(f, "\nhelp: {help}")?;
-        }
-        Ok(())
+        write!(f, "  {line}\n  {:before$}{}", "", "^".repeat(marked))
     }
 }
 
@@ -130,6 +128,17 @@ pub enum Error {
 
 fn suggestion(similar: &Option<String>) -> String {
     similar.as_ref().map_or(String::new(), |name| format!("; did you mean {name:?}?"))
+}
+
+/// The known name that was probably meant, if one is near enough.
+pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
+    let name = name.to_lowercase();
+    let distance_max = 1 + name.len() / 5;
+    known
+        .map(|candidate| (strsim::osa_distance(&name, &candidate.to_lowercase()), candidate))
+        .min()
+        .filter(|(distance, _)| *distance <= distance_max)
+        .map(|(_, candidate)| candidate.to_owned())
 }
 
 /// A fault found while reading: the slice of the input it is about, and what to say. It becomes a
