@@ -11,6 +11,8 @@ mod recurrence;
 mod repeat;
 mod search;
 mod spec;
+mod text;
+mod trace;
 mod zone;
 
 pub use definition::{
@@ -24,4 +26,5 @@ pub use parse::duration::parse_duration;
 pub use recurrence::Recurrence;
 pub use repeat::{Period, Repeat};
 pub use spec::{ExclusionRef, Occurrence, Occurrences, PartRef, Search, Spec};
+pub use trace::{LeftOut, Reason, Trace, Traced};
 pub use zone::{Zone, Zones};

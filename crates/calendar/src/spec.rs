@@ -281,7 +281,7 @@ impl Spec {
     pub(crate) fn exclusion_at(&self, wall: WallSecond) -> Option<&Exclusion> {
         let (day, second_of_day) = wall.split();
         let date = day.date();
-        self.exclusions.iter().find(|x| x.calendar.matches_at(day, date, second_of_day))
+        self.exclusions.iter().find(|x| x.calendar.matches(day, date, second_of_day))
     }
 }
 
@@ -472,7 +472,7 @@ fn too_many(field: &str, count: usize) -> Error {
     Error::Invalid { field: field.to_owned(), problem }
 }
 
-fn floor_second(instant: Timestamp) -> i64 {
+pub(crate) fn floor_second(instant: Timestamp) -> i64 {
     instant.as_second() - i64::from(instant.subsec_nanosecond() < 0)
 }
 
