@@ -105,7 +105,7 @@ fn cargo_fuzz(repository: &Repository, action: &str, arguments: &[&str]) -> Resu
         .env_remove("RUSTC");
     if action != "list" {
         // Unsafe code is forbidden in our crates: the address sanitizer would only halve the speed.
-        command.args(["--sanitizer", "none"]);
+        command.args(["--sanitizer", "none", "--features", "libfuzzer"]);
     }
     command.args(arguments);
     Ok(command)
