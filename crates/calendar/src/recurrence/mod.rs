@@ -24,7 +24,11 @@ mod values;
 #[cfg(test)]
 mod bounds_test;
 #[cfg(test)]
+mod definition_test;
+#[cfg(test)]
 mod parse_test;
+#[cfg(test)]
+mod property_test;
 #[cfg(test)]
 mod rfc_examples_test;
 
