@@ -174,12 +174,12 @@ fn the_option_that_does_not_parse_is_named() {
     check(
         &["next", "@daily", "--to=soon"],
         expect![[r#"
-        -- stderr --
-        error: invalid value 'soon' for '--to <TIME|DURATION>': not a time; write 2026-11-16T09:00:00Z, 2026-11-16T10:00:00+01:00, or by the spec's clock 2026-11-16T10:00 or 2026-11-16, or a duration such as 7d
+            -- stderr --
+            error: invalid value 'soon' for '--to <TIME|DURATION>': not a time; write 2026-11-16T09:00:00Z, 2026-11-16T10:00:00+01:00, or by the spec's clock 2026-11-16T10:00 or 2026-11-16, or a duration such as 90m, 7d or P1M
 
-        For more information, try '--help'.
-        -- exit 2 --
-    "#]],
+            For more information, try '--help'.
+            -- exit 2 --
+        "#]],
     );
     check(
         &["next", "@daily", "--count=0"],
