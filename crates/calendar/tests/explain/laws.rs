@@ -348,6 +348,23 @@ fn calendar_changes() -> Vec<CalendarChange> {
         Box::new(|c| c.special_days.push(SpecialDay::BeforeLast(1))),
         Box::new(|c| c.special_days.push(SpecialDay::LastWeekday)),
         Box::new(|c| c.special_days.push(SpecialDay::NearestWeekday(16))),
+        Box::new(|c| {
+            for day in &mut c.special_days {
+                match day {
+                    SpecialDay::BeforeLast(n) | SpecialDay::NearestWeekday(n) => *n += 1,
+                    SpecialDay::LastWeekday => *day = SpecialDay::BeforeLast(0),
+                }
+            }
+        }),
+        Box::new(|c| {
+            for day in &mut c.special_weekdays {
+                match day {
+                    SpecialWeekday::Nth { weekday, nth } if *nth == 5 => *weekday += 1,
+                    SpecialWeekday::Nth { nth, .. } => *nth += 1,
+                    SpecialWeekday::Last { weekday } => *weekday += 1,
+                }
+            }
+        }),
         Box::new(|c| c.special_days.clear()),
         Box::new(|c| c.special_weekdays.push(SpecialWeekday::Nth { weekday: 5, nth: 1 })),
         Box::new(|c| c.special_weekdays.push(SpecialWeekday::Last { weekday: 5 })),
@@ -358,6 +375,10 @@ fn calendar_changes() -> Vec<CalendarChange> {
         changes.push(Box::new(move |c| change_first(c, field, |range| range.end += 1)));
         changes.push(Box::new(move |c| change_first(c, field, |range| range.end -= 1)));
         changes.push(Box::new(move |c| change_first(c, field, |range| range.step += 1)));
+        changes.push(Box::new(move |c| change_first(c, field, |range| range.start += range.step)));
+        changes.push(Box::new(move |c| {
+            change_first(c, field, |range| range.end = range.end.saturating_sub(range.step));
+        }));
         changes.push(Box::new(move |c| fields(c)[field].truncate(1)));
         changes.push(Box::new(move |c| fields(c)[field].clear()));
     }
