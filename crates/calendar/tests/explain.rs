@@ -1,4 +1,8 @@
 //! What specs are said to mean, and what is warned of.
+#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+
+#[path = "explain/laws.rs"]
+mod laws;
 
 use expect_test::{Expect, expect};
 use jiff::Timestamp;
