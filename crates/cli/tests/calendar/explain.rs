@@ -1,6 +1,6 @@
 use expect_test::expect;
 
-use crate::perennial::check;
+use crate::perennial::{check, perennial, said_by};
 
 const FROM: &str = "--from=2026-06-01T00:00:00Z";
 
@@ -132,6 +132,30 @@ fn the_canonical_form_has_every_part_and_setting() {
               DST policy           once
         "#]],
     );
+}
+
+#[test]
+fn a_recurrence_has_a_canonical_text_and_a_dst_policy_of_its_own() {
+    let canonical = |specs: &[&str]| {
+        let mut command = perennial(&["calendar", "explain", FROM, "-n0"]);
+        let said = said_by(command.args(specs));
+        said[said.find("Canonical form").unwrap()..].to_owned()
+    };
+    expect![[r#"
+        Canonical form
+          recurrence 1  RRULE:FREQ=MONTHLY;BYDAY=-1FR
+          time zone     UTC
+          DST policy    skip,first
+    "#]]
+    .assert_eq(&canonical(&["RRULE:freq=monthly;byday=-1FR;INTERVAL=1"]));
+    expect![[r#"
+        Canonical form
+          calendar 1    0 0 * * *
+          recurrence 1  RRULE:FREQ=DAILY
+          time zone     UTC
+          DST policy    literal; of recurrences skip,first
+    "#]]
+    .assert_eq(&canonical(&["RRULE:FREQ=DAILY", "@daily"]));
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn every_form_of_spec_is_read() {
         "PT30M",
         "R/2026-01-31T09:00:00/P1M",
         r#"{"dayOfWeek":"Fri","hour":"11"}"#,
+        "DTSTART:20260131T090000\nRRULE:FREQ=MONTHLY;BYDAY=-1FR",
     ];
     for form in forms {
         let output = crate::perennial::perennial(&["calendar", "next", "-n1", "-o", "jsonl", FROM])
