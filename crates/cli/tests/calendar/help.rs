@@ -142,7 +142,7 @@ fn every_command_has_help_with_examples() {
 
                   --dst <POLICY>
                       What to do where the clock jumps: literal (as the clock shows, the default), once (every
-                      civil time fires exactly once), or <gap>,<overlap>: skip or shift what is jumped over, and
+                      civil time fires exactly once), or GAP,OVERLAP: skip or shift what is jumped over, and
                       take the first, last or both of what comes twice
 
                   --jitter <DURATION>
@@ -233,9 +233,9 @@ fn every_command_has_help_with_examples() {
                   --dialect <DIALECT>    How cron strings are read [default: temporal] [possible values:
                                          temporal, dbos, classic]
                   --dst <POLICY>         What to do where the clock jumps: literal (as the clock shows, the
-                                         default), once (every civil time fires exactly once), or
-                                         <gap>,<overlap>: skip or shift what is jumped over, and take the first,
-                                         last or both of what comes twice
+                                         default), once (every civil time fires exactly once), or GAP,OVERLAP:
+                                         skip or shift what is jumped over, and take the first, last or both of
+                                         what comes twice
                   --jitter <DURATION>    Put each time off by up to this much
                   --identity <ID>        The schedule id whose jitter to show
                   --start <TIME>         No time before this one
@@ -290,9 +290,9 @@ fn every_command_has_help_with_examples() {
                   --dialect <DIALECT>    How cron strings are read [default: temporal] [possible values:
                                          temporal, dbos, classic]
                   --dst <POLICY>         What to do where the clock jumps: literal (as the clock shows, the
-                                         default), once (every civil time fires exactly once), or
-                                         <gap>,<overlap>: skip or shift what is jumped over, and take the first,
-                                         last or both of what comes twice
+                                         default), once (every civil time fires exactly once), or GAP,OVERLAP:
+                                         skip or shift what is jumped over, and take the first, last or both of
+                                         what comes twice
                   --jitter <DURATION>    Put each time off by up to this much
                   --identity <ID>        The schedule id whose jitter to show
                   --start <TIME>         No time before this one
