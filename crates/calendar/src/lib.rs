@@ -36,6 +36,7 @@ mod compile;
 mod definition;
 mod dst;
 mod error;
+mod explain;
 mod jitter;
 mod matcher;
 mod named;
@@ -55,6 +56,7 @@ pub use definition::{
 };
 pub use dst::{DstPolicy, OnGap, OnRepeat};
 pub use error::{Error, ParseError};
+pub use explain::{Explanation, Warning};
 pub use named::NamedCalendars;
 pub use occurrences::Occurrences;
 pub use parse::Dialect;
