@@ -13,7 +13,8 @@ use crate::dst::{OnGap, OnRepeat};
 use crate::explain::fields::Fields;
 use crate::explain::recurrence;
 use crate::explain::warning::Warning;
-use crate::spec::{Part, PartRef, Spec, Times, timestamp};
+use crate::part::{Part, PartRef, Times};
+use crate::spec::{Spec, timestamp};
 use crate::zone::{Segment, Zone, Zones};
 
 /// How many changes of the clock are looked at: no zone has more than four a year.
