@@ -11,8 +11,8 @@ const INTRODUCTION: &str = "\
 # Calendar: next time and compile
 
 Repeat with `cargo xtask bench calendar`. All contenders run in one process, in turn (A, B, C, A, B,
-C, …). A cell is nanoseconds a call: the median of all rounds, and the least in brackets. \"Lead\" is
-how many times as long the fastest other takes that knows time zones.
+C, …). A cell is nanoseconds a call: the least of all rounds, and the median in brackets. \"Lead\" is
+how many times as long the fastest other takes that knows time zones, by the least.
 
 A call of \"next time\" is one step of a chain: eight times each from 64 instants of 2024–2030. Before
 a row is timed every contender's times are compared with ours; who has others, or can't say the
@@ -82,7 +82,7 @@ impl Table {
 
 impl Row {
     fn ours(&self) -> f64 {
-        self.time_of(Contender::Perennial).expect("ours takes part in every row").median
+        self.time_of(Contender::Perennial).expect("ours takes part in every row").min
     }
 
     fn time_of(&self, contender: Contender) -> Option<Timing> {
@@ -100,7 +100,7 @@ impl Row {
             Contender::Saffron => !with_zones,
             Contender::Croner | Contender::Cron => true,
         });
-        let fastest = others.filter_map(|c| self.time_of(c)).map(|t| t.median);
+        let fastest = others.filter_map(|c| self.time_of(c)).map(|t| t.min);
         fastest.min_by(f64::total_cmp).map(|other| other / self.ours())
     }
 }
@@ -133,7 +133,7 @@ impl fmt::Display for Table {
             write!(f, "| `{}` |", row.spec)?;
             for cell in &row.cells {
                 match cell {
-                    Cell::Time(Timing { median, min }) => write!(f, " {median:.0} ({min:.0}) |")?,
+                    Cell::Time(Timing { median, min }) => write!(f, " {min:.0} ({median:.0}) |")?,
                     Cell::NotApplicable(note) => write!(f, " n/a ({note}) |")?,
                 }
             }
