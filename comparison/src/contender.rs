@@ -37,46 +37,6 @@ impl Contender {
     }
 }
 
-/// A cron expression as each crate wants it written. They agree on five fields; with seconds ours
-/// has seven, the year last, and the others have six.
-#[derive(Clone, Debug)]
-pub struct Expression {
-    /// The second field; `None` for the full minute.
-    pub second: Option<String>,
-    /// Minute, hour, day of month, month and day of week.
-    pub fields: String,
-}
-
-impl Expression {
-    /// Five fields, without seconds.
-    pub fn five(fields: &str) -> Self {
-        Expression { second: None, fields: fields.to_owned() }
-    }
-
-    /// As this contender writes it; `Err` says why it can't.
-    pub fn written_for(&self, contender: Contender) -> Result<String, String> {
-        let Expression { second, fields } = self;
-        match (contender, second) {
-            (Contender::Perennial, Some(second)) => Ok(format!("{second} {fields} *")),
-            (Contender::Croner | Contender::Cron, Some(second)) => Ok(format!("{second} {fields}")),
-            (Contender::Cron, None) => Ok(format!("0 {fields}")),
-            (Contender::Saffron, Some(_)) => Err("has no seconds".to_owned()),
-            (Contender::Saffron, None) if self.restricts_both_day_fields() => {
-                Err("takes a day that matches either of the day fields".to_owned())
-            }
-            (Contender::Perennial | Contender::Croner | Contender::Saffron, None) => {
-                Ok(fields.clone())
-            }
-        }
-    }
-
-    fn restricts_both_day_fields(&self) -> bool {
-        let mut fields = self.fields.split(' ').skip(2);
-        let (day_of_month, day_of_week) = (fields.next(), fields.nth(1));
-        day_of_month != Some("*") && day_of_week != Some("*")
-    }
-}
-
 /// A spec as one of the crates compiled it.
 pub enum Compiled {
     /// By ours.
@@ -146,7 +106,7 @@ impl Default for Compiler {
 }
 
 impl Compiler {
-    /// Compiles the text [as the contender writes it](Expression::written_for). Only ours has the
+    /// Compiles the text [as the contender writes it](crate::expression::Expression::written_for). Only ours has the
     /// zone in the spec; the others take it with each question. `Err` says why it can't.
     pub fn compile(
         &self,

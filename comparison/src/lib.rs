@@ -8,4 +8,5 @@
 //! Start with [`contender`], which holds each crate to one interface.
 
 pub mod contender;
+pub mod expression;
 pub mod random;

@@ -6,7 +6,8 @@ mod report;
 
 use std::hint::black_box;
 
-use comparison::contender::{Compiled, Compiler, Contender, Expression, Start, Zone};
+use comparison::contender::{Compiled, Compiler, Contender, Start, Zone};
+use comparison::expression::Expression;
 use comparison::random::Random;
 
 use measure::Timing;
