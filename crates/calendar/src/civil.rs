@@ -29,6 +29,23 @@ impl WallSecond {
         let day = self.0.div_euclid(SECONDS_PER_DAY);
         (Day(day as i32), self.0.rem_euclid(SECONDS_PER_DAY) as u32)
     }
+
+    /// For people to read.
+    pub(crate) fn civil(self) -> jiff::civil::DateTime {
+        let (day, second) = self.split();
+        let date = day.date();
+        let time = [second / 3600, second / 60 % 60, second % 60].map(|part| part as i8);
+        jiff::civil::DateTime::new(
+            date.year.clamp(-9999, 9999) as i16,
+            date.month as i8,
+            date.day as i8,
+            time[0],
+            time[1],
+            time[2],
+            0,
+        )
+        .unwrap_or(jiff::civil::DateTime::MAX)
+    }
 }
 
 // Date arithmetic after Neri and Schneider, "Euclidean affine functions and their application to

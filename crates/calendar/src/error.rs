@@ -43,9 +43,12 @@ impl ParseError {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.help {
-            Some(help) => writeln!(f, "{}; {help}", self.message)?,
-            None => writeln!(f, "{}", self.message)?,
+        f.write_str(&self.message)?;
+        if let Some(help) = &self.help {
+            write!(f, "; {help}")?;
+        }
+        if self.text.trim().is_empty() {
+            return Ok(());
         }
         // Only the line with the fault is shown, and of a long line only what is near it.
         let line_start = self.text[..self.span.start].rfind('\n').map_or(0, |at| at + 1);
@@ -58,7 +61,7 @@ impl fmt::Display for ParseError {
         let marked = self.text[self.span.start..marked_end].chars().count().max(1);
         let line: String =
             self.text[shown].chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        write!(f, "  {line}\n  {:before$}{}", "", "^".repeat(marked))
+        write!(f, "\n  {line}\n  {:before$}{}", "", "^".repeat(marked))
     }
 }
 

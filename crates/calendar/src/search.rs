@@ -28,6 +28,10 @@ impl WallPattern {
         Some(found.0)
     }
 
+    pub(crate) fn contains(&self, wall: i64) -> bool {
+        self.next(wall, wall) == Some(wall)
+    }
+
     /// The first instant at or after `from`, and not after `last`, at which the zone's clock shows
     /// a time of the set, by the given policy.
     ///

@@ -23,9 +23,10 @@ const PARTS_MAX: usize = 1_000;
 /// The longest interval: no two times of a longer one fall within the years that timestamps have.
 const INTERVAL_SECONDS_MAX: u64 = 400_000_000_000;
 
-/// How many excluded stretches one search steps over before it says
-/// [`NotBefore`](Search::NotBefore).
-const EXCLUDED_STRETCHES_MAX: u32 = 10_000;
+/// How many matchers one search asks, at most, while it steps over excluded stretches. Past it, and
+/// past a thousand stretches, it says [`NotBefore`](Search::NotBefore): tens of milliseconds at the
+/// very worst.
+const EXCLUDED_WORK_MAX: usize = 1_000_000;
 
 /// A [`Definition`] compiled: asks its times in nanoseconds.
 ///
@@ -96,8 +97,8 @@ pub enum Search {
     Found(Occurrence),
     /// There is none, now or ever.
     Never,
-    /// Exclusions took the first ten thousand stretches of times; there is none before this
-    /// instant. Ask again from there, if it is worth it.
+    /// Exclusions took all that the search has looked at; there is none before this instant. Ask
+    /// again from there, if it is worth it.
     NotBefore(Timestamp),
 }
 
@@ -167,8 +168,9 @@ impl Spec {
 
     /// The first time strictly after the given instant, within bounded work: a calendar part looks
     /// at no more than two months, and a search steps over no more than ten thousand excluded
-    /// stretches. A stretch is as long as an exclusion lasts without a break, up to a month, so
-    /// only specs whose exclusions interleave by the second or minute ever reach that bound.
+    /// stretches, a thousand in specs with very many parts. A stretch is as long as an exclusion
+    /// lasts without a break, up to a month, so only specs whose exclusions interleave by the
+    /// second or minute ever reach that bound.
     pub fn search(&self, after: Timestamp) -> Search {
         match self.next_nominal(floor_second(after).saturating_add(1)) {
             Found::At(nominal, part) => Search::Found(self.occurrence(nominal, part)),
@@ -241,7 +243,8 @@ impl Spec {
     #[inline]
     fn next_nominal(&self, from: i64) -> Found {
         let mut from = from;
-        for _ in 0..EXCLUDED_STRETCHES_MAX {
+        let matchers = self.parts.len() + self.exclusions.len();
+        for _ in 0..(EXCLUDED_WORK_MAX / matchers.max(1)).clamp(1_000, 10_000) {
             let Some((nominal, part)) = self.next_of_parts(from) else { return Found::Never };
             if self.exclusions.is_empty() {
                 return Found::At(nominal, part);
@@ -281,7 +284,7 @@ impl Spec {
     pub(crate) fn exclusion_at(&self, wall: WallSecond) -> Option<&Exclusion> {
         let (day, second_of_day) = wall.split();
         let date = day.date();
-        self.exclusions.iter().find(|x| x.calendar.matches_at(day, date, second_of_day))
+        self.exclusions.iter().find(|x| x.calendar.matches(day, date, second_of_day))
     }
 }
 
@@ -472,7 +475,7 @@ fn too_many(field: &str, count: usize) -> Error {
     Error::Invalid { field: field.to_owned(), problem }
 }
 
-fn floor_second(instant: Timestamp) -> i64 {
+pub(crate) fn floor_second(instant: Timestamp) -> i64 {
     instant.as_second() - i64::from(instant.subsec_nanosecond() < 0)
 }
 

@@ -1,2 +1,90 @@
-//! The repository's own commands.
-fn main() {}
+//! The repository's own commands, run as `cargo xtask <command>`.
+//!
+//! It builds in seconds, because it stands before everything else on a fresh machine: the standard
+//! library, `anyhow` and `serde_json`, nothing more. It must never be a dependency of the product.
+//!
+//! Start reading at [`mod@test`]: the list of steps there is what "the tests pass" means.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool speaks through the terminal"
+)]
+
+mod bench;
+mod fuzz;
+mod process;
+mod python;
+mod repository;
+mod test;
+mod tidy;
+mod tools;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::repository::Repository;
+
+const HELP: &str = "\
+The repository's own commands.
+
+Usage: cargo xtask <command> [options]
+
+Commands:
+  test    Run every check and every test, and install what they need
+  tidy    Check the rules of the repository that the compiler doesn't know
+  bench   Measure, and write the report under docs/benchmarks/
+  fuzz    Attack every parser with random input for a bounded time
+  help    Show this text
+
+`cargo xtask <command> --help` says more about a command.
+";
+
+/// The command line was wrong: distinct from 1, which means that a check failed.
+const EXIT_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<ExitCode> {
+    let Some((command, rest)) = arguments.split_first() else {
+        eprint!("{HELP}");
+        return Ok(ExitCode::from(EXIT_USAGE));
+    };
+    if matches!(command.as_str(), "help" | "--help" | "-h") {
+        print!("{HELP}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let command = match command.as_str() {
+        "test" => Command { help: test::HELP, run: test::run },
+        "tidy" => Command { help: tidy::HELP, run: tidy::run },
+        "bench" => Command { help: bench::HELP, run: bench::run },
+        "fuzz" => Command { help: fuzz::HELP, run: fuzz::run },
+        unknown => return Ok(usage(&format!("there is no command `{unknown}`"), HELP)),
+    };
+    if rest.iter().any(|argument| argument == "--help" || argument == "-h") {
+        print!("{}", command.help);
+        return Ok(ExitCode::SUCCESS);
+    }
+    (command.run)(&Repository::here()?, rest)
+}
+
+struct Command {
+    help: &'static str,
+    run: fn(&Repository, &[String]) -> Result<ExitCode>,
+}
+
+/// Answers a command line that can't be understood: what was wrong, then how it is written.
+fn usage(wrong: &str, help: &str) -> ExitCode {
+    eprint!("error: {wrong}\n\n{help}");
+    ExitCode::from(EXIT_USAGE)
+}

@@ -97,13 +97,7 @@ impl CalendarMatcher {
         (hours != 0).then(|| hours.trailing_zeros() * 3600 + within_hour)
     }
 
-    pub(crate) fn matches(&self, wall: WallSecond) -> bool {
-        let (day, second_of_day) = wall.split();
-        self.matches_time(second_of_day) && self.days.matches(day, day.date())
-    }
-
-    /// As [`matches`](Self::matches), for a caller who has the date already.
-    pub(crate) fn matches_at(&self, day: Day, date: Date, second_of_day: u32) -> bool {
+    pub(crate) fn matches(&self, day: Day, date: Date, second_of_day: u32) -> bool {
         self.matches_time(second_of_day) && self.days.matches(day, date)
     }
 

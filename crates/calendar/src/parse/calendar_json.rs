@@ -42,7 +42,7 @@ pub(super) fn parse(text: &str) -> Result<Calendar, Fault<'_>> {
                     .map_err(|_| Fault::new(raw, "the comment is not a string"))?;
                 continue;
             }
-            _ => return Err(unknown_field(name, raw)),
+            _ => return Err(unknown_field(text, name, raw)),
         };
         let text = field_text(field, raw)?;
         if !text.is_empty() {
@@ -64,10 +64,13 @@ fn field_text(field: Field, raw: &str) -> Result<&str, Fault<'_>> {
     }
 }
 
-fn unknown_field<'t>(name: &str, raw: &'t str) -> Fault<'t> {
+fn unknown_field<'t>(text: &'t str, name: &str, raw: &'t str) -> Fault<'t> {
     const KNOWN: [&str; 8] =
         ["year", "month", "dayOfMonth", "dayOfWeek", "hour", "minute", "second", "comment"];
-    let fault = Fault::new(raw, format!("{name:?} is not a field of a calendar"));
+    // The key stands before its value, unless it was written with escapes.
+    let value_at = raw.as_ptr() as usize - text.as_ptr() as usize;
+    let key_at = text[..value_at].rfind(name).map(|at| &text[at..at + name.len()]);
+    let fault = Fault::new(key_at.unwrap_or(raw), format!("{name:?} is not a field of a calendar"));
     match crate::error::nearest(name, KNOWN.into_iter()) {
         Some(known) => fault.help(format!("did you mean {known}?")),
         None => fault.help(format!("there are {}", KNOWN.join(", "))),

@@ -50,11 +50,10 @@ fn parse_field(field: Field, text: &str) -> Result<Vec<FieldRange>, Fault<'_>> {
     }
     let ranges = runs(&wanted);
     if ranges.is_empty() {
-        return Err(Fault::new(
-            text,
-            format!("no {} of {list} is divisible by this", field.name()),
-        )
-        .help("/n keeps the values that n divides; it is not a step in this dialect"));
+        let divisor = divisor.unwrap_or(1);
+        let message = format!("no {} in {list} is divisible by {divisor}", field.name());
+        return Err(Fault::new(text, message)
+            .help("/n keeps the values that n divides; it is not a step in this dialect"));
     }
     Ok(ranges)
 }

@@ -139,7 +139,8 @@ impl Field {
             return fault.help("write * for every one");
         }
         let known = self.known_names();
-        match crate::error::nearest(text, known.iter().copied()) {
+        let short = known.iter().map(|name| &name[..3]);
+        match crate::error::nearest(text, known.iter().copied().chain(short)) {
             Some(name) => fault.help(format!("did you mean {}?", &name[..3].to_uppercase())),
             None if known.is_empty() => fault.help(format!("write numbers {min}–{max}, or *")),
             None => {
@@ -207,6 +208,7 @@ pub(super) fn words<'t>(
     }
     let expected = match counts {
         [one] => one.to_string(),
+        [first, last] => format!("{first} or {last}"),
         [first, .., last] => format!("{first} to {last}"),
         [] => String::new(),
     };

@@ -68,11 +68,27 @@ pub(super) fn split(text: &str) -> Result<(Settings<'_>, &str), Fault<'_>> {
                     settings.exclude.push(name);
                 }
             }
+            // The words of a recurrence rule look like settings too.
+            "FREQ" => break,
+            _ if is_setting_like(name) => return Err(unknown(name, word)),
             _ => break,
         }
         rest = after.trim_start();
     }
     Ok((settings, rest))
+}
+
+fn is_setting_like(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')
+}
+
+fn unknown<'t>(name: &str, word: &'t str) -> Fault<'t> {
+    const KNOWN: [&str; 5] = ["CRON_TZ", "TZ", "DST", "EXCLUDE", "DIALECT"];
+    let fault = Fault::new(word, format!("{name}= is not a setting"));
+    match crate::error::nearest(name, KNOWN.into_iter()) {
+        Some(known) => fault.help(format!("did you mean {known}=?")),
+        None => fault.help(format!("there are {}=", KNOWN.join("=, "))),
+    }
 }
 
 pub(super) fn dialect(text: &str) -> Result<Dialect, Fault<'_>> {

@@ -108,7 +108,7 @@ fn push_range<'t>(
     let step = step.unwrap_or(1);
     if field == Field::DayOfWeek && end == 7 {
         // Sunday is 0 in canonical form, which may take a range of its own: 3-7 is 0,3-6.
-        if (7 - start).is_multiple_of(step) && (step > 1 || start > 1) {
+        if (7 - start).is_multiple_of(step) && (step > 1 || start > 0) {
             ranges.push(FieldRange::single(0));
             if start == 7 {
                 return Ok(());

@@ -1,0 +1,191 @@
+//! Every time a spec might have had, with what became of it.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+
+use crate::civil::WallSecond;
+use crate::dst::{DstPolicy, OnGap, OnRepeat};
+use crate::spec::{ExclusionRef, Occurrence, Part, PartRef, Spec, Times, floor_second, timestamp};
+
+/// Takes everything, so that what the spec's own policy leaves out can be named.
+const ALL: DstPolicy = DstPolicy { gap: OnGap::Shift, repeat: OnRepeat::Both };
+
+/// A time that fires, or one that does not and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Traced {
+    /// A time of the spec, the same that [`Spec::between`] gives.
+    Fires(Occurrence),
+    /// A time that a part matches but that the spec leaves out.
+    LeftOut(LeftOut),
+}
+
+/// A time that a part of a spec matches but that the spec leaves out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The instant; for a time that the clock jumps over, what it would be if moved on by the
+    /// length of the gap.
+    pub nominal: Timestamp,
+    /// What the clock shows then, or would show.
+    pub civil: DateTime,
+    /// The part that matches it.
+    pub part: PartRef,
+    /// What took it.
+    pub reason: Reason,
+}
+
+/// Why a time was left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// An exclusion matches it.
+    Excluded(ExclusionRef),
+    /// The clock jumps over it, and the policy is to skip such times.
+    Gap,
+    /// The clock shows it twice; this is the instant the policy does not take.
+    Repeated(OnRepeat),
+}
+
+impl Spec {
+    /// Every time after `from` (exclusive) up to `to` (inclusive), and every time left out. The
+    /// ones that fire are exactly those of [`between`](Self::between).
+    pub fn trace(&self, from: Timestamp, to: Timestamp) -> Trace<'_> {
+        let (first, last) = self.bounds();
+        let from = floor_second(from).saturating_add(1).max(first);
+        Trace { spec: self, from, last: floor_second(to).min(last), also: None }
+    }
+
+    /// Why a time was left out, in words.
+    pub fn why(&self, left_out: &LeftOut) -> String {
+        let zone = self.zone().name();
+        match left_out.reason {
+            Reason::Excluded(ExclusionRef::Calendar(n)) => match &self.definition().exclusions[n] {
+                exclusion if exclusion.comment.is_empty() => {
+                    format!("exclusion {} matches it: {exclusion}", n + 1)
+                }
+                exclusion => format!("exclusion {} matches it: {}", n + 1, exclusion.comment),
+            },
+            Reason::Excluded(ExclusionRef::Named(n)) => {
+                format!("the calendar {:?} matches it", self.definition().excluded_calendars[n])
+            }
+            Reason::Gap => {
+                format!("{} does not exist: the clock of {zone} jumps over it", left_out.civil)
+            }
+            Reason::Repeated(kept) => {
+                let which = if kept == OnRepeat::First { "first" } else { "last" };
+                format!("{} happens twice in {zone}; only the {which} counts", left_out.civil)
+            }
+        }
+    }
+}
+
+/// What became of each time. Made by [`Spec::trace`].
+#[derive(Clone, Debug)]
+pub struct Trace<'s> {
+    spec: &'s Spec,
+    from: i64,
+    last: i64,
+    /// Left out at the same instant as the time that was given last.
+    also: Option<LeftOut>,
+}
+
+impl Iterator for Trace<'_> {
+    type Item = Traced;
+
+    fn next(&mut self) -> Option<Traced> {
+        if let Some(left_out) = self.also.take() {
+            return Some(Traced::LeftOut(left_out));
+        }
+        loop {
+            let zone = self.spec.zone();
+            let parts = self.spec.parts.iter();
+            let candidates =
+                parts.filter_map(|part| part.next_by(zone, self.from, self.last, Some(ALL)));
+            let instant = candidates.min()?;
+            self.from = instant + 1;
+            let mut fires = None;
+            let mut left_out = None;
+            for part in &self.spec.parts {
+                let judged = self.spec.judge(part, instant);
+                fires = fires.or(judged.fires.then_some(part.source));
+                left_out = left_out.or(judged.left_out);
+            }
+            let Some(part) = fires else {
+                match left_out {
+                    Some(left_out) => return Some(Traced::LeftOut(left_out)),
+                    // Taken by the search, judged to be nothing: not told rather than told wrong.
+                    None => continue,
+                }
+            };
+            // A skipped 02:30 is told beside the 03:30 that fires at the instant it would have had.
+            self.also = left_out.filter(|found| found.reason == Reason::Gap);
+            let wall = self.spec.wall(instant);
+            return Some(match self.spec.exclusion_at(wall) {
+                None => Traced::Fires(self.spec.occurrence(instant, part)),
+                Some(exclusion) => Traced::LeftOut(LeftOut {
+                    nominal: timestamp(instant),
+                    civil: wall.civil(),
+                    part,
+                    reason: Reason::Excluded(exclusion.source),
+                }),
+            });
+        }
+    }
+}
+
+/// What one part says of an instant.
+#[derive(Default)]
+struct Judgement {
+    fires: bool,
+    left_out: Option<LeftOut>,
+}
+
+impl Spec {
+    fn wall(&self, instant: i64) -> WallSecond {
+        let zone = self.zone();
+        WallSecond(instant + zone.segments()[zone.segment_at(instant)].offset)
+    }
+
+    /// What a part says of an instant, exclusions aside.
+    fn judge(&self, part: &Part, instant: i64) -> Judgement {
+        if instant < part.first || instant > part.last {
+            return Judgement::default();
+        }
+        let (pattern, policy) = match &part.times {
+            Times::Interval { every, phase } => {
+                let fires = (instant - phase).rem_euclid(*every) == 0;
+                return Judgement { fires, left_out: None };
+            }
+            Times::Wall { pattern, policy } => (pattern, *policy),
+        };
+        let segments = self.zone().segments();
+        let at = self.zone().segment_at(instant);
+        let before = at.checked_sub(1).map(|before| segments[before]);
+
+        let wall = instant + segments[at].offset;
+        let shown = pattern.contains(wall);
+        let taken = match policy.repeat {
+            OnRepeat::First => before.is_none_or(|before| wall >= before.wall_end()),
+            OnRepeat::Last => segments.get(at + 1).is_none_or(|next| wall < next.wall_start()),
+            OnRepeat::Both => true,
+        };
+        // The wall time, if any, that the clock jumped over and that would be moved to here.
+        let jumped = before
+            .map(|before| (before.wall_end(), instant + before.offset))
+            .filter(|&(gap, jumped)| (gap..segments[at].wall_start()).contains(&jumped))
+            .map(|(_, jumped)| jumped)
+            .filter(|&jumped| pattern.contains(jumped));
+
+        let fires = (shown && taken) || (jumped.is_some() && policy.gap == OnGap::Shift);
+        let left_out = match jumped {
+            Some(jumped) if policy.gap == OnGap::Skip => Some((jumped, Reason::Gap)),
+            _ if shown && !fires => Some((wall, Reason::Repeated(policy.repeat))),
+            _ => None,
+        };
+        let left_out = left_out.map(|(wall, reason)| LeftOut {
+            nominal: timestamp(instant),
+            civil: WallSecond(wall).civil(),
+            part: part.source,
+            reason,
+        });
+        Judgement { fires, left_out }
+    }
+}

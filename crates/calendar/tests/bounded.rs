@@ -1,0 +1,112 @@
+//! Specs that never fire, or only after a very long way, answer within a bound.
+
+mod oracle;
+
+use jiff::Timestamp;
+use oracle::{compile, instant, nominals, spec};
+use perennial_calendar::{Definition, Dialect, Search};
+
+const NOW: &str = "2026-11-15T00:00:00Z";
+
+fn excluding(texts: &[&str], exclusions: &[&str]) -> perennial_calendar::Spec {
+    let mut definition = Definition::read(texts, Dialect::Temporal).unwrap();
+    for text in exclusions {
+        definition.exclude(text, Dialect::Temporal).unwrap();
+    }
+    compile(definition)
+}
+
+#[test]
+fn a_date_that_never_comes_is_never_found() {
+    for text in [
+        "0 0 30 2 *",
+        "0 0 31 4,6,9,11 *",
+        "0 0 29 2 1 2028",
+        "0 0 29 2 * 2027",
+        "0 0 31W 2 *",
+        "0 0 * 2 MON#5 2027",
+        "CRON_TZ=America/New_York 30 2 8 3 * 2026",
+        "0 0 1 1 * 2020",
+    ] {
+        assert_eq!(spec(text).search(instant(NOW)), Search::Never, "{text}");
+    }
+}
+
+#[test]
+fn a_leap_day_on_a_monday_is_found_decades_away() {
+    assert_eq!(
+        nominals(&spec("0 0 29 2 MON"), NOW, 3),
+        ["2044-02-29T00:00:00Z", "2072-02-29T00:00:00Z"]
+    );
+    assert_eq!(
+        spec("0 0 29 2 MON").previous(instant(NOW)).unwrap().nominal,
+        instant("2016-02-29T00:00:00Z")
+    );
+}
+
+#[test]
+fn a_spec_that_excludes_itself_never_fires() {
+    let every_second = "* * * * * * *";
+    assert_eq!(excluding(&[every_second], &[every_second]).search(instant(NOW)), Search::Never);
+    let week = ["* * * * * MON-FRI *", "* * * * * SAT,SUN *"];
+    assert_eq!(excluding(&["0 9 * * *"], &week).search(instant(NOW)), Search::Never);
+}
+
+#[test]
+fn exclusions_that_interleave_by_the_second_stop_the_search_and_say_where() {
+    let spec = excluding(&["1s"], &["*/2 * * * * * *", "1/2 * * * * * *"]);
+    let Search::NotBefore(reached) = spec.search(instant(NOW)) else {
+        panic!("nothing is left, but that cannot be known at once");
+    };
+    assert_eq!(reached.duration_since(instant(NOW)).as_secs(), 10_001);
+    assert!(matches!(spec.search(reached), Search::NotBefore(further) if further > reached));
+}
+
+#[test]
+fn long_exclusions_are_stepped_over_at_once() {
+    // Every second of 2027 to 2090 is excluded: months at a time, not two billion seconds.
+    let spec = excluding(&["* * * * * * *"], &["* * * * * * 2027-2090"]);
+    assert_eq!(
+        spec.next(instant("2026-12-31T23:59:59Z")).unwrap().nominal,
+        instant("2091-01-01T00:00:00Z")
+    );
+    assert_eq!(
+        spec.previous(instant("2091-01-01T00:00:00Z")).unwrap().nominal,
+        instant("2026-12-31T23:59:59Z")
+    );
+}
+
+#[test]
+fn calendars_end_with_2100_and_intervals_with_the_year_9999() {
+    assert_eq!(spec("0 0 1 1 *").after(instant("2099-06-01T00:00:00Z")).count(), 1);
+    let last = spec("1h").previous(Timestamp::MAX).unwrap();
+    assert_eq!(last.nominal.to_string(), "9999-12-30T22:00:00Z");
+    assert_eq!(spec("1h").next(last.nominal), None);
+}
+
+#[test]
+fn a_spec_without_parts_never_fires() {
+    assert_eq!(compile(Definition::default()).search(Timestamp::MIN), Search::Never);
+    assert_eq!(compile(Definition::default()).previous(Timestamp::MAX), None);
+}
+
+#[test]
+fn the_most_hostile_specs_allowed_still_answer() {
+    let every = ["* * * * * * *"; 1_000];
+    let mut definition = Definition::read(&every, Dialect::Temporal).unwrap();
+    for n in 0..1_000 {
+        definition.exclude(&format!("{} * * * * * *", n % 60), Dialect::Temporal).unwrap();
+    }
+    let spec = compile(definition.clone());
+    assert!(matches!(spec.search(instant(NOW)), Search::NotBefore(_)));
+    definition.exclude("* * * * *", Dialect::Temporal).unwrap();
+    let refused = perennial_calendar::Spec::compile(
+        definition,
+        &oracle::zones(),
+        &perennial_calendar::NamedCalendars::default(),
+    );
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "exclusions are too many: 1001, at most 1000 are allowed"
+    );
+}

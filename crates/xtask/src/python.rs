@@ -1,0 +1,79 @@
+//! Python for the conformance suite: found or installed, with its packages in `.venv`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::process;
+use crate::repository::Repository;
+
+/// The name of a Python that can make virtual environments, or why there is none.
+pub(crate) fn find() -> Result<&'static str, &'static str> {
+    if works() {
+        return Ok(PYTHON);
+    }
+    if !apt_get_can_install() {
+        return Err("no python3 on this machine");
+    }
+    println!("      installing python3 and python3-venv with apt-get (once)");
+    let installed = process::run(apt_get().arg("update")).and_then(|()| {
+        process::run(apt_get().args(["install", "--no-install-recommends"]).args(DEBIAN_PACKAGES))
+    });
+    if installed.is_err() || !works() {
+        return Err("no python3 on this machine, and apt-get couldn't install it");
+    }
+    Ok(PYTHON)
+}
+
+/// Brings `.venv` up to what `requirements` lists, and returns its Python.
+pub(crate) fn environment(
+    repository: &Repository,
+    python: &str,
+    requirements: &Path,
+) -> Result<PathBuf> {
+    let wanted = fs::read_to_string(requirements)
+        .with_context(|| format!("cannot read {}", requirements.display()))?;
+    let folder = repository.root.join(".venv");
+    let venv_python = folder.join("bin").join("python");
+    // A copy of what is installed, written last: an installation that broke half-way is repeated.
+    let installed = folder.join("installed-requirements.txt");
+
+    if process::probe(Command::new(&venv_python).args(["-m", "pip", "--version"])).is_none() {
+        process::run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
+    }
+    if fs::read_to_string(&installed).is_ok_and(|installed| installed == wanted) {
+        return Ok(venv_python);
+    }
+    println!("      installing the packages of {}", requirements.display());
+    process::run(
+        Command::new(&venv_python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .arg("--requirement")
+            .arg(requirements),
+    )?;
+    fs::write(&installed, wanted)
+        .with_context(|| format!("cannot write {}", installed.display()))?;
+    Ok(venv_python)
+}
+
+const PYTHON: &str = "python3";
+
+const DEBIAN_PACKAGES: [&str; 2] = ["python3", "python3-venv"];
+
+/// Debian ships Python without `ensurepip`, and a virtual environment can't be made without it.
+fn works() -> bool {
+    process::probe(Command::new(PYTHON).args(["-c", "import venv, ensurepip"])).is_some()
+}
+
+fn apt_get_can_install() -> bool {
+    let is_root = process::probe(Command::new("id").arg("-u")).is_some_and(|id| id == "0");
+    is_root && process::probe(Command::new("apt-get").arg("--version")).is_some()
+}
+
+fn apt_get() -> Command {
+    let mut command = Command::new("apt-get");
+    command.args(["--quiet", "--yes"]).env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}

@@ -1,0 +1,205 @@
+//! `cargo xtask test`: everything that must hold before a change lands, in one command.
+
+use std::fmt;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use crate::repository::Repository;
+use crate::{process, python, tools, usage};
+
+pub(crate) const HELP: &str = "\
+Run every check and every test, in order, and stop at the first failure.
+
+Usage: cargo xtask test
+
+What the tests need is installed on the way: cargo-deny under the target folder, Python packages into
+.venv, and Python itself with apt-get where that is possible (Debian, as root). A step whose toolchain
+is missing is skipped, with a line that says so. Nothing is fetched except from the package registries.
+
+Exit code: 0 all passed or skipped, 1 something failed, 2 wrong command line.
+";
+
+/// The steps, cheapest first, so that a mistake shows early.
+const STEPS: &[Step] = &[
+    Step { name: "format", run: format },
+    Step { name: "clippy", run: clippy },
+    Step { name: "workspace tests", run: workspace_tests },
+    Step { name: "documentation", run: documentation },
+    Step { name: "dependencies", run: dependencies },
+    Step { name: "comparison with other crates", run: comparison },
+    Step { name: "fuzz corpus replay", run: fuzz_corpus },
+    Step { name: "python conformance", run: python_conformance },
+];
+
+/// The two workspaces beside the product's own.
+const COMPARISON: &str = "comparison/Cargo.toml";
+const FUZZ: &str = "fuzz/Cargo.toml";
+
+struct Step {
+    name: &'static str,
+    run: fn(&Repository) -> Result<Outcome>,
+}
+
+/// How a step that didn't fail ended.
+enum Outcome {
+    Passed,
+    /// The machine lacks the toolchain named here.
+    Skipped(&'static str),
+}
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitCode> {
+    if let Some(unknown) = arguments.first() {
+        return Ok(usage(&format!("`test` takes no argument, but got `{unknown}`"), HELP));
+    }
+    let tally = run_steps(STEPS, repository);
+    println!("{tally}");
+    Ok(if tally.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs the steps in order up to the first failure, announcing each.
+fn run_steps(steps: &[Step], repository: &Repository) -> Tally {
+    let mut tally = Tally { not_run: steps.len(), ..Tally::default() };
+    for (index, step) in steps.iter().enumerate() {
+        println!("[{}/{}] {}", index + 1, steps.len(), step.name);
+        let started = Instant::now();
+        let result = (step.run)(repository);
+        let took = seconds(started.elapsed());
+        tally.not_run -= 1;
+        match result {
+            Ok(Outcome::Passed) => {
+                tally.passed += 1;
+                println!("      passed in {took}");
+            }
+            Ok(Outcome::Skipped(missing)) => {
+                tally.skipped += 1;
+                println!("skipped: {} — {missing}", step.name);
+            }
+            Err(error) => {
+                tally.failed += 1;
+                println!("failed after {took}: {} — {error:#}", step.name);
+                break;
+            }
+        }
+    }
+    tally
+}
+
+/// The last line of the output, which people and machines read for the verdict.
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+    not_run: usize,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { passed, failed, skipped, not_run } = self;
+        write!(f, "{passed} passed, {failed} failed, {skipped} skipped")?;
+        if *not_run > 0 {
+            write!(f, ", {not_run} not run")?;
+        }
+        Ok(())
+    }
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+fn format(repository: &Repository) -> Result<Outcome> {
+    for manifest in ["Cargo.toml", COMPARISON, FUZZ] {
+        cargo(repository, &["fmt", "--all", "--check", "--manifest-path", manifest])?;
+    }
+    Ok(Outcome::Passed)
+}
+
+fn clippy(repository: &Repository) -> Result<Outcome> {
+    for manifest in ["Cargo.toml", COMPARISON] {
+        let command = ["clippy", "--workspace", "--all-targets", "--manifest-path", manifest];
+        cargo(repository, &[&command[..], &["--", "-D", "warnings"]].concat())?;
+    }
+    Ok(Outcome::Passed)
+}
+
+fn workspace_tests(repository: &Repository) -> Result<Outcome> {
+    cargo(repository, &["test", "--workspace"])
+}
+
+fn documentation(repository: &Repository) -> Result<Outcome> {
+    let mut doc = process::cargo(&repository.root);
+    doc.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-Dwarnings");
+    passed(&mut doc)
+}
+
+fn dependencies(repository: &Repository) -> Result<Outcome> {
+    let cargo_deny = tools::CARGO_DENY.ensure(repository)?;
+    println!(
+        "      bans, licences and sources; advisories need GitHub: `cargo deny check advisories`"
+    );
+    let mut deny = Command::new(cargo_deny);
+    deny.current_dir(&repository.root).args(["check", "bans", "licenses", "sources"]);
+    passed(&mut deny)
+}
+
+fn comparison(repository: &Repository) -> Result<Outcome> {
+    cargo(repository, &["test", "--manifest-path", COMPARISON])
+}
+
+fn fuzz_corpus(repository: &Repository) -> Result<Outcome> {
+    cargo(repository, &["test", "--manifest-path", FUZZ])
+}
+
+fn python_conformance(repository: &Repository) -> Result<Outcome> {
+    let python = match python::find() {
+        Ok(python) => python,
+        Err(missing) => return Ok(Outcome::Skipped(missing)),
+    };
+    let suite = repository.root.join("conformance");
+    let python = python::environment(repository, python, &suite.join("requirements.txt"))?;
+    cargo(repository, &["build", "--package", "perennial-cli", "--bin", "perennial"])?;
+    let binary = repository.target.join("debug").join("perennial");
+    let mut pytest = Command::new(python);
+    pytest
+        .current_dir(&repository.root)
+        .args(["-m", "pytest", "conformance", "-q"])
+        .env("PERENNIAL_BIN", binary);
+    passed(&mut pytest)
+}
+
+fn cargo(repository: &Repository, arguments: &[&str]) -> Result<Outcome> {
+    let mut cargo = process::cargo(&repository.root);
+    passed(cargo.args(arguments).env("CARGO_TARGET_DIR", &repository.target))
+}
+
+fn passed(command: &mut Command) -> Result<Outcome> {
+    process::run(command)?;
+    Ok(Outcome::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(steps: &[Step]) -> String {
+        run_steps(steps, &Repository::here().unwrap()).to_string()
+    }
+
+    const PASSES: Step = Step { name: "passes", run: |_| Ok(Outcome::Passed) };
+    const FAILS: Step = Step { name: "fails", run: |_| anyhow::bail!("as it should") };
+    const SKIPS: Step = Step { name: "skips", run: |_| Ok(Outcome::Skipped("no such toolchain")) };
+
+    #[test]
+    fn the_summary_counts_every_step() {
+        assert_eq!(tally(&[PASSES, SKIPS, PASSES]), "2 passed, 0 failed, 1 skipped");
+    }
+
+    #[test]
+    fn nothing_runs_after_the_first_failure() {
+        let never = Step { name: "never", run: |_| unreachable!("the step before it failed") };
+        assert_eq!(tally(&[PASSES, FAILS, never]), "1 passed, 1 failed, 0 skipped, 1 not run");
+    }
+}
