@@ -34,6 +34,7 @@ mod civil;
 mod definition;
 mod dst;
 mod error;
+mod explain;
 mod jitter;
 mod matcher;
 mod named;
@@ -51,6 +52,7 @@ pub use definition::{
 };
 pub use dst::{DstPolicy, OnGap, OnRepeat};
 pub use error::{Error, ParseError};
+pub use explain::{Explanation, Warning};
 pub use named::NamedCalendars;
 pub use parse::Dialect;
 pub use parse::duration::parse_duration;
