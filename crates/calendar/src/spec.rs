@@ -115,7 +115,7 @@ impl Spec {
     }
 
     /// The first time strictly after the given instant, within bounded work: a calendar part looks
-    /// at no more than 1,212 months, and a search steps over no more than ten thousand excluded
+    /// at no more than two months, and a search steps over no more than ten thousand excluded
     /// stretches, a thousand in specs with very many parts. A stretch is as long as an exclusion
     /// lasts without a break, up to a month, so only specs whose exclusions interleave by the
     /// second or minute ever reach that bound.
