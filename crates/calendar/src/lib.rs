@@ -46,6 +46,7 @@ mod part;
 mod recurrence;
 mod repeat;
 mod search;
+mod sieve;
 mod spec;
 mod text;
 mod trace;

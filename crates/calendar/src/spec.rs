@@ -14,12 +14,16 @@ use crate::jitter::Seed;
 use crate::named::NamedCalendars;
 use crate::occurrences::Occurrences;
 use crate::part::{Exclusion, Part, PartRef};
+use crate::sieve::Sieve;
 use crate::zone::{Zone, Zones};
 
-/// How many matchers one search asks, at most, while it steps over excluded stretches. Past it, and
-/// past a thousand stretches, it says [`NotBefore`](Search::NotBefore): tens of milliseconds at the
-/// very worst.
-const EXCLUDED_WORK_MAX: usize = 1_000_000;
+/// How many matchers one search asks, at most, while exclusions take what it finds; a part costs
+/// as much as eight. Past it the search says [`NotBefore`](Search::NotBefore): after tens of
+/// milliseconds at the very worst.
+const EXCLUDED_WORK_MAX: usize = 4_000_000;
+
+/// How many times in a row may be excluded before the [`Sieve`] is taken to them.
+const EXCLUDED_ONE_BY_ONE: usize = 64;
 
 /// A [`Definition`] compiled: asks its times in nanoseconds.
 ///
@@ -114,11 +118,11 @@ impl Spec {
         }
     }
 
-    /// The first time strictly after the given instant, within bounded work: a calendar part looks
-    /// at no more than two months, and a search steps over no more than ten thousand excluded
-    /// stretches, a thousand in specs with very many parts. A stretch is as long as an exclusion
-    /// lasts without a break, up to a month, so only specs whose exclusions interleave by the
-    /// second or minute ever reach that bound.
+    /// The first time strictly after the given instant, within bounded work. A part is never
+    /// searched for more than two months or periods that could match; where exclusions take one
+    /// time after the other, whole days on which they leave nothing are stepped over. Only specs of
+    /// very many parts, or of recurrence rules against exclusions that take them second by second,
+    /// can reach the bound of a few million comparisons.
     pub fn search(&self, after: Timestamp) -> Search {
         match self.next_nominal(floor_second(after).saturating_add(1)) {
             Found::At(nominal, part) => Search::Found(self.occurrence(nominal, part)),
@@ -196,8 +200,9 @@ impl Spec {
     #[inline]
     fn next_nominal(&self, from: i64) -> Found {
         let mut from = from;
-        let matchers = self.parts.len() + self.exclusions.len();
-        for _ in 0..(EXCLUDED_WORK_MAX / matchers.max(1)).clamp(1_000, 10_000) {
+        let mut work = 0;
+        let mut sieve = None;
+        for tries in 0.. {
             let Some((nominal, part)) = self.next_of_parts(from) else { return Found::Never };
             if self.exclusions.is_empty() {
                 return Found::At(nominal, part);
@@ -205,6 +210,16 @@ impl Spec {
             match self.excluded_until(nominal) {
                 None => return Found::At(nominal, part),
                 Some(end) => from = end,
+            }
+            if tries == EXCLUDED_ONE_BY_ONE {
+                sieve = Sieve::new(&self.zone, &self.parts, &self.exclusions);
+            }
+            if let Some(sieve) = &mut sieve {
+                from = sieve.skip(from, &mut work, EXCLUDED_WORK_MAX);
+            }
+            work += 8 * self.parts.len() + self.exclusions.len();
+            if work > EXCLUDED_WORK_MAX {
+                break;
             }
         }
         Found::NotBefore(from)
