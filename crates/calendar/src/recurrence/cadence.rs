@@ -67,7 +67,6 @@ impl Cadence {
                 let (first, last) = (self.unit.index(month.first), self.unit.index(month.last()));
                 let mut days = 0;
                 for week in (first..=last).filter(|week| self.counts(*week)) {
-                    // Into the future only: the week of DTSTART may begin before 1970.
                     let Period { first, last } = self.unit.period(week);
                     days |= month.days_from(first) & !month.days_from(Day(last.0 + 1));
                 }

@@ -63,6 +63,18 @@ impl DayFilter {
         Days { filter: self, month, candidates, last }
     }
 
+    /// The matching days of a whole month.
+    pub(super) fn days_in(&self, month: Month) -> MonthDays {
+        let candidates = self.candidates(month);
+        let masks_tell_all =
+            self.year_days.is_none() && self.week_numbers.is_none() && self.weekdays.nth.is_none();
+        if masks_tell_all {
+            return candidates;
+        }
+        let days = Days { filter: self, month, candidates, last: month.last() };
+        days.fold(0, |set, day| set | 2 << (day.0 - month.first.0))
+    }
+
     pub(super) fn contains(&self, day: Day) -> bool {
         self.between(day, day).next().is_some()
     }

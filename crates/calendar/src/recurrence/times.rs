@@ -162,7 +162,8 @@ fn split_at_bit(set: u64, at: u32) -> (u32, u32) {
     ((set & !(!0 << at)).count_ones(), u32::from(set & 1 << at != 0))
 }
 
-fn nth_bit(mut set: u64, n: u32) -> Option<u32> {
+/// Counted from 0.
+pub(super) fn nth_bit(mut set: u64, n: u32) -> Option<u32> {
     for _ in 0..n {
         set &= set.checked_sub(1)?;
     }
