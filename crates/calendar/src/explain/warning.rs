@@ -21,8 +21,8 @@ pub enum Warning {
     AllExcluded,
     /// There were times, but all have passed.
     NoTimeLeft {
-        /// The last one.
-        last: Zoned,
+        /// The last one; `None` in specs so large that it was not looked for.
+        last: Option<Zoned>,
     },
     /// Exclusions took every time that was looked at.
     NothingBefore {
@@ -130,7 +130,8 @@ impl fmt::Display for Warning {
             Warning::NeverFires => write!(f, "it never fires: there is no such time"),
             Warning::EndsBeforeStart => write!(f, "it never fires: its end is before its start"),
             Warning::AllExcluded => write!(f, "it never fires: exclusions leave out every time"),
-            Warning::NoTimeLeft { last } => {
+            Warning::NoTimeLeft { last: None } => write!(f, "it never fires again"),
+            Warning::NoTimeLeft { last: Some(last) } => {
                 write!(f, "it never fires again: its last time was {}", date_at(last.datetime()))
             }
             Warning::NothingBefore { searched_until } => write!(

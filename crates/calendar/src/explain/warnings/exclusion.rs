@@ -49,7 +49,8 @@ fn is_idle(
         let Some(time) = next_of_parts(spec, from, window.to, budget)? else { break };
         let segment = &zone.segments()[zone.segment_at(time)];
         let shown = WallSecond(time + segment.offset);
-        if exclusion.matches(shown) {
+        let (day, second_of_day) = shown.split();
+        if exclusion.matches(day, day.date(), second_of_day) {
             return Some(false);
         }
         budget.step()?;
