@@ -56,7 +56,7 @@ pub use explain::{Explanation, Warning};
 pub use named::NamedCalendars;
 pub use parse::Dialect;
 pub use parse::duration::parse_duration;
-pub use recurrence::Recurrence;
+pub use recurrence::{Frequency, Recurrence, Until, WeekdayNum};
 pub use repeat::{Period, Repeat};
 pub use spec::{ExclusionRef, Occurrence, Occurrences, PartRef, Search, Spec};
 pub use trace::{LeftOut, Reason, Trace, Traced};
