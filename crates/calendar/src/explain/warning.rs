@@ -79,6 +79,11 @@ pub enum Warning {
     },
     /// Day of month and day of week are both restricted.
     BothDayFields,
+    /// A recurrence rule does not match its own `DTSTART`.
+    StartIsNoTime {
+        /// `DTSTART`.
+        start: DateTime,
+    },
     /// A step that does not divide its field: the last value is not followed by an equal step.
     UnevenStep {
         /// The field, as users name it.
@@ -176,6 +181,11 @@ impl fmt::Display for Warning {
             Warning::BothDayFields => write!(
                 f,
                 "day of month and day of week must both match; classic cron needs only one"
+            ),
+            Warning::StartIsNoTime { start } => write!(
+                f,
+                "DTSTART ({}) does not match its own rule, so it does not fire then",
+                date_at(*start)
             ),
             Warning::UnevenStep { field, step, last, first, distance } => {
                 uneven_step(f, field, *step, (*last, *first), *distance)

@@ -8,7 +8,8 @@ use jiff::tz::TimeZoneDatabase;
 use jiff::{SignedDuration, Timestamp};
 use perennial_calendar::{
     Calendar, Definition, Dialect, DstPolicy, FieldRange, Interval, NamedCalendars, Occurrence,
-    OnGap, OnRepeat, Period, Repeat, Spec, SpecialDay, SpecialWeekday, Warning, ZoneSource, Zones,
+    OnGap, OnRepeat, Period, Recurrence, Repeat, Spec, SpecialDay, SpecialWeekday, Warning,
+    ZoneSource, Zones,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -162,7 +163,7 @@ fn definition() -> impl Strategy<Value = Definition> {
         prop::collection::vec(calendar(), 0..3),
         prop::collection::vec(interval(), 0..2),
         prop::collection::vec(repeat(), 0..2),
-        prop::option::of(rule()),
+        prop::option::weighted(0.2, rule()),
         prop::collection::vec(calendar(), 0..2),
     );
     let frame = (
@@ -175,7 +176,7 @@ fn definition() -> impl Strategy<Value = Definition> {
     (parts, frame).prop_map(|(parts, (start, end, jitter, zone, dst))| {
         let (calendars, intervals, repeats, rule, exclusions) = parts;
         let recurrences = match rule {
-            Some(rule) => Definition::read(&[rule], Dialect::Temporal).unwrap().recurrences,
+            Some(rule) => recurrences(rule),
             None => Vec::new(),
         };
         Definition {
@@ -274,8 +275,68 @@ fn repeat() -> impl Strategy<Value = Repeat> {
 }
 
 fn rule() -> impl Strategy<Value = &'static str> {
-    select(vec!["FREQ=DAILY"])
+    select(RULES.to_vec())
 }
+
+/// Each is near to some other.
+const RULES: [&str; 40] = [
+    "FREQ=DAILY",
+    "FREQ=DAILY;INTERVAL=2",
+    "FREQ=DAILY;INTERVAL=2;BYDAY=MO",
+    "FREQ=DAILY;BYDAY=MO",
+    "FREQ=DAILY;BYMONTHDAY=1",
+    "FREQ=DAILY;BYMONTHDAY=-1",
+    "FREQ=DAILY;BYMONTHDAY=-2",
+    "FREQ=DAILY;BYMONTHDAY=13;BYDAY=FR",
+    "FREQ=DAILY;BYHOUR=9,10,11,12;BYMINUTE=0,30",
+    "FREQ=DAILY;BYHOUR=9,10,11,12;BYMINUTE=0,30;BYSETPOS=1,-1",
+    "FREQ=DAILY;BYSECOND=60",
+    "FREQ=DAILY;BYSECOND=0,60",
+    "FREQ=WEEKLY",
+    "FREQ=WEEKLY;BYDAY=MO",
+    "FREQ=WEEKLY;INTERVAL=2;BYDAY=SU",
+    "FREQ=WEEKLY;INTERVAL=2;BYDAY=SU;WKST=SU",
+    "FREQ=WEEKLY;BYMONTH=3;BYDAY=SU",
+    "FREQ=MONTHLY",
+    "FREQ=MONTHLY;INTERVAL=2",
+    "FREQ=MONTHLY;BYMONTHDAY=31",
+    "FREQ=MONTHLY;BYDAY=MO",
+    "FREQ=MONTHLY;BYDAY=1MO",
+    "FREQ=MONTHLY;BYDAY=-1MO",
+    "FREQ=MONTHLY;BYDAY=-2MO",
+    "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1",
+    "FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=1",
+    "FREQ=YEARLY",
+    "FREQ=YEARLY;BYMONTH=3",
+    "FREQ=YEARLY;BYMONTHDAY=1",
+    "FREQ=YEARLY;BYMONTH=3;BYMONTHDAY=1",
+    "FREQ=YEARLY;BYDAY=2MO",
+    "FREQ=YEARLY;BYMONTH=1;BYDAY=2MO",
+    "FREQ=YEARLY;BYWEEKNO=20",
+    "FREQ=YEARLY;BYWEEKNO=20;BYDAY=MO",
+    "FREQ=YEARLY;BYYEARDAY=100",
+    "FREQ=HOURLY",
+    "FREQ=HOURLY;INTERVAL=5",
+    "FREQ=HOURLY;BYHOUR=2",
+    "FREQ=MINUTELY;INTERVAL=60",
+    "FREQ=SECONDLY;INTERVAL=3600",
+];
+
+fn recurrences(rule: &str) -> Vec<Recurrence> {
+    Definition::read(&[rule], TEMPORAL).unwrap().recurrences
+}
+
+/// What may stand before and after a rule.
+const RULE_FRAMES: [(&str, &str); 8] = [
+    ("", ""),
+    ("", ";COUNT=3"),
+    ("", ";UNTIL=20260401T000000"),
+    ("", ";UNTIL=20260401T000000Z"),
+    ("DTSTART:20260101T000000 ", ""),
+    ("DTSTART:20260329T023000 ", ""),
+    ("DTSTART:20260330T023000 ", ";COUNT=1"),
+    ("DTSTART:20260330T023001 ", ";COUNT=3"),
+];
 
 fn instant() -> impl Strategy<Value = Timestamp> {
     (1_700_000_000_000..1_900_000_000_000i64)
@@ -345,6 +406,14 @@ fn neighbours(definition: &Definition) -> Vec<Definition> {
                 (d.repeats[n].every, d.repeats[n].count) = (Period::Seconds(86_400), count);
             });
         }
+    }
+    if !definition.recurrences.is_empty() {
+        for rule in RULES {
+            for (start, end) in RULE_FRAMES {
+                add(&|d| d.recurrences = recurrences(&format!("{start}{rule}{end}")));
+            }
+        }
+        add(&|d| d.recurrences.clear());
     }
     for seconds in [-1, 1, 3_600] {
         let moved = SignedDuration::from_secs(seconds);
