@@ -1,8 +1,12 @@
 //! What specs are said to mean, and what is warned of.
 #![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
+#[path = "explain/definitions.rs"]
+mod definitions;
 #[path = "explain/laws.rs"]
 mod laws;
+#[path = "explain/neighbours.rs"]
+mod neighbours;
 
 use expect_test::{Expect, expect};
 use jiff::Timestamp;
@@ -370,6 +374,21 @@ fn changes_of_the_clock_are_warned_of_by_the_policy_in_force() {
         TZ=Europe/Oslo DST=once R/2026-06-01T02:30/P1D
             Every day from 2026-06-01 at 02:30, Europe/Oslo time; a time the clock jumps over fires later by the length of the jump, one it shows twice fires only the first time.
     "#]]);
+}
+
+#[test]
+fn a_named_calendar_is_told_from_another_of_the_same_name() {
+    let sentence = |exclusion: &str| {
+        let mut days = Definition::default();
+        days.exclude(exclusion, Dialect::Temporal).unwrap();
+        let mut named = NamedCalendars::default();
+        named.insert("holidays", days.exclusions);
+        let definition = Definition::read(&["EXCLUDE=holidays @daily"], Dialect::Temporal).unwrap();
+        let zones = Zones::new(TimeZoneDatabase::bundled());
+        Spec::compile(definition, &zones, &named).unwrap().explain(NOW.parse().unwrap()).sentence
+    };
+    assert_ne!(sentence("* * * 25 12 * *"), sentence("* * * 26 12 * *"));
+    assert_eq!(sentence("* * * 25 12 * *"), sentence("0-59 * * 25 DEC * *"));
 }
 
 /// That of the tables in this file.

@@ -11,7 +11,7 @@ use crate::spec::{PartRef, Search, Spec};
 const YEAR: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// Specs with exclusions and more parts than these, exclusions included, are not looked back on.
-const LOOK_BACK_PARTS_MAX: usize = 100;
+const LOOK_BACK_PARTS_MAX: usize = 20;
 
 /// How often a search that exclusions brought to its bound is taken up again.
 const SEARCHES_MAX: u32 = 4;
