@@ -99,13 +99,13 @@ impl Date {
     }
 }
 
-pub(crate) fn is_leap_year(year: i32) -> bool {
+pub(crate) const fn is_leap_year(year: i32) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
-pub(crate) fn days_in_month(year: i32, month: u8) -> u8 {
+pub(crate) const fn days_in_month(year: i32, month: u8) -> u8 {
     match month {
-        2 => 28 + u8::from(is_leap_year(year)),
+        2 => 28 + is_leap_year(year) as u8,
         _ => 30 + ((month ^ (month >> 3)) & 1),
     }
 }

@@ -5,7 +5,8 @@ use jiff::civil::DateTime;
 
 use crate::civil::WallSecond;
 use crate::dst::{DstPolicy, OnGap, OnRepeat};
-use crate::spec::{ExclusionRef, Occurrence, Part, PartRef, Spec, Times, floor_second, timestamp};
+use crate::part::{ExclusionRef, Part, PartRef, Times};
+use crate::spec::{Occurrence, Spec, floor_second, timestamp};
 
 /// Takes everything, so that what the spec's own policy leaves out can be named.
 const ALL: DstPolicy = DstPolicy { gap: OnGap::Shift, repeat: OnRepeat::Both };

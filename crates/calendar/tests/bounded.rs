@@ -107,6 +107,6 @@ fn the_most_hostile_specs_allowed_still_answer() {
     );
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "exclusions are too many: 1001, at most 1000 are allowed"
+        "the spec has 1001 exclusions; at most 1000 are allowed"
     );
 }

@@ -291,7 +291,7 @@ fn what_is_left_out_bounds_clocks_and_jitter_are_said() {
         0 9 * * MON-FRI | exclude: * * * 4 7 * 2026
             At 09:00 on Monday through Friday, except all day on 4 July 2026, UTC.
         EXCLUDE=holidays 0 9 * * *
-            At 09:00 every day, except the calendar "holidays" (2 entries, fingerprint 0daab488e0f66e85), UTC.
+            At 09:00 every day, except the calendar "holidays" (2 entries, fingerprint …), UTC.
         0 9 * * * | exclude: * * * * * * *
             At 09:00 every day, except all day every day, UTC.
             ! it never fires: exclusions leave out every time
@@ -401,12 +401,21 @@ fn check(table: Expect) {
     let lines = table.data().lines().filter_map(|line| line.strip_prefix(INDENTATION));
     for case in lines.filter(|line| !line.starts_with(' ')) {
         let Explanation { sentence, warnings } = compile(case).explain(NOW.parse().unwrap());
-        actual += &format!("{case}\n    {sentence}\n");
+        actual += &format!("{case}\n    {}\n", without_calendar_fingerprints(&sentence));
         for warning in warnings {
             actual += &format!("    ! {warning}\n");
         }
     }
     table.assert_eq(&actual);
+}
+
+/// They are of the compiled form, which may change from version to version.
+fn without_calendar_fingerprints(sentence: &str) -> String {
+    const BEFORE: &str = "entries, fingerprint ";
+    match sentence.split_once(BEFORE) {
+        Some((before, after)) => format!("{before}{BEFORE}…{}", &after[16..]),
+        None => sentence.to_owned(),
+    }
 }
 
 fn compile(case: &str) -> Spec {

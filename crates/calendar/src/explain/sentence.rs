@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::{calendar, period, recurrence, wording};
 use crate::definition::{Definition, ZoneSource};
 use crate::dst::{DstPolicy, OnGap, OnRepeat};
+use crate::part::{Exclusion, ExclusionRef, PartRef};
 use crate::repeat::Period;
-use crate::spec::{Exclusion, ExclusionRef, PartRef, Spec};
+use crate::spec::Spec;
 
 /// Each clause begins with words that no other has and says its piece completely, so that the
 /// definition can be read back from the sentence, up to what makes no difference to its times.

@@ -6,7 +6,7 @@ use jiff::Zoned;
 use jiff::civil::DateTime;
 
 use super::wording::{clock_of, counted, date_at, duration, ordinal};
-use crate::spec::{ExclusionRef, PartRef};
+use crate::part::{ExclusionRef, PartRef};
 
 /// A fact about a spec that its author should know. It displays as one plain sentence, without a
 /// capital or a full stop. Times are on the spec's clock.

@@ -36,21 +36,22 @@ impl CalendarMatcher {
         let seconds = bits("second", &calendar.second, 0, 59)?;
         let minutes = bits("minute", &calendar.minute, 0, 59)?;
         let hours = bits("hour", &calendar.hour, 0, 23)? as u32;
-        let days = DayMatcher {
-            days_of_month: bits("day of month", &calendar.day_of_month, 1, 31)? as u32,
-            weekdays: bits("day of week", &calendar.day_of_week, 0, 6)? as u8,
-            months: bits("month", &calendar.month, 1, 12)? as u16,
-            years: years(&calendar.year)?,
-            special: if calendar.is_structured() {
-                None
-            } else {
-                check_special(calendar)?;
-                Some(Box::new(SpecialDays {
-                    days: calendar.special_days.clone(),
-                    weekdays: calendar.special_weekdays.clone(),
-                }))
-            },
+        let special = if calendar.is_structured() {
+            None
+        } else {
+            check_special(calendar)?;
+            Some(Box::new(SpecialDays {
+                days: calendar.special_days.clone(),
+                weekdays: calendar.special_weekdays.clone(),
+            }))
         };
+        let days = DayMatcher::new(
+            bits("day of month", &calendar.day_of_month, 1, 31)? as u32,
+            bits("day of week", &calendar.day_of_week, 0, 6)? as u8,
+            bits("month", &calendar.month, 1, 12)? as u16,
+            years(&calendar.year)?,
+            special,
+        );
         let first_second_of_day = hours.trailing_zeros().min(23) * 3600
             + minutes.trailing_zeros().min(59) * 60
             + seconds.trailing_zeros().min(59);

@@ -1,26 +1,36 @@
 //! Which days a calendar matches: a month at a time, as a bit set.
 
-use crate::civil::{Date, Day, days_in_month};
+use crate::civil::{Date, Day, days_in_month, is_leap_year};
 use crate::definition::{SpecialDay, SpecialWeekday};
 
 /// The first and last year that calendars know, as Temporal has them.
 pub(crate) const YEAR_MIN: i32 = 2000;
 pub(crate) const YEAR_MAX: i32 = 2100;
 
-/// The days of a calendar expression. A month's matching days are the AND of three 31-bit sets, so
-/// the longest way to the next one, 101 years, is 1,212 such steps.
+const YEARS: usize = (YEAR_MAX - YEAR_MIN + 1) as usize;
+
+const WEEKDAYS: usize = 7;
+
+/// A year begins on one of seven weekdays, and is a leap year or not.
+const YEAR_KINDS: usize = 14;
+
+/// The days of a calendar expression. A month's matching days are the AND of three 31-bit sets.
+///
+/// Which months have a matching day at all is settled when it is made, for each kind of year, so no
+/// search looks at more than two months: the one it begins in, and the next that has one. What can
+/// never match has no years.
 #[derive(Clone, Debug)]
 pub(crate) struct DayMatcher {
     /// Bits 1–31.
-    pub(crate) days_of_month: u32,
+    days_of_month: u32,
     /// Bits 0–6, Sunday first.
-    pub(crate) weekdays: u8,
-    /// Bits 1–12.
-    pub(crate) months: u16,
-    /// Bit n is the year 2000 + n.
-    pub(crate) years: [u64; 2],
+    weekdays: u8,
+    /// For each [kind of year](YEAR_KINDS), the months that have a matching day: bits 1–12.
+    months: [u16; YEAR_KINDS],
+    /// The years that have a matching day: bit n is the year 2000 + n.
+    years: [u64; 2],
     /// `L`, `W` and `#`, for the few that use them.
-    pub(crate) special: Option<Box<SpecialDays>>,
+    special: Option<Box<SpecialDays>>,
 }
 
 /// What depends on the month's length and first weekday.
@@ -40,35 +50,72 @@ struct Month {
 }
 
 impl DayMatcher {
+    /// From one bit set for each field.
+    pub(crate) fn new(
+        days_of_month: u32,
+        weekdays: u8,
+        months: u16,
+        years: [u64; 2],
+        special: Option<Box<SpecialDays>>,
+    ) -> Self {
+        let months = [months; YEAR_KINDS];
+        let mut days = DayMatcher { days_of_month, weekdays, months, years, special };
+        days.drop_months_without_a_match();
+        days
+    }
+
+    fn drop_months_without_a_match(&mut self) {
+        const EVERY_MONTH_HAS: u32 = (1 << 29) - 2;
+        let any_day = self.days_of_month == !1;
+        let any_weekday = self.weekdays == (1 << WEEKDAYS) - 1;
+        let every_month_has_one = any_day && self.weekdays != 0
+            || any_weekday && self.days_of_month & EVERY_MONTH_HAS != 0;
+        if every_month_has_one && self.months[0] != 0 {
+            return;
+        }
+        // Whether a month has one depends on its length and first weekday alone.
+        for (months_alike, length) in MONTHS_ALIKE.iter().zip(28..) {
+            for (months_alike, first_weekday) in months_alike.iter().zip(0..) {
+                if self.days_of(length, first_weekday) == 0 {
+                    for (months, alike) in self.months.iter_mut().zip(months_alike) {
+                        *months &= !alike;
+                    }
+                }
+            }
+        }
+        for (months, years_alike) in self.months.iter().zip(YEARS_ALIKE) {
+            if *months == 0 {
+                self.years[0] &= !years_alike[0];
+                self.years[1] &= !years_alike[1];
+            }
+        }
+    }
+
     /// The first matching day at or after `day`, and not after `until`.
     #[inline]
     pub(crate) fn next(&self, day: Day, until: Day) -> Option<Day> {
         let date = day.date();
-        let first = Day(day.0 - i32::from(date.day) + 1);
-        let mut month = Month { year: date.year, month: date.month, first };
-        let mut candidates = !0u32 << date.day;
-        if !self.has_month(date) {
-            month = self.following(month)?;
-            candidates = !0;
-        }
-        loop {
-            let days = self.days_of(month) & candidates;
-            if days != 0 {
-                let found = Day(month.first.0 + days.trailing_zeros() as i32 - 1);
-                return (found <= until).then_some(found);
-            }
-            month = self.following(month)?;
-            candidates = !0;
-            if month.first > until {
-                return None;
-            }
-        }
+        let month = Month {
+            year: date.year,
+            month: date.month,
+            first: Day(day.0 - i32::from(date.day) + 1),
+        };
+        let this_month =
+            if self.has_month(date) { self.days_in(month) & (!0u32 << date.day) } else { 0 };
+        let (month, days) = if this_month != 0 {
+            (month, this_month)
+        } else {
+            let following = self.following(month)?;
+            (following, self.days_in(following))
+        };
+        let found = Day(month.first.0 + days.trailing_zeros() as i32 - 1);
+        (found <= until).then_some(found)
     }
 
     pub(crate) fn matches(&self, day: Day, date: Date) -> bool {
         let first = Day(day.0 - i32::from(date.day) + 1);
         let month = Month { year: date.year, month: date.month, first };
-        self.has_month(date) && self.days_of(month) & (1 << date.day) != 0
+        self.has_month(date) && self.days_in(month) & (1 << date.day) != 0
     }
 
     /// The first day after `day` that may not match: every day before it does. Looks no further
@@ -77,42 +124,37 @@ impl DayMatcher {
         let date = day.date();
         let first = Day(day.0 - i32::from(date.day) + 1);
         let month = Month { year: date.year, month: date.month, first };
-        let unmatched = !self.days_of(month) & (!0u32 << date.day);
+        let unmatched = !self.days_in(month) & (!0u32 << date.day);
         let length = i32::from(days_in_month(date.year, date.month));
         Day(first.0 + (unmatched.trailing_zeros() as i32 - 1).min(length))
     }
 
+    #[inline]
     fn has_month(&self, date: Date) -> bool {
-        self.has_year(date.year) && self.months & (1 << date.month) != 0
+        self.months_of(date.year) & (1 << date.month) != 0
     }
 
-    fn has_year(&self, year: i32) -> bool {
-        (YEAR_MIN..=YEAR_MAX).contains(&year) && {
-            let bit = (year - YEAR_MIN) as usize;
-            self.years[bit >> 6] & (1 << (bit & 63)) != 0
+    /// The months of the year that have a match.
+    #[inline]
+    fn months_of(&self, year: i32) -> u16 {
+        if !(YEAR_MIN..=YEAR_MAX).contains(&year) {
+            return 0;
         }
+        let bit = (year - YEAR_MIN) as usize;
+        if self.years[bit >> 6] & (1 << (bit & 63)) == 0 { 0 } else { self.months[kind_of(year)] }
     }
 
-    /// The next month, by month and year alone.
+    /// The next month that has a match.
     #[inline]
     fn following(&self, month: Month) -> Option<Month> {
-        if self.has_year(month.year) {
-            let later = self.months & (!0u16 << month.month << 1);
-            if later != 0 {
-                let found = later.trailing_zeros() as u8;
-                let first = if found == month.month + 1 {
-                    Day(month.first.0 + i32::from(days_in_month(month.year, month.month)))
-                } else {
-                    Date { year: month.year, month: found, day: 1 }.day_number()
-                };
-                return Some(Month { year: month.year, month: found, first });
-            }
-        }
-        let year = self.year_after(month.year)?;
-        if self.months == 0 {
-            return None;
-        }
-        let found = self.months.trailing_zeros() as u8;
+        let later = self.months_of(month.year) & (!0u16 << month.month << 1);
+        let (year, months) = if later != 0 {
+            (month.year, later)
+        } else {
+            let year = self.year_after(month.year)?;
+            (year, self.months[kind_of(year)])
+        };
+        let found = months.trailing_zeros() as u8;
         let first = Date { year, month: found, day: 1 }.day_number();
         Some(Month { year, month: found, first })
     }
@@ -135,9 +177,13 @@ impl DayMatcher {
 
     /// The month's matching days as bits 1–31.
     #[inline]
-    fn days_of(&self, month: Month) -> u32 {
-        let length = days_in_month(month.year, month.month);
-        let first_weekday = month.first.weekday();
+    fn days_in(&self, month: Month) -> u32 {
+        self.days_of(days_in_month(month.year, month.month), month.first.weekday())
+    }
+
+    /// The matching days of any month of that length and first weekday.
+    #[inline]
+    fn days_of(&self, length: u8, first_weekday: u8) -> u32 {
         let mut days = self.days_of_month;
         let mut weekdays = spread(self.weekdays, first_weekday);
         if let Some(special) = &self.special {
@@ -152,6 +198,54 @@ impl DayMatcher {
         days & weekdays & existing
     }
 }
+
+/// The kind of a year of the calendar: its first weekday, plus seven in a leap year.
+#[inline]
+fn kind_of(year: i32) -> usize {
+    usize::from(YEAR_KIND[(year - YEAR_MIN) as usize])
+}
+
+const YEAR_KIND: [u8; YEARS] = {
+    let mut kinds = [0; YEARS];
+    // 2000 began on a Saturday.
+    let (mut n, mut first_weekday) = (0, 6);
+    while n < YEARS {
+        let leap = is_leap_year(YEAR_MIN + n as i32) as u8;
+        kinds[n] = first_weekday + WEEKDAYS as u8 * leap;
+        first_weekday = (first_weekday + 1 + leap) % WEEKDAYS as u8;
+        n += 1;
+    }
+    kinds
+};
+
+/// The years of each kind, as [`DayMatcher`] has them.
+const YEARS_ALIKE: [[u64; 2]; YEAR_KINDS] = {
+    let mut years = [[0; 2]; YEAR_KINDS];
+    let mut n = 0;
+    while n < YEARS {
+        years[YEAR_KIND[n] as usize][n >> 6] |= 1 << (n & 63);
+        n += 1;
+    }
+    years
+};
+
+/// By length (from 28) and first weekday: the months like that in each kind of year.
+const MONTHS_ALIKE: [[[u16; YEAR_KINDS]; WEEKDAYS]; 4] = {
+    let mut alike = [[[0; YEAR_KINDS]; WEEKDAYS]; 4];
+    let mut kind = 0;
+    while kind < YEAR_KINDS {
+        let any_such_year = if kind < WEEKDAYS { 2001 } else { 2000 };
+        let (mut month, mut first_weekday) = (1, kind % WEEKDAYS);
+        while month <= 12 {
+            let length = days_in_month(any_such_year, month) as usize;
+            alike[length - 28][first_weekday][kind] |= 1 << month;
+            first_weekday = (first_weekday + length) % WEEKDAYS;
+            month += 1;
+        }
+        kind += 1;
+    }
+    alike
+};
 
 /// Repeats a set of weekdays over a month that begins on `first`.
 fn spread(weekdays: u8, first: u8) -> u32 {
@@ -201,4 +295,57 @@ fn special_weekday(special: SpecialWeekday, length: u8, first: u8) -> u32 {
         None => earliest + (length - earliest) / 7 * 7,
     };
     if day <= length { 1 << day } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL_YEARS: [u64; 2] = [!0, (1 << (YEAR_MAX - YEAR_MIN - 63)) - 1];
+    const ALL_MONTHS: u16 = 0b1_1111_1111_1110;
+
+    /// Walks every day of every year, and asks `next` from each.
+    fn check(days_of_month: u32, weekdays: u8, months: u16, years: [u64; 2]) {
+        let matcher = DayMatcher::new(days_of_month, weekdays, months, years, None);
+        let first = Date { year: YEAR_MIN - 1, month: 12, day: 1 }.day_number();
+        let last = Date { year: YEAR_MAX + 1, month: 1, day: 31 }.day_number();
+        let mut expected = None;
+        for day in (first.0..=last.0).rev().map(Day) {
+            let date = day.date();
+            let known_year = (YEAR_MIN..=YEAR_MAX).contains(&date.year) && {
+                let bit = (date.year - YEAR_MIN) as usize;
+                years[bit / 64] >> (bit % 64) & 1 == 1
+            };
+            let by_fields = known_year
+                && months >> date.month & 1 == 1
+                && days_of_month >> date.day & 1 == 1
+                && weekdays >> day.weekday() & 1 == 1;
+            assert_eq!(matcher.matches(day, date), by_fields, "{date:?}");
+            if by_fields {
+                expected = Some(day);
+            }
+            assert_eq!(matcher.next(day, last), expected, "from {date:?}");
+        }
+    }
+
+    #[test]
+    fn the_next_day_is_the_first_whose_fields_all_match() {
+        check(!1, 0x7f, ALL_MONTHS, ALL_YEARS);
+        check(1 << 31, 0x7f, ALL_MONTHS, ALL_YEARS);
+        check(1 << 29, 0x7f, 1 << 2, ALL_YEARS);
+        check(1 << 29, 1 << 1, 1 << 2, ALL_YEARS);
+        check(1 << 13, 1 << 5, ALL_MONTHS, ALL_YEARS);
+        check(1 << 31, 1 << 3, 1 << 10 | 1 << 2, [1 << 25, 1 << 10]);
+    }
+
+    #[test]
+    fn what_no_day_matches_has_no_next_day() {
+        check(1 << 30, 0x7f, 1 << 2, ALL_YEARS);
+        check(1 << 31, 0x7f, 1 << 4 | 1 << 6, ALL_YEARS);
+        check(1 << 29, 1 << 1, 1 << 2, [1 << 26, 0]);
+        check(!1, 0x7f, 0, ALL_YEARS);
+        check(!1, 0, ALL_MONTHS, ALL_YEARS);
+        check(0, 0x7f, ALL_MONTHS, ALL_YEARS);
+        check(!1, 0x7f, ALL_MONTHS, [0, 0]);
+    }
 }

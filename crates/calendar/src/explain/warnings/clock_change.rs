@@ -11,8 +11,9 @@ use crate::dst::{OnGap, OnRepeat};
 use crate::explain::fields::Fields;
 use crate::explain::recurrence;
 use crate::explain::warning::Warning;
+use crate::part::{Part, PartRef, Times};
 use crate::search::WallPattern;
-use crate::spec::{Part, PartRef, Spec, Times};
+use crate::spec::Spec;
 use crate::zone::{Segment, Zone, Zones};
 
 /// How many changes of the clock are looked at: no zone has more than four a year.

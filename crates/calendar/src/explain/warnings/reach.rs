@@ -6,7 +6,8 @@ use super::HORIZON;
 use crate::dst::OnGap;
 use crate::explain::fields::Fields;
 use crate::explain::warning::Warning;
-use crate::spec::{PartRef, Search, Spec};
+use crate::part::PartRef;
+use crate::spec::{Search, Spec};
 
 const YEAR: SignedDuration = SignedDuration::from_hours(366 * 24);
 

@@ -1,0 +1,50 @@
+//! `perennial calendar between`.
+
+use std::io::Write;
+
+use super::listing::{self, Limits};
+use super::spec_args::SpecArgs;
+use super::view::ViewArgs;
+use crate::failure::Usage;
+use crate::terminal::Look;
+
+/// List every time of a spec in a window
+///
+/// The window is open at --from and closed at --to. It needs an end: --to, --count or the spec's own --end. A table stops
+/// after 1,000 rows unless --count asks for more; json and jsonl do not.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    spec: SpecArgs,
+
+    /// List no more than so many times
+    #[arg(long, short = 'n', value_name = "N", help_heading = "Window")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+
+    #[command(flatten)]
+    view: ViewArgs,
+}
+
+const EXAMPLES: &str = r#"Examples:
+  The coming week
+    perennial calendar between '0 9,17 * * *' --tz Asia/Tokyo --to 7d
+
+  A year, with the holidays that were left out
+    perennial calendar between '0 9 1 * *' --from 2026-01-01 --to 2027-01-01 \
+      --define holidays='* * * 1 1,5 * *' --exclude holidays --show-left-out
+
+  How often does it fire in a year?
+    perennial calendar between '*/7 * * * *' --to 365d --output jsonl | wc -l
+"#;
+
+pub(super) fn run(args: Args, look: Look, out: &mut impl Write) -> anyhow::Result<()> {
+    let spec = args.spec.compile()?;
+    let window = args.view.window(&spec)?;
+    if window.to.is_none() && args.count.is_none() && spec.definition().end.is_none() {
+        return Err(Usage::new("the window has no end; give --to or --count").into());
+    }
+    let limits = Limits::of(args.count, window, args.view.output);
+    listing::write(&spec, window, limits, &args.view, look, out)
+}

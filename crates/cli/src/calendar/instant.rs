@@ -1,0 +1,143 @@
+//! Times as people type them: exact, or by the spec's own clock.
+
+use std::str::FromStr;
+
+use jiff::civil::DateTime;
+use jiff::{Span, Timestamp, Zoned};
+use perennial_calendar::Zone;
+
+use crate::failure::Usage;
+
+/// The text of an instant, which may need the spec's zone to be one. Made by clap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum InstantText {
+    /// With an offset or a zone of its own.
+    Exact(Timestamp),
+    /// What the spec's clock shows.
+    Civil(DateTime),
+}
+
+/// An instant, or how far it is from another.
+#[derive(Clone, Debug)]
+pub(super) enum EndText {
+    At(InstantText),
+    /// On the spec's clock, so that a week or a month later it shows the same time.
+    After(Span),
+}
+
+impl FromStr for InstantText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(exact) = text.parse::<Timestamp>() {
+            return Ok(InstantText::Exact(exact));
+        }
+        if let Ok(zoned) = text.parse::<Zoned>() {
+            return Ok(InstantText::Exact(zoned.timestamp()));
+        }
+        let civil = text.parse::<DateTime>().ok().filter(|_| !text.contains(['Z', 'z', '[']));
+        civil.map(InstantText::Civil).ok_or_else(|| {
+            "not a time; write 2026-11-16T09:00:00Z, 2026-11-16T10:00:00+01:00, or by the spec's \
+             clock 2026-11-16T10:00 or 2026-11-16"
+                .to_owned()
+        })
+    }
+}
+
+impl InstantText {
+    /// The instant. A time that the clock jumps over is moved on by the length of the gap; of one
+    /// that comes twice it is the first.
+    pub(super) fn on(&self, zone: &Zone) -> anyhow::Result<Timestamp> {
+        match *self {
+            InstantText::Exact(instant) => Ok(instant),
+            InstantText::Civil(civil) => {
+                let rules = zone.at(Timestamp::UNIX_EPOCH).time_zone().clone();
+                let zoned = rules.to_zoned(civil);
+                Ok(zoned.map_err(|_| Usage::new(format!("{civil} is out of range")))?.timestamp())
+            }
+        }
+    }
+}
+
+impl FromStr for EndText {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let error = match text.parse() {
+            Ok(instant) => return Ok(EndText::At(instant)),
+            Err(error) => error,
+        };
+        match text.parse() {
+            Ok(span) => Ok(EndText::After(span)),
+            Err(_) => Err(format!("{error}, or a duration such as 90m, 7d or P1M")),
+        }
+    }
+}
+
+impl EndText {
+    /// The instant, for a window that begins at `from`.
+    pub(super) fn on(&self, zone: &Zone, from: Timestamp) -> anyhow::Result<Timestamp> {
+        match self {
+            EndText::At(instant) => instant.on(zone),
+            EndText::After(span) => Ok(zone.at(from).saturating_add(*span).timestamp()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZoneDatabase;
+    use perennial_calendar::Zones;
+
+    use super::*;
+
+    fn in_oslo(text: &str) -> String {
+        let zones = Zones::new(TimeZoneDatabase::bundled());
+        let from = "2026-11-15T12:00:00Z".parse().unwrap();
+        let oslo = zones.get("Europe/Oslo").unwrap();
+        match text.parse::<EndText>() {
+            Ok(end) => end.on(&oslo, from).unwrap().to_string(),
+            Err(error) => error,
+        }
+    }
+
+    #[test]
+    fn a_date_is_midnight_on_the_clock_of_the_spec() {
+        assert_eq!(in_oslo("2026-11-15"), "2026-11-14T23:00:00Z");
+        assert_eq!(in_oslo("2026-06-15T09:30"), "2026-06-15T07:30:00Z");
+    }
+
+    #[test]
+    fn an_offset_or_a_zone_makes_a_time_exact() {
+        assert_eq!(in_oslo("2026-11-15T09:00:00Z"), "2026-11-15T09:00:00Z");
+        assert_eq!(in_oslo("2026-11-15T09:00:00-05:00"), "2026-11-15T14:00:00Z");
+        assert_eq!(in_oslo("2026-11-15T09:00[Asia/Tokyo]"), "2026-11-15T00:00:00Z");
+    }
+
+    #[test]
+    fn civil_times_in_a_gap_move_on_and_repeated_ones_are_the_first() {
+        assert_eq!(in_oslo("2026-03-29T02:30"), "2026-03-29T01:30:00Z");
+        assert_eq!(in_oslo("2026-10-25T02:30"), "2026-10-25T00:30:00Z");
+    }
+
+    #[test]
+    fn an_end_may_be_a_duration_from_the_beginning() {
+        assert_eq!(in_oslo("2d"), "2026-11-17T12:00:00Z");
+        assert_eq!(in_oslo("PT90M"), "2026-11-15T13:30:00Z");
+        assert_eq!(in_oslo("P1M"), "2026-12-15T12:00:00Z");
+    }
+
+    #[test]
+    fn days_and_months_are_those_of_the_clock() {
+        assert_eq!(in_oslo("P6M"), "2027-05-15T11:00:00Z");
+        assert_eq!(in_oslo("4320h"), "2027-05-14T12:00:00Z");
+    }
+
+    #[test]
+    fn other_text_says_what_to_write() {
+        assert!(in_oslo("tomorrow").starts_with("not a time; write 2026-"));
+        assert!(in_oslo("2026-11-15T09:00[Europe/Nowhere]").starts_with("not a time"));
+        assert!(in_oslo("2026-13-01").starts_with("not a time"));
+        assert!(in_oslo("").starts_with("not a time"));
+    }
+}

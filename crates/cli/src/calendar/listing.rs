@@ -1,0 +1,190 @@
+//! A list of times: reads them from the spec, writes them out, says what is missing.
+
+use std::io::Write;
+
+use jiff::Timestamp;
+use perennial_calendar::Spec;
+
+use super::event::{Event, Fate};
+use super::output::Output;
+use super::silence;
+use super::view::{Format, ViewArgs, Window};
+use crate::terminal::{Look, say};
+
+/// A longer table is not read by anyone.
+const TABLE_ROWS_MAX: u64 = 1_000;
+
+/// Without an end, so many times may be left out before the search for one that is not stops.
+const LEFT_OUT_MAX: u64 = 1_000;
+
+/// What a table does not show is counted up to here.
+const UNSHOWN_COUNTED_MAX: usize = 1_000_000;
+
+/// Where a list stops, besides at the end of its window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// So many times were asked for.
+    count: Option<u64>,
+    rows_max: Option<u64>,
+    left_out_max: Option<u64>,
+}
+
+/// What a list came to.
+struct Walked {
+    fires: u64,
+    left_out: u64,
+    /// The last time in it, or where its window began.
+    last: Timestamp,
+    ended: Ended,
+}
+
+/// How a list ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// There were no more times, or none in the window.
+    Exhausted,
+    /// It has as many times as were asked for.
+    Complete,
+    TooManyRows,
+    TooManyLeftOut,
+}
+
+impl Limits {
+    pub(super) fn of(count: Option<u64>, window: Window, format: Format) -> Self {
+        let unlimited_table = format != Format::Table || count.is_some();
+        Limits {
+            count,
+            rows_max: (!unlimited_table).then_some(TABLE_ROWS_MAX),
+            left_out_max: window.to.is_none().then_some(LEFT_OUT_MAX),
+        }
+    }
+
+    /// For a list that is kept in memory.
+    pub(super) fn short(count: u64) -> Self {
+        Limits { count: Some(count), rows_max: None, left_out_max: Some(LEFT_OUT_MAX) }
+    }
+}
+
+/// Writes the times of a window, and to standard error what a reader would wonder about.
+pub(super) fn write(
+    spec: &Spec,
+    window: Window,
+    limits: Limits,
+    view: &ViewArgs,
+    look: Look,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    let mut output = Output::new(spec, view, window, look, &mut *out);
+    let walked = walk(spec, window, limits, view, |event| output.write(&event))?;
+    output.finish()?;
+    // The answer comes before the remarks on it, also on a terminal.
+    out.flush()?;
+    if let Some(remark) = walked.remark(spec, window, limits) {
+        say(format_args!("{remark}"));
+    }
+    Ok(())
+}
+
+/// The same as a list in memory, with the remark on it.
+pub(super) fn collect(
+    spec: &Spec,
+    window: Window,
+    limits: Limits,
+    view: &ViewArgs,
+) -> anyhow::Result<(Vec<Event>, Option<String>)> {
+    let mut events = Vec::new();
+    let walked = walk(spec, window, limits, view, |event| {
+        events.push(event);
+        Ok(())
+    })?;
+    Ok((events, walked.remark(spec, window, limits)))
+}
+
+fn walk(
+    spec: &Spec,
+    window: Window,
+    limits: Limits,
+    view: &ViewArgs,
+    mut take: impl FnMut(Event) -> anyhow::Result<()>,
+) -> anyhow::Result<Walked> {
+    let mut walked = Walked { fires: 0, left_out: 0, last: window.from, ended: Ended::Exhausted };
+    if limits.count == Some(0) {
+        return Ok(Walked { ended: Ended::Complete, ..walked });
+    }
+    for event in events(spec, window, view.show_left_out) {
+        if limits.rows_max.is_some_and(|most| walked.fires + walked.left_out == most) {
+            walked.ended = Ended::TooManyRows;
+            break;
+        }
+        walked.last = event.nominal;
+        match event.fate {
+            Fate::Fires { .. } => walked.fires += 1,
+            Fate::LeftOut { .. } => walked.left_out += 1,
+        }
+        take(event)?;
+        if limits.count == Some(walked.fires) {
+            walked.ended = Ended::Complete;
+            break;
+        }
+        if limits.left_out_max.is_some_and(|most| walked.left_out == most) {
+            walked.ended = Ended::TooManyLeftOut;
+            break;
+        }
+    }
+    Ok(walked)
+}
+
+/// The times of the window, and if asked those left out.
+fn events(
+    spec: &Spec,
+    window: Window,
+    show_left_out: bool,
+) -> Box<dyn Iterator<Item = Event> + '_> {
+    let to = window.to.unwrap_or(Timestamp::MAX);
+    if show_left_out {
+        return Box::new(spec.trace(window.from, to).map(|traced| Event::new(traced, spec)));
+    }
+    Box::new(spec.between(window.from, to).map(Event::from))
+}
+
+impl Walked {
+    /// What a reader of the list would wonder about, if anything.
+    fn remark(&self, spec: &Spec, window: Window, limits: Limits) -> Option<String> {
+        match self.ended {
+            Ended::Complete => None,
+            Ended::Exhausted if self.fires == 0 => Some(silence::reason(spec, window)),
+            Ended::Exhausted => silence::end_of_list(spec, self.last, window, limits.count),
+            Ended::TooManyRows => Some(unshown(spec, self.last, window)),
+            Ended::TooManyLeftOut => Some(format!(
+                "stopped after {} times that were left out; --to sets an end of your own",
+                thousands(self.left_out)
+            )),
+        }
+    }
+}
+
+fn unshown(spec: &Spec, last: Timestamp, window: Window) -> String {
+    let rest = spec.between(last, window.to.unwrap_or(Timestamp::MAX));
+    let count = rest.take(UNSHOWN_COUNTED_MAX + 1).count();
+    let (more_than, count) = match count > UNSHOWN_COUNTED_MAX {
+        true => ("more than ", UNSHOWN_COUNTED_MAX),
+        false => ("", count),
+    };
+    format!(
+        "and {more_than}{} times more; --count N shows N of them, --output jsonl all",
+        thousands(count as u64)
+    )
+}
+
+/// `1,234,567`.
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}

@@ -1,0 +1,59 @@
+//! `perennial calendar`: when does it fire?
+
+mod between;
+mod canonical;
+mod clock_changes;
+
+mod event;
+mod explain;
+mod instant;
+mod listing;
+mod next;
+mod output;
+mod part;
+mod relative;
+mod silence;
+mod spec_args;
+mod table;
+mod view;
+
+use std::io::Write;
+
+use clap::Subcommand;
+
+use crate::terminal::{Color, Look};
+
+/// When does it fire? Preview and explain schedules before creating anything
+///
+/// A SPEC is one of
+///
+///   a cron string          '0 9 * * MON-FRI', '0 0 L * *', '@daily', 'CRON_TZ=Europe/Oslo 0 9 * * *'
+///   an interval            '30m', '5h/15m' (5 hours, 15 minutes past), 'PT30M', '@every 30m'
+///   a repeating interval   'R/2026-01-31T09:00/P1M' (monthly, from that day on)
+///   a calendar as JSON     '{"dayOfWeek":"Fri","hour":"11"}'
+///   a recurrence rule      'DTSTART:20260101T090000 RRULE:FREQ=MONTHLY;BYDAY=-1FR'
+///
+/// Several are a union. Put each in quotes, or the shell will make file names of the asterisks.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment, arg_required_else_help = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Next(next::Args),
+    Between(between::Args),
+    Explain(explain::Args),
+}
+
+/// Runs one of the calendar commands and writes its answer.
+pub(crate) fn run(args: Args, color: Color, out: &mut impl Write) -> anyhow::Result<()> {
+    let look = Look::of_stdout(color);
+    match args.command {
+        Command::Next(args) => next::run(args, look, out),
+        Command::Between(args) => between::run(args, look, out),
+        Command::Explain(args) => explain::run(args, look, out),
+    }
+}

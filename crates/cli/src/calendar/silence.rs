@@ -1,0 +1,51 @@
+//! Why there is nothing to show.
+
+use jiff::{SignedDuration, Timestamp};
+use perennial_calendar::{Search, Spec};
+
+use super::relative;
+use super::view::Window;
+
+/// Says why a window has no times, and where the nearest one is.
+pub(super) fn reason(spec: &Spec, window: Window) -> String {
+    let show = |instant: Timestamp| spec.zone().at(instant).to_string();
+    match spec.search(window.from) {
+        Search::Found(next) => {
+            let away =
+                relative::distance(&spec.zone().at(window.from), &spec.zone().at(next.nominal));
+            format!("no times in this window; the next one is {}, {away} later", show(next.nominal))
+        }
+        Search::Never => {
+            let up_to_now = window.from.saturating_add(SignedDuration::from_secs(1));
+            match up_to_now.ok().and_then(|end| spec.previous(end)) {
+                Some(last) => format!("it fires no more; the last time was {}", show(last.nominal)),
+                None => "it never fires".to_owned(),
+            }
+        }
+        Search::NotBefore(instant) => not_before(spec, instant),
+    }
+}
+
+/// Says why a list ended before it had as many times as were asked for.
+pub(super) fn end_of_list(
+    spec: &Spec,
+    last: Timestamp,
+    window: Window,
+    asked: Option<u64>,
+) -> Option<String> {
+    match spec.search(last) {
+        Search::Never => asked.map(|_| "that is all: it fires no more".to_owned()),
+        Search::NotBefore(instant) if window.to.is_none_or(|to| to >= instant) => {
+            Some(not_before(spec, instant))
+        }
+        Search::Found(_) | Search::NotBefore(_) => None,
+    }
+}
+
+fn not_before(spec: &Spec, instant: Timestamp) -> String {
+    let local = spec.zone().at(instant);
+    format!(
+        "exclusions take every time up to {local}; the search stopped there; go on \
+         with --from {instant}"
+    )
+}

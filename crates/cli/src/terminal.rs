@@ -1,0 +1,73 @@
+//! What the output may look like: its width and colours.
+
+use std::env;
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+
+use clap::ValueEnum;
+use terminal_size::terminal_size_of;
+
+/// When to colour the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// How a piece of text stands out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Heading,
+    Warning,
+    Faint,
+}
+
+/// The look of standard output.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    colored: bool,
+    /// In columns; `None` when nothing limits it, as in a file.
+    pub(crate) width: Option<u16>,
+}
+
+impl Look {
+    pub(crate) fn of_stdout(color: Color) -> Self {
+        let colored = match color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => {
+                let plain = |name, value: &str| env::var(name).is_ok_and(|set| set == value);
+                let no_color = env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+                io::stdout().is_terminal() && !no_color && !plain("TERM", "dumb")
+            }
+        };
+        let asked = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let width = asked
+            .filter(|&columns: &u16| columns > 0)
+            .or_else(|| terminal_size_of(io::stdout()).map(|(width, _)| width.0));
+        Look { colored, width }
+    }
+
+    /// The text with the codes that make it stand out, if colours are wanted.
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
+        if !self.colored || text.is_empty() {
+            return text.to_owned();
+        }
+        let code = match style {
+            Style::Plain => return text.to_owned(),
+            Style::Heading => "1",
+            Style::Warning => "33",
+            Style::Faint => "2",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+/// Says something beside the answer. There is nobody to tell if standard error is closed.
+pub(crate) fn say(message: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "{message}");
+}

@@ -1,0 +1,326 @@
+use expect_test::{Expect, expect};
+
+use crate::perennial::{perennial, said_by};
+
+/// `perennial … ` says this. The blanks that clap leaves at the ends of lines are no matter.
+fn check(args: &[&str], expected: Expect) {
+    let said = said_by(&mut perennial(args));
+    let lines: Vec<&str> = said.lines().map(str::trim_end).collect();
+    expected.assert_eq(&(lines.join("\n") + "\n"));
+}
+
+#[test]
+fn the_command_alone_prints_its_help() {
+    check(
+        &[],
+        expect![[r#"
+        Durable workflows and schedules
+
+        Usage: perennial [OPTIONS] <COMMAND>
+
+        Commands:
+          calendar  When does it fire? Preview and explain schedules before creating anything
+          help      Print this message or the help of the given subcommand(s)
+
+        Options:
+          -h, --help     Print help (see more with '--help')
+          -V, --version  Print version
+
+        Output:
+              --color <WHEN>  Colour the output [default: auto] [possible values: auto, always, never]
+    "#]],
+    );
+    check(
+        &["calendar"],
+        expect![[r#"
+        When does it fire? Preview and explain schedules before creating anything
+
+        Usage: perennial calendar [OPTIONS] <COMMAND>
+
+        Commands:
+          next     Show the next times of a spec
+          between  List every time of a spec in a window
+          explain  Say in plain English what a spec means, and what to look out for
+          help     Print this message or the help of the given subcommand(s)
+
+        Options:
+          -h, --help  Print help (see more with '--help')
+
+        Output:
+              --color <WHEN>  Colour the output [default: auto] [possible values: auto, always, never]
+    "#]],
+    );
+}
+
+#[test]
+fn the_version_is_that_of_the_package() {
+    let version = said_by(&mut perennial(&["--version"]));
+    assert_eq!(version, format!("perennial {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn the_calendar_says_what_a_spec_is() {
+    check(
+        &["calendar", "--help"],
+        expect![[r#"
+            When does it fire? Preview and explain schedules before creating anything
+
+            A SPEC is one of
+
+              a cron string          '0 9 * * MON-FRI', '0 0 L * *', '@daily', 'CRON_TZ=Europe/Oslo 0 9 * * *'
+              an interval            '30m', '5h/15m' (5 hours, 15 minutes past), 'PT30M', '@every 30m'
+              a repeating interval   'R/2026-01-31T09:00/P1M' (monthly, from that day on)
+              a calendar as JSON     '{"dayOfWeek":"Fri","hour":"11"}'
+              a recurrence rule      'DTSTART:20260101T090000 RRULE:FREQ=MONTHLY;BYDAY=-1FR'
+
+            Several are a union. Put each in quotes, or the shell will make file names of the asterisks.
+
+            Usage: perennial calendar [OPTIONS] <COMMAND>
+
+            Commands:
+              next     Show the next times of a spec
+              between  List every time of a spec in a window
+              explain  Say in plain English what a spec means, and what to look out for
+              help     Print this message or the help of the given subcommand(s)
+
+            Options:
+              -h, --help
+                      Print help (see a summary with '-h')
+
+            Output:
+                  --color <WHEN>
+                      Colour the output
+
+                      Possible values:
+                      - auto:   On a terminal, unless NO_COLOR is set
+                      - always
+                      - never
+          
+                      [default: auto]
+        "#]],
+    );
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    check(
+        &["calendar", "next", "--help"],
+        expect![[r#"
+            Show the next times of a spec
+
+            Usage: perennial calendar next [OPTIONS] <SPEC>...
+
+            Arguments:
+              <SPEC>...
+                      A cron string, interval, repeating interval, calendar JSON or recurrence rule; several are
+                      a union
+
+            Options:
+              -h, --help
+                      Print help (see a summary with '-h')
+
+            Spec:
+                  --exclude <SPEC|NAME>
+                      Leave out the times that this cron string or calendar JSON matches; a whole day is '* * *
+                      25 12 * *'. May also name a --define. Repeatable
+
+                  --define <NAME=SPEC>
+                      Define a named calendar for --exclude NAME and EXCLUDE=NAME. Repeatable; of one name they
+                      add up
+
+                  --tz <NAME>
+                      The zone whose clock is read: an IANA name, or 'local' for this machine's [default: UTC]
+
+                  --tzif <FILE>
+                      Read the zone from a TZif file; --tz then only names it
+
+                  --dialect <DIALECT>
+                      How cron strings are read
+
+                      [default: temporal]
+                      [possible values: temporal, dbos, classic]
+
+                  --dst <POLICY>
+                      What to do where the clock jumps: literal (as the clock shows, the default), once (every
+                      civil time fires exactly once), or GAP,OVERLAP: skip or shift what is jumped over, and
+                      take the first, last or both of what comes twice
+
+                  --jitter <DURATION>
+                      Put each time off by up to this much
+
+                  --identity <ID>
+                      The schedule id whose jitter to show
+
+                  --start <TIME>
+                      No time before this one
+
+                  --end <TIME>
+                      No time after this one
+
+            Window:
+              -n, --count <N>
+                      How many times to show
+
+                      [default: 5]
+
+                  --from <TIME>
+                      Look at the times after this one; a date or time without an offset is on the spec's clock
+                      [default: now]
+
+                  --to <TIME|DURATION>
+                      Look no further than this time (inclusive), or this long: 90m, 7d, P1M
+
+            Output:
+                  --color <WHEN>
+                      Colour the output
+
+                      Possible values:
+                      - auto:   On a terminal, unless NO_COLOR is set
+                      - always
+                      - never
+
+                      [default: auto]
+
+                  --show-left-out
+                      Also show the times that exclusions or clock changes took, and why
+
+              -o, --output <FORMAT>
+                      How to write the answer
+
+                      Possible values:
+                      - table: For people
+                      - json:  One document
+                      - jsonl: One object a line
+
+                      [default: table]
+
+            Examples:
+              Weekdays at nine in Oslo
+                perennial calendar next --tz Europe/Oslo '0 9 * * MON-FRI'
+
+              The last Friday of the month, and every quarter of an hour on Mondays, but not at Christmas
+                perennial calendar next '0 17 * * FRIL' '*/15 * * * MON' --exclude '* * * 24-26 12 * *'
+
+              What a night of changing clocks does to it
+                perennial calendar next --tz America/New_York '30 2 * * *' --from 2026-03-06 --show-left-out
+
+              For a script
+                perennial calendar next @hourly --count 1 --output jsonl | jq -r .nominal
+        "#]],
+    );
+    check(
+        &["calendar", "between", "-h"],
+        expect![[r#"
+            List every time of a spec in a window
+
+            Usage: perennial calendar between [OPTIONS] <SPEC>...
+
+            Arguments:
+              <SPEC>...  A cron string, interval, repeating interval, calendar JSON or recurrence rule; several
+                         are a union
+
+            Options:
+              -h, --help  Print help (see more with '--help')
+
+            Spec:
+                  --exclude <SPEC|NAME>  Leave out the times that this cron string or calendar JSON matches; a
+                                         whole day is '* * * 25 12 * *'. May also name a --define. Repeatable
+                  --define <NAME=SPEC>   Define a named calendar for --exclude NAME and EXCLUDE=NAME.
+                                         Repeatable; of one name they add up
+                  --tz <NAME>            The zone whose clock is read: an IANA name, or 'local' for this
+                                         machine's [default: UTC]
+                  --tzif <FILE>          Read the zone from a TZif file; --tz then only names it
+                  --dialect <DIALECT>    How cron strings are read [default: temporal] [possible values:
+                                         temporal, dbos, classic]
+                  --dst <POLICY>         What to do where the clock jumps: literal (as the clock shows, the
+                                         default), once (every civil time fires exactly once), or GAP,OVERLAP:
+                                         skip or shift what is jumped over, and take the first, last or both of
+                                         what comes twice
+                  --jitter <DURATION>    Put each time off by up to this much
+                  --identity <ID>        The schedule id whose jitter to show
+                  --start <TIME>         No time before this one
+                  --end <TIME>           No time after this one
+
+            Window:
+              -n, --count <N>           List no more than so many times
+                  --from <TIME>         Look at the times after this one; a date or time without an offset is on
+                                        the spec's clock [default: now]
+                  --to <TIME|DURATION>  Look no further than this time (inclusive), or this long: 90m, 7d, P1M
+
+            Output:
+                  --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
+                  --show-left-out    Also show the times that exclusions or clock changes took, and why
+              -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
+                                     jsonl]
+
+            Examples:
+              The coming week
+                perennial calendar between '0 9,17 * * *' --tz Asia/Tokyo --to 7d
+
+              A year, with the holidays that were left out
+                perennial calendar between '0 9 1 * *' --from 2026-01-01 --to 2027-01-01 \
+                  --define holidays='* * * 1 1,5 * *' --exclude holidays --show-left-out
+
+              How often does it fire in a year?
+                perennial calendar between '*/7 * * * *' --to 365d --output jsonl | wc -l
+        "#]],
+    );
+    check(
+        &["calendar", "explain", "-h"],
+        expect![[r#"
+            Say in plain English what a spec means, and what to look out for
+
+            Usage: perennial calendar explain [OPTIONS] <SPEC>...
+
+            Arguments:
+              <SPEC>...  A cron string, interval, repeating interval, calendar JSON or recurrence rule; several
+                         are a union
+
+            Options:
+              -h, --help  Print help (see more with '--help')
+
+            Spec:
+                  --exclude <SPEC|NAME>  Leave out the times that this cron string or calendar JSON matches; a
+                                         whole day is '* * * 25 12 * *'. May also name a --define. Repeatable
+                  --define <NAME=SPEC>   Define a named calendar for --exclude NAME and EXCLUDE=NAME.
+                                         Repeatable; of one name they add up
+                  --tz <NAME>            The zone whose clock is read: an IANA name, or 'local' for this
+                                         machine's [default: UTC]
+                  --tzif <FILE>          Read the zone from a TZif file; --tz then only names it
+                  --dialect <DIALECT>    How cron strings are read [default: temporal] [possible values:
+                                         temporal, dbos, classic]
+                  --dst <POLICY>         What to do where the clock jumps: literal (as the clock shows, the
+                                         default), once (every civil time fires exactly once), or GAP,OVERLAP:
+                                         skip or shift what is jumped over, and take the first, last or both of
+                                         what comes twice
+                  --jitter <DURATION>    Put each time off by up to this much
+                  --identity <ID>        The schedule id whose jitter to show
+                  --start <TIME>         No time before this one
+                  --end <TIME>           No time after this one
+
+            Window:
+              -n, --count <N>           How many of the next times to show; 0 for none [default: 5]
+                  --from <TIME>         Look at the times after this one; a date or time without an offset is on
+                                        the spec's clock [default: now]
+                  --to <TIME|DURATION>  Look no further than this time (inclusive), or this long: 90m, 7d, P1M
+
+            Output:
+                  --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
+                  --show-left-out    Also show the times that exclusions or clock changes took, and why
+              -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
+                                     jsonl]
+
+            Examples:
+              Is this every Monday that is the 13th, or every Monday and every 13th?
+                perennial calendar explain '0 9 13 * MON'
+                perennial calendar explain '0 9 13 * MON' --dialect classic
+
+              What happens when the clock changes?
+                perennial calendar explain '30 2 * * *' --tz Europe/Oslo
+                perennial calendar explain '30 2 * * *' --tz Europe/Oslo --dst once
+
+              For a program
+                perennial calendar explain '0 0 31 * *' --output json
+        "#]],
+    );
+}

@@ -1,0 +1,10 @@
+//! `perennial calendar`, run as users run it.
+
+mod between;
+mod errors;
+mod explain;
+mod help;
+mod next;
+mod output;
+mod perennial;
+mod zones;
