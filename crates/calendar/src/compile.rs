@@ -66,14 +66,15 @@ fn interval_times(interval: Interval) -> Result<Times, Error> {
 
 fn repeat_part(n: usize, repeat: &Repeat, zone: &Zone, policy: DstPolicy) -> Result<Part, Error> {
     let source = PartRef::Repeat(n);
+    let invalid =
+        |problem: &str| Error::Invalid { field: "repeat".to_owned(), problem: problem.to_owned() };
     let civil = |every| {
         let pattern = WallPattern::Repeat(CivilRepeat::new(repeat.start, every, repeat.count));
         Part::new(source, Times::Wall { pattern, policy })
     };
     match repeat.every {
-        Period::Days(0) | Period::Months(0) => {
-            Err(Error::Invalid { field: "repeat".to_owned(), problem: "has no length".to_owned() })
-        }
+        Period::Days(0) | Period::Months(0) => Err(invalid("has no length")),
+        _ if repeat.count == Some(0) => Err(invalid("is to happen 0 times; the least is once")),
         Period::Days(days) => Ok(civil(CivilPeriod::Days(days))),
         Period::Months(months) => Ok(civil(CivilPeriod::Months(months))),
         Period::Seconds(every) => {
@@ -128,7 +129,11 @@ pub(crate) fn exclusions(
         return Err(too_many("exclusions", sources.len()));
     }
     let compiled = sources.into_iter().map(|(source, calendar)| {
-        Ok(Exclusion { source, calendar: CalendarMatcher::compile(calendar)? })
+        let named_text = match source {
+            ExclusionRef::Calendar(_) => String::new(),
+            ExclusionRef::Named(_) => calendar.to_string(),
+        };
+        Ok(Exclusion { source, calendar: CalendarMatcher::compile(calendar)?, named_text })
     });
     compiled.collect()
 }

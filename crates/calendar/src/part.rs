@@ -50,6 +50,8 @@ pub(crate) enum Times {
 pub(crate) struct Exclusion {
     pub(crate) source: ExclusionRef,
     pub(crate) calendar: CalendarMatcher,
+    /// The canonical text of an entry of a named calendar, which no definition has.
+    pub(crate) named_text: String,
 }
 
 impl Part {

@@ -1,5 +1,7 @@
 //! Laws that hold for every spec, against the slow definition in `oracle`.
 
+#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+
 mod oracle;
 
 use std::collections::BTreeSet;

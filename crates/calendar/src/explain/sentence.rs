@@ -55,14 +55,13 @@ fn exclusions(spec: &Spec) -> Option<String> {
 fn named_calendar(spec: &Spec, named: usize) -> String {
     let name = &spec.definition().excluded_calendars[named];
     let of_that_name = |x: &&Exclusion| x.source == ExclusionRef::Named(named);
-    let matchers: Vec<_> =
-        spec.exclusions.iter().filter(of_that_name).map(|x| &x.calendar).collect();
-    let entries = match matchers.len() {
+    let texts: Vec<&str> =
+        spec.exclusions.iter().filter(of_that_name).map(|x| x.named_text.as_str()).collect();
+    let entries = match texts.len() {
         1 => "1 entry".to_owned(),
         count => format!("{count} entries"),
     };
-    // A compiled calendar is nothing but its sets, so its debug text tells different ones apart.
-    let fingerprint = wording::fingerprint(format!("{matchers:?}").as_bytes());
+    let fingerprint = wording::fingerprint(texts.join("\n").as_bytes());
     format!("the calendar {name:?} ({entries}, fingerprint {fingerprint})")
 }
 
