@@ -22,7 +22,7 @@ import random
 import zoneinfo
 
 import pytest
-from conftest import Window
+from binary import Window
 from croniter import CroniterBadDateError, croniter
 from cron_expressions import field, five_fields
 
