@@ -18,7 +18,7 @@ use crate::zone::Zone;
 const PARTS_MAX: usize = 1_000;
 
 /// The longest interval: no two times of a longer one fall within the years that timestamps have.
-const INTERVAL_SECONDS_MAX: u64 = 400_000_000_000;
+pub(crate) const INTERVAL_SECONDS_MAX: u64 = 400_000_000_000;
 
 pub(crate) fn parts(definition: &Definition, zone: &Zone) -> Result<Vec<Part>, Error> {
     let count = definition.calendars.len()

@@ -6,6 +6,7 @@ use std::fmt;
 use jiff::civil::DateTime;
 
 use crate::civil::{Date, Day, SECONDS_PER_DAY, WallSecond, days_in_month};
+use crate::compile::INTERVAL_SECONDS_MAX;
 use crate::error::Fault;
 
 /// Every so many days, months or seconds from a date on the spec's clock.
@@ -105,8 +106,11 @@ fn parse_period(text: &str) -> Result<Period, Fault<'_>> {
         return Err(Fault::new(text, "civil and exact units cannot be mixed in one repeat")
             .help("P1D is a day on the clock, PT24H is 24 hours"));
     }
-    let seconds = crate::parse::duration::whole_seconds(text)?;
-    Ok(Period::Seconds(seconds))
+    match crate::parse::duration::whole_seconds(text)? {
+        0 => fault(format!("{text} has no length")),
+        seconds @ 1..=INTERVAL_SECONDS_MAX => Ok(Period::Seconds(seconds)),
+        _ => fault(format!("{text} is longer than the calendar")),
+    }
 }
 
 impl fmt::Display for Repeat {

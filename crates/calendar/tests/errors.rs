@@ -221,6 +221,7 @@ fn intervals_and_repeats() {
             "R/2026-01-05T09:00/P1M1D",
             "R/2026-01-05T09:00/P1DT1H",
             "R/2026-01-05T09:00/P0D",
+            "R/2026-01-05T09:00/PT999999999999S",
             "CRON_TZ=Europe/Oslo R/2026-01-05T09:00Z/P1D",
         ],
         expect![[r#"
@@ -269,6 +270,9 @@ fn intervals_and_repeats() {
             P0D has no length
               R/2026-01-05T09:00/P0D
                                  ^^^
+            PT999999999999S is longer than the calendar
+              R/2026-01-05T09:00/PT999999999999S
+                                 ^^^^^^^^^^^^^^^
             the time is in UTC, but the expression is in Europe/Oslo
               CRON_TZ=Europe/Oslo R/2026-01-05T09:00Z/P1D
                                                     ^

@@ -41,7 +41,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitC
         println!("fuzzing {target} for {} s", request.seconds);
         let limit = format!("-max_total_time={}", request.seconds);
         process::run(&mut cargo_fuzz(repository, "run", &[target, "--", &limit])?)?;
-        process::run(&mut cargo_fuzz(repository, "cmin", &[target])?)?;
+        // One input for each new branch, not for each number of times one was taken: enough to
+        // replay, and few enough to keep.
+        let keep = [target, "--", "-use_counters=0"];
+        process::run(&mut cargo_fuzz(repository, "cmin", &keep)?)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,7 +3,6 @@
 mod between;
 mod canonical;
 mod clock_changes;
-
 mod event;
 mod explain;
 mod instant;
