@@ -113,7 +113,6 @@ fn check_canonical_text(definition: &Definition) {
 fn check_laws(definition: Definition) {
     let Ok(spec) = Spec::compile(definition, &ZONES, &NamedCalendars::default()) else { return };
     let now = Timestamp::from_second(1_800_000_000).expect("a constant within range");
-    spec.explain(now);
     let times: Vec<_> = spec.after(now).take(8).collect();
     for pair in times.windows(2) {
         assert!(pair[0].nominal < pair[1].nominal);

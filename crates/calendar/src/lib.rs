@@ -30,7 +30,9 @@
 //! equal answers. Nothing it is given makes it panic, overflow or hang.
 //!
 //! Start reading at [`spec`](Spec) and, for how a wall clock becomes instants, at `search.rs`.
+
 mod civil;
+mod compile;
 mod definition;
 mod dst;
 mod error;
@@ -38,10 +40,13 @@ mod explain;
 mod jitter;
 mod matcher;
 mod named;
+mod occurrences;
 mod parse;
+mod part;
 mod recurrence;
 mod repeat;
 mod search;
+mod sieve;
 mod spec;
 mod text;
 mod trace;
@@ -54,10 +59,12 @@ pub use dst::{DstPolicy, OnGap, OnRepeat};
 pub use error::{Error, ParseError};
 pub use explain::{Explanation, Warning};
 pub use named::NamedCalendars;
+pub use occurrences::Occurrences;
 pub use parse::Dialect;
 pub use parse::duration::parse_duration;
-pub use recurrence::Recurrence;
+pub use part::{ExclusionRef, PartRef};
+pub use recurrence::{Frequency, Recurrence, Until, WeekdayNum};
 pub use repeat::{Period, Repeat};
-pub use spec::{ExclusionRef, Occurrence, Occurrences, PartRef, Search, Spec};
+pub use spec::{Occurrence, Search, Spec};
 pub use trace::{LeftOut, Reason, Trace, Traced};
 pub use zone::{Zone, Zones};

@@ -1,32 +1,29 @@
 //! A compiled spec: the times it has, one after the other.
 
+use std::iter::Rev;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::civil::WallSecond;
-use crate::definition::{Calendar, Definition, Interval};
-use crate::dst::DstPolicy;
+use crate::compile;
+use crate::definition::Definition;
 use crate::error::Error;
 use crate::jitter::Seed;
-use crate::matcher::CalendarMatcher;
 use crate::named::NamedCalendars;
-use crate::recurrence::{Recurrence, Until};
-use crate::repeat::{CivilPeriod, CivilRepeat, Period, Repeat, wall_second};
-use crate::search::WallPattern;
+use crate::occurrences::Occurrences;
+use crate::part::{Exclusion, Part, PartRef};
+use crate::sieve::Sieve;
 use crate::zone::{Zone, Zones};
 
-/// The most parts a spec may have, and the most exclusions, named calendars included.
-const PARTS_MAX: usize = 1_000;
+/// How many matchers one search asks, at most, while exclusions take what it finds; a part costs
+/// as much as eight. Past it the search says [`NotBefore`](Search::NotBefore): after tens of
+/// milliseconds at the very worst.
+const EXCLUDED_WORK_MAX: usize = 4_000_000;
 
-/// The longest interval: no two times of a longer one fall within the years that timestamps have.
-const INTERVAL_SECONDS_MAX: u64 = 400_000_000_000;
-
-/// How many matchers one search asks, at most, while it steps over excluded stretches. Past it, and
-/// past a thousand stretches, it says [`NotBefore`](Search::NotBefore): tens of milliseconds at the
-/// very worst.
-const EXCLUDED_WORK_MAX: usize = 1_000_000;
+/// How many times in a row may be excluded before the [`Sieve`] is taken to them.
+const EXCLUDED_ONE_BY_ONE: usize = 64;
 
 /// A [`Definition`] compiled: asks its times in nanoseconds.
 ///
@@ -68,28 +65,6 @@ pub struct Occurrence {
     pub part: PartRef,
 }
 
-/// One of a definition's parts, by its place there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PartRef {
-    /// `definition.calendars[n]`
-    Calendar(usize),
-    /// `definition.intervals[n]`
-    Interval(usize),
-    /// `definition.repeats[n]`
-    Repeat(usize),
-    /// `definition.recurrences[n]`
-    Recurrence(usize),
-}
-
-/// One of the things that leave times out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ExclusionRef {
-    /// `definition.exclusions[n]`
-    Calendar(usize),
-    /// `definition.excluded_calendars[n]`
-    Named(usize),
-}
-
 /// What a [bounded search](Spec::search) found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
@@ -102,29 +77,6 @@ pub enum Search {
     NotBefore(Timestamp),
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Part {
-    pub(crate) source: PartRef,
-    pub(crate) times: Times,
-    /// Its own bounds, both inclusive.
-    pub(crate) first: i64,
-    pub(crate) last: i64,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Times {
-    /// Unix seconds `t` with `t ≡ phase` modulo `every`.
-    Interval { every: i64, phase: i64 },
-    /// What a clock shows.
-    Wall { pattern: WallPattern, policy: DstPolicy },
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Exclusion {
-    pub(crate) source: ExclusionRef,
-    pub(crate) calendar: CalendarMatcher,
-}
-
 impl Spec {
     /// Checks and compiles a definition. Zones and named calendars are looked up now and kept, so
     /// the compiled spec's times never change.
@@ -134,8 +86,8 @@ impl Spec {
         named: &NamedCalendars,
     ) -> Result<Spec, Error> {
         let zone = zones.resolve(&definition.zone)?;
-        let exclusions = compile_exclusions(&definition, named)?;
-        let parts = compile_parts(&definition, &zone)?;
+        let exclusions = compile::exclusions(&definition, named)?;
+        let parts = compile::parts(&definition, &zone)?;
         let first = definition.start.map_or(Timestamp::MIN.as_second(), ceil_second);
         let last = definition.end.map_or(Timestamp::MAX.as_second(), floor_second);
         Ok(Spec { definition, zone, parts, exclusions, first, last, seed: Seed::of("") })
@@ -166,11 +118,11 @@ impl Spec {
         }
     }
 
-    /// The first time strictly after the given instant, within bounded work: a calendar part looks
-    /// at no more than two months, and a search steps over no more than ten thousand excluded
-    /// stretches, a thousand in specs with very many parts. A stretch is as long as an exclusion
-    /// lasts without a break, up to a month, so only specs whose exclusions interleave by the
-    /// second or minute ever reach that bound.
+    /// The first time strictly after the given instant, within bounded work. A part is never
+    /// searched for more than two months or periods that could match; where exclusions take one
+    /// time after the other, whole days on which they leave nothing are stepped over. Only specs of
+    /// very many parts, or of recurrence rules against exclusions that take them second by second,
+    /// can reach the bound of a few million comparisons.
     pub fn search(&self, after: Timestamp) -> Search {
         match self.next_nominal(floor_second(after).saturating_add(1)) {
             Found::At(nominal, part) => Search::Found(self.occurrence(nominal, part)),
@@ -206,14 +158,19 @@ impl Spec {
         Some(self.occurrence(found.0, found.1))
     }
 
-    /// Every time strictly after the given instant.
+    /// Every time strictly after the given instant, going forward.
     pub fn after(&self, after: Timestamp) -> Occurrences<'_> {
-        Occurrences { spec: self, after, last: Timestamp::MAX }
+        self.between(after, Timestamp::MAX)
     }
 
-    /// Every time after `from` (exclusive) up to `to` (inclusive).
+    /// Every time strictly before the given instant, going back.
+    pub fn before(&self, before: Timestamp) -> Rev<Occurrences<'_>> {
+        Occurrences::new(self, Timestamp::MIN.as_second(), ceil_second(before) - 1).rev()
+    }
+
+    /// Every time after `from` (exclusive) up to `to` (inclusive), from either end.
     pub fn between(&self, from: Timestamp, to: Timestamp) -> Occurrences<'_> {
-        Occurrences { spec: self, after: from, last: to }
+        Occurrences::new(self, floor_second(from).saturating_add(1), floor_second(to))
     }
 
     pub(crate) fn bounds(&self) -> (i64, i64) {
@@ -243,8 +200,9 @@ impl Spec {
     #[inline]
     fn next_nominal(&self, from: i64) -> Found {
         let mut from = from;
-        let matchers = self.parts.len() + self.exclusions.len();
-        for _ in 0..(EXCLUDED_WORK_MAX / matchers.max(1)).clamp(1_000, 10_000) {
+        let mut work = 0;
+        let mut sieve = None;
+        for tries in 0.. {
             let Some((nominal, part)) = self.next_of_parts(from) else { return Found::Never };
             if self.exclusions.is_empty() {
                 return Found::At(nominal, part);
@@ -252,6 +210,16 @@ impl Spec {
             match self.excluded_until(nominal) {
                 None => return Found::At(nominal, part),
                 Some(end) => from = end,
+            }
+            if tries == EXCLUDED_ONE_BY_ONE {
+                sieve = Sieve::new(&self.zone, &self.parts, &self.exclusions);
+            }
+            if let Some(sieve) = &mut sieve {
+                from = sieve.skip(from, &mut work, EXCLUDED_WORK_MAX);
+            }
+            work += 8 * self.parts.len() + self.exclusions.len();
+            if work > EXCLUDED_WORK_MAX {
+                break;
             }
         }
         Found::NotBefore(from)
@@ -292,187 +260,6 @@ enum Found {
     At(i64, PartRef),
     Never,
     NotBefore(i64),
-}
-
-impl Part {
-    /// The first time at or after `from`, and not after `last`.
-    #[inline]
-    fn next(&self, zone: &Zone, from: i64, last: i64) -> Option<i64> {
-        self.next_by(zone, from, last, None)
-    }
-
-    /// The same under another DST policy than its own, if one is given.
-    #[inline]
-    pub(crate) fn next_by(
-        &self,
-        zone: &Zone,
-        from: i64,
-        last: i64,
-        other: Option<DstPolicy>,
-    ) -> Option<i64> {
-        let (from, last) = (from.max(self.first), last.min(self.last));
-        if from > last {
-            return None;
-        }
-        match &self.times {
-            Times::Interval { every, phase } => {
-                let behind = (from - phase).rem_euclid(*every);
-                let next = if behind == 0 { from } else { from.checked_add(every - behind)? };
-                (next <= last).then_some(next)
-            }
-            Times::Wall { pattern, policy } => {
-                pattern.next_instant(zone, other.unwrap_or(*policy), from, last)
-            }
-        }
-    }
-}
-
-/// The times of a spec, in order. Made by [`Spec::after`] and [`Spec::between`].
-#[derive(Clone, Debug)]
-pub struct Occurrences<'s> {
-    spec: &'s Spec,
-    after: Timestamp,
-    last: Timestamp,
-}
-
-impl Iterator for Occurrences<'_> {
-    type Item = Occurrence;
-
-    fn next(&mut self) -> Option<Occurrence> {
-        let found = self.spec.next(self.after).filter(|found| found.nominal <= self.last)?;
-        self.after = found.nominal;
-        Some(found)
-    }
-}
-
-fn compile_parts(definition: &Definition, zone: &Zone) -> Result<Vec<Part>, Error> {
-    let count = definition.calendars.len()
-        + definition.intervals.len()
-        + definition.repeats.len()
-        + definition.recurrences.len();
-    if count > PARTS_MAX {
-        return Err(too_many("parts", count));
-    }
-    let policy = definition.dst.unwrap_or(DstPolicy::LITERAL);
-    let mut parts = Vec::with_capacity(count);
-    for (n, calendar) in definition.calendars.iter().enumerate() {
-        let pattern = WallPattern::Calendar(CalendarMatcher::compile(calendar)?);
-        parts.push(Part::new(PartRef::Calendar(n), Times::Wall { pattern, policy }));
-    }
-    for (n, interval) in definition.intervals.iter().enumerate() {
-        parts.push(Part::new(PartRef::Interval(n), compile_interval(*interval)?));
-    }
-    for (n, repeat) in definition.repeats.iter().enumerate() {
-        parts.push(compile_repeat(n, repeat, zone, policy)?);
-    }
-    let policy = definition.dst.unwrap_or(DstPolicy::RECURRENCE);
-    for (n, rule) in definition.recurrences.iter().enumerate() {
-        parts.push(compile_recurrence(n, rule, zone, policy));
-    }
-    Ok(parts)
-}
-
-impl Part {
-    fn new(source: PartRef, times: Times) -> Self {
-        let (first, last) = (Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
-        Part { source, times, first, last }
-    }
-}
-
-fn compile_interval(interval: Interval) -> Result<Times, Error> {
-    let invalid = |problem: String| Error::Invalid { field: "interval".to_owned(), problem };
-    if interval.every == 0 {
-        return Err(invalid("of 0 seconds; the least is 1 second".to_owned()));
-    }
-    if interval.every > INTERVAL_SECONDS_MAX {
-        return Err(invalid(format!("of {} seconds is longer than 12,000 years", interval.every)));
-    }
-    if interval.phase >= interval.every {
-        return Err(invalid(format!(
-            "phase of {} seconds is not less than its length of {} seconds",
-            interval.phase, interval.every
-        )));
-    }
-    Ok(Times::Interval { every: interval.every as i64, phase: interval.phase as i64 })
-}
-
-fn compile_repeat(
-    n: usize,
-    repeat: &Repeat,
-    zone: &Zone,
-    policy: DstPolicy,
-) -> Result<Part, Error> {
-    let source = PartRef::Repeat(n);
-    let civil = |every| {
-        let pattern = WallPattern::Repeat(CivilRepeat::new(repeat.start, every, repeat.count));
-        Part::new(source, Times::Wall { pattern, policy })
-    };
-    match repeat.every {
-        Period::Days(0) | Period::Months(0) => {
-            Err(Error::Invalid { field: "repeat".to_owned(), problem: "has no length".to_owned() })
-        }
-        Period::Days(days) => Ok(civil(CivilPeriod::Days(days))),
-        Period::Months(months) => Ok(civil(CivilPeriod::Months(months))),
-        Period::Seconds(every) => {
-            let anchor = zone.instant_of(wall_second(repeat.start));
-            let times = compile_interval(Interval::anchored(every, anchor))?;
-            let mut part = Part { first: anchor, ..Part::new(source, times) };
-            if let Some(count) = repeat.count {
-                let length = i64::from(count - 1).saturating_mul(every as i64);
-                part.last = part.last.min(anchor.saturating_add(length));
-            }
-            Ok(part)
-        }
-    }
-}
-
-fn compile_recurrence(n: usize, rule: &Recurrence, zone: &Zone, policy: DstPolicy) -> Part {
-    let pattern = WallPattern::Recurrence(Box::new(rule.compile()));
-    let mut part = Part::new(PartRef::Recurrence(n), Times::Wall { pattern, policy });
-    if let Some(Until::Instant(until)) = rule.until() {
-        part.last = part.last.min(floor_second(until));
-    }
-    if let Some(count) = rule.count() {
-        part.last = part.last.min(nth_time(&part, zone, count));
-    }
-    part
-}
-
-/// The `count`-th time of a part; its last one if it has fewer.
-fn nth_time(part: &Part, zone: &Zone, count: u32) -> i64 {
-    let mut last = i64::MIN;
-    let mut from = Timestamp::MIN.as_second();
-    for _ in 0..count {
-        let Some(found) = part.next(zone, from, Timestamp::MAX.as_second()) else { break };
-        last = found;
-        from = found + 1;
-    }
-    last
-}
-
-fn compile_exclusions(
-    definition: &Definition,
-    named: &NamedCalendars,
-) -> Result<Vec<Exclusion>, Error> {
-    let mut sources: Vec<(ExclusionRef, &Calendar)> = Vec::new();
-    for (n, calendar) in definition.exclusions.iter().enumerate() {
-        sources.push((ExclusionRef::Calendar(n), calendar));
-    }
-    for (n, name) in definition.excluded_calendars.iter().enumerate() {
-        sources.extend(named.get(name)?.iter().map(|calendar| (ExclusionRef::Named(n), calendar)));
-    }
-    if sources.len() > PARTS_MAX {
-        return Err(too_many("exclusions", sources.len()));
-    }
-    let compiled = sources.into_iter().map(|(source, calendar)| {
-        Ok(Exclusion { source, calendar: CalendarMatcher::compile(calendar)? })
-    });
-    compiled.collect()
-}
-
-fn too_many(field: &str, count: usize) -> Error {
-    let problem = format!("are too many: {count}, at most {PARTS_MAX} are allowed");
-    Error::Invalid { field: field.to_owned(), problem }
 }
 
 pub(crate) fn floor_second(instant: Timestamp) -> i64 {

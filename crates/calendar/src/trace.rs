@@ -5,7 +5,9 @@ use jiff::civil::DateTime;
 
 use crate::civil::WallSecond;
 use crate::dst::{DstPolicy, OnGap, OnRepeat};
-use crate::spec::{ExclusionRef, Occurrence, Part, PartRef, Spec, Times, floor_second, timestamp};
+use crate::part::{ExclusionRef, Part, PartRef, Times};
+use crate::repeat::wall_second;
+use crate::spec::{Occurrence, Spec, floor_second, timestamp};
 
 /// Takes everything, so that what the spec's own policy leaves out can be named.
 const ALL: DstPolicy = DstPolicy { gap: OnGap::Shift, repeat: OnRepeat::Both };
@@ -56,6 +58,7 @@ impl Spec {
     /// Why a time was left out, in words.
     pub fn why(&self, left_out: &LeftOut) -> String {
         let zone = self.zone().name();
+        let civil = format!("{} on {}", left_out.civil.time(), left_out.civil.date());
         match left_out.reason {
             Reason::Excluded(ExclusionRef::Calendar(n)) => match &self.definition().exclusions[n] {
                 exclusion if exclusion.comment.is_empty() => {
@@ -64,14 +67,16 @@ impl Spec {
                 exclusion => format!("exclusion {} matches it: {}", n + 1, exclusion.comment),
             },
             Reason::Excluded(ExclusionRef::Named(n)) => {
-                format!("the calendar {:?} matches it", self.definition().excluded_calendars[n])
+                let name = &self.definition().excluded_calendars[n];
+                let entry = self.exclusion_at(wall_second(left_out.civil));
+                let entry = entry.map_or("", |exclusion| exclusion.named_text.as_str());
+                let entry = entry.split_once(" # ").map_or(entry, |(_, comment)| comment);
+                format!("the calendar {name:?} matches it: {entry}")
             }
-            Reason::Gap => {
-                format!("{} does not exist: the clock of {zone} jumps over it", left_out.civil)
-            }
+            Reason::Gap => format!("{civil} does not exist: the clock of {zone} jumps over it"),
             Reason::Repeated(kept) => {
                 let which = if kept == OnRepeat::First { "first" } else { "last" };
-                format!("{} happens twice in {zone}; only the {which} counts", left_out.civil)
+                format!("{civil} happens twice in {zone}; only the {which} counts")
             }
         }
     }
@@ -83,16 +88,16 @@ pub struct Trace<'s> {
     spec: &'s Spec,
     from: i64,
     last: i64,
-    /// Left out at the same instant as the time that was given last.
-    also: Option<LeftOut>,
+    /// The time at whose instant one that was jumped over would have been; it follows that one.
+    also: Option<Traced>,
 }
 
 impl Iterator for Trace<'_> {
     type Item = Traced;
 
     fn next(&mut self) -> Option<Traced> {
-        if let Some(left_out) = self.also.take() {
-            return Some(Traced::LeftOut(left_out));
+        if let Some(also) = self.also.take() {
+            return Some(also);
         }
         loop {
             let zone = self.spec.zone();
@@ -115,10 +120,8 @@ impl Iterator for Trace<'_> {
                     None => continue,
                 }
             };
-            // A skipped 02:30 is told beside the 03:30 that fires at the instant it would have had.
-            self.also = left_out.filter(|found| found.reason == Reason::Gap);
             let wall = self.spec.wall(instant);
-            return Some(match self.spec.exclusion_at(wall) {
+            let traced = match self.spec.exclusion_at(wall) {
                 None => Traced::Fires(self.spec.occurrence(instant, part)),
                 Some(exclusion) => Traced::LeftOut(LeftOut {
                     nominal: timestamp(instant),
@@ -126,7 +129,15 @@ impl Iterator for Trace<'_> {
                     part,
                     reason: Reason::Excluded(exclusion.source),
                 }),
-            });
+            };
+            // A skipped 02:30 is told before the 03:30 that has the instant it would have had.
+            return match left_out.filter(|found| found.reason == Reason::Gap) {
+                Some(jumped) => {
+                    self.also = Some(traced);
+                    Some(Traced::LeftOut(jumped))
+                }
+                None => Some(traced),
+            };
         }
     }
 }

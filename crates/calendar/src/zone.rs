@@ -102,7 +102,7 @@ impl fmt::Debug for Zones {
 }
 
 /// A time zone with its offsets tabulated. Between two transitions a zone's clock runs evenly, so a
-/// search on the wall clock is a search in each such [`Segment`].
+/// search on the wall clock is a search in each such stretch.
 pub struct Zone {
     name: String,
     rules: TimeZone,

@@ -1,5 +1,7 @@
 //! What is refused, and what the user is told: what was wrong, where, and what to write.
 
+#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+
 use expect_test::{Expect, expect};
 use perennial_calendar::{Definition, Dialect, DstPolicy, parse_duration};
 

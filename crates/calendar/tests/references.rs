@@ -1,5 +1,7 @@
 //! What the reference documents say, sentence by sentence, and Temporal's own table of rules.
 
+#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+
 mod oracle;
 
 use oracle::{compile, instant, nominals, spec};
@@ -320,4 +322,10 @@ fn next_is_strictly_after_and_sees_no_fractions() {
     let previous = |from| spec.previous(instant(from)).unwrap().nominal.to_string();
     assert_eq!(previous("2026-01-01T00:01:00Z"), "2026-01-01T00:00:00Z");
     assert_eq!(previous("2026-01-01T00:01:00.000000001Z"), "2026-01-01T00:01:00Z");
+}
+
+#[test]
+fn lengths_may_be_in_words() {
+    same(Dialect::Temporal, "5 hours", "5h");
+    same(Dialect::Temporal, "1 hour 30 minutes", "90m");
 }

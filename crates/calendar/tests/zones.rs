@@ -1,5 +1,7 @@
 //! Clock jumps in every zone of the tz database, and the famous ones by hand.
 
+#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+
 mod oracle;
 
 use jiff::SignedDuration;

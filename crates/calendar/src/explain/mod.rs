@@ -56,7 +56,7 @@ impl Spec {
     ///
     /// Warnings look ahead from `now`, for five years and for no more than 20,000 steps in all,
     /// whatever the spec: a step is one search of one part or exclusion. What lies beyond is not
-    /// warned of.
+    /// warned of. The next and the last time take at most three hundred [searches](Self::search).
     pub fn explain(&self, now: Timestamp) -> Explanation {
         Explanation { sentence: sentence::of(self), warnings: warnings::of(self, now) }
     }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::{calendar, period, recurrence, wording};
 use crate::definition::{Definition, ZoneSource};
 use crate::dst::{DstPolicy, OnGap, OnRepeat};
+use crate::part::{Exclusion, ExclusionRef, PartRef};
 use crate::repeat::Period;
-use crate::spec::{Exclusion, ExclusionRef, PartRef, Spec};
+use crate::spec::Spec;
 
 /// Each clause begins with words that no other has and says its piece completely, so that the
 /// definition can be read back from the sentence, up to what makes no difference to its times.
@@ -54,14 +55,13 @@ fn exclusions(spec: &Spec) -> Option<String> {
 fn named_calendar(spec: &Spec, named: usize) -> String {
     let name = &spec.definition().excluded_calendars[named];
     let of_that_name = |x: &&Exclusion| x.source == ExclusionRef::Named(named);
-    let matchers: Vec<_> =
-        spec.exclusions.iter().filter(of_that_name).map(|x| &x.calendar).collect();
-    let entries = match matchers.len() {
+    let texts: Vec<&str> =
+        spec.exclusions.iter().filter(of_that_name).map(|x| x.named_text.as_str()).collect();
+    let entries = match texts.len() {
         1 => "1 entry".to_owned(),
         count => format!("{count} entries"),
     };
-    // A compiled calendar is nothing but its sets, so its debug text tells different ones apart.
-    let fingerprint = wording::fingerprint(format!("{matchers:?}").as_bytes());
+    let fingerprint = wording::fingerprint(texts.join("\n").as_bytes());
     format!("the calendar {name:?} ({entries}, fingerprint {fingerprint})")
 }
 

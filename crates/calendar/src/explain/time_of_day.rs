@@ -36,7 +36,7 @@ impl TimesOfDay {
     /// different words.
     pub(super) fn phrase(self) -> TimePhrase {
         let count = self.hours.len() * self.minutes.len() * self.seconds.len();
-        let even = Progression::of(self.times());
+        let even = self.progression();
         if count <= EVEN_TIMES_LISTED_MAX {
             return self.listed();
         }
@@ -58,6 +58,14 @@ impl TimesOfDay {
             return self.listed();
         }
         TimePhrase { words: self.by_fields(), needs_days: true }
+    }
+
+    /// What the times have in common, if they are evenly spaced, without going through them all.
+    fn progression(self) -> Option<Progression> {
+        let seconds = Spacing::of(self.seconds)?;
+        let minutes = seconds.within(Spacing::of(self.minutes)?, 60)?;
+        let Spacing { first, last, step } = minutes.within(Spacing::of(self.hours)?, 3600)?;
+        Some(Progression { first, last, step: step? })
     }
 
     /// In order, as seconds of the day.
@@ -86,6 +94,40 @@ impl TimesOfDay {
             return format!("{seconds} of every minute");
         }
         format!("{seconds} of {} of {hours}", members(self.minutes, "minute"))
+    }
+}
+
+/// Evenly spaced values; a single one has no step.
+#[derive(Clone, Copy)]
+struct Spacing {
+    first: u32,
+    last: u32,
+    step: Option<u32>,
+}
+
+impl Spacing {
+    fn of(set: ValueSet) -> Option<Self> {
+        match set.single() {
+            Some(value) => Some(Spacing { first: value.into(), last: value.into(), step: None }),
+            None => set.progression().map(|Progression { first, last, step }| Spacing {
+                first,
+                last,
+                step: Some(step),
+            }),
+        }
+    }
+
+    /// These seconds within each of the outer units, of so many seconds.
+    fn within(self, outer: Spacing, unit: u32) -> Option<Spacing> {
+        let step = match (self.step, outer.step) {
+            (inner, None) => inner,
+            (None, Some(outer)) => Some(outer * unit),
+            // The last of one unit must be followed as evenly by the first of the next.
+            (Some(inner), Some(1)) if self.first + unit - self.last == inner => Some(inner),
+            (Some(_), Some(_)) => return None,
+        };
+        let (first, last) = (outer.first * unit + self.first, outer.last * unit + self.last);
+        Some(Spacing { first, last, step })
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::Zoned;
 use jiff::civil::DateTime;
 
 use super::wording::{clock_of, counted, date_at, duration, ordinal};
-use crate::spec::{ExclusionRef, PartRef};
+use crate::part::{ExclusionRef, PartRef};
 
 /// A fact about a spec that its author should know. It displays as one plain sentence, without a
 /// capital or a full stop. Times are on the spec's clock.
@@ -21,8 +21,8 @@ pub enum Warning {
     AllExcluded,
     /// There were times, but all have passed.
     NoTimeLeft {
-        /// The last one.
-        last: Zoned,
+        /// The last one; `None` in specs so large that it was not looked for.
+        last: Option<Zoned>,
     },
     /// Exclusions took every time that was looked at.
     NothingBefore {
@@ -79,6 +79,11 @@ pub enum Warning {
     },
     /// Day of month and day of week are both restricted.
     BothDayFields,
+    /// A recurrence rule does not match its own `DTSTART`.
+    StartIsNoTime {
+        /// `DTSTART`.
+        start: DateTime,
+    },
     /// A step that does not divide its field: the last value is not followed by an equal step.
     UnevenStep {
         /// The field, as users name it.
@@ -130,7 +135,8 @@ impl fmt::Display for Warning {
             Warning::NeverFires => write!(f, "it never fires: there is no such time"),
             Warning::EndsBeforeStart => write!(f, "it never fires: its end is before its start"),
             Warning::AllExcluded => write!(f, "it never fires: exclusions leave out every time"),
-            Warning::NoTimeLeft { last } => {
+            Warning::NoTimeLeft { last: None } => write!(f, "it never fires again"),
+            Warning::NoTimeLeft { last: Some(last) } => {
                 write!(f, "it never fires again: its last time was {}", date_at(last.datetime()))
             }
             Warning::NothingBefore { searched_until } => write!(
@@ -175,6 +181,11 @@ impl fmt::Display for Warning {
             Warning::BothDayFields => write!(
                 f,
                 "day of month and day of week must both match; classic cron needs only one"
+            ),
+            Warning::StartIsNoTime { start } => write!(
+                f,
+                "DTSTART ({}) does not match its own rule, so it does not fire then",
+                date_at(*start)
             ),
             Warning::UnevenStep { field, step, last, first, distance } => {
                 uneven_step(f, field, *step, (*last, *first), *distance)

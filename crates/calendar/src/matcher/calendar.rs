@@ -101,6 +101,17 @@ impl CalendarMatcher {
         self.matches_time(second_of_day) && self.days.matches(day, date)
     }
 
+    pub(crate) fn matches_day(&self, day: Day, date: Date) -> bool {
+        self.days.matches(day, date)
+    }
+
+    /// The seconds (bits 0–59) that match in a minute of the day (0–1,439).
+    pub(crate) fn seconds_of(&self, minute: u32) -> u64 {
+        let matches =
+            self.hours & (1 << (minute / 60)) != 0 && self.minutes & (1 << (minute % 60)) != 0;
+        if matches { self.seconds } else { 0 }
+    }
+
     fn matches_time(&self, second_of_day: u32) -> bool {
         let (hour, minute, second) =
             (second_of_day / 3600, second_of_day / 60 % 60, second_of_day % 60);

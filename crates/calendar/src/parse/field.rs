@@ -217,6 +217,8 @@ pub(super) fn words<'t>(
         9 => "more than 8 fields".to_owned(),
         n => format!("{n} fields"),
     };
+    let in_words = words.first().is_some_and(|word| word.eq_ignore_ascii_case("every"));
+    let help = if in_words { "write @every 5m, @hourly, @daily or @weekly" } else { help };
     // Point at what is too much, or at the end where something is missing.
     let most = counts.iter().copied().max().unwrap_or(0);
     let at = words.get(most).copied().unwrap_or(&text[text.len()..]);

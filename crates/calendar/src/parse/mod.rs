@@ -70,7 +70,7 @@ impl Definition {
             let keeps_a_clock = !matches!(piece, Piece::Interval(_));
             if keeps_a_clock || settings.zone.is_some() {
                 match agreed_zone {
-                    Some(zone) if zone != settings.zone => {
+                    Some(zone) if !same_zone(zone, settings.zone) => {
                         return Err(conflict("time zone", zone, settings.zone));
                     }
                     _ => agreed_zone = Some(settings.zone),
@@ -93,9 +93,14 @@ impl Definition {
         let (settings, piece) = read_one(text, dialect)?;
         let Piece::Calendars(calendars) = piece else {
             let fault = Fault::new(text, "an exclusion must be a calendar")
-                .help("write a cron string or calendar JSON; a whole day is `* * * * 25 12 * *`");
+                .help("write a cron string or calendar JSON; a whole day is `* * * 25 12 * *`");
             return Err(fault.in_text(text).into());
         };
+        if settings.dst.is_some() || !settings.exclude.is_empty() {
+            let fault = Fault::new(text, "DST= and EXCLUDE= do not belong in an exclusion")
+                .help("write them before a part of the spec");
+            return Err(fault.in_text(text).into());
+        }
         if let Some(zone) = settings.zone {
             self.set_zone(zone)?;
         }
@@ -107,7 +112,8 @@ impl Definition {
     pub fn set_zone(&mut self, name: &str) -> Result<(), Error> {
         match &self.zone {
             ZoneSource::Default => self.zone = ZoneSource::Name(name.to_owned()),
-            ZoneSource::Name(known) if known == name => {}
+            // Names of zones are the same in any case.
+            ZoneSource::Name(known) if known.eq_ignore_ascii_case(name) => {}
             ZoneSource::Name(known) | ZoneSource::Tzif { name: known, .. } => {
                 return Err(conflict("time zone", Some(known), Some(name)));
             }
@@ -143,6 +149,13 @@ impl Definition {
             }
         }
         Ok(())
+    }
+}
+
+fn same_zone(one: Option<&str>, other: Option<&str>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
+        (one, other) => one == other,
     }
 }
 
@@ -198,9 +211,10 @@ fn looks_like_recurrence(body: &str) -> bool {
         .any(|word| body.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)))
 }
 
-/// One word that begins like a duration: crons have at least five.
+/// One word that begins like a duration (crons have at least five), or a length in words: `5 hours`.
 fn looks_like_interval(body: &str) -> bool {
-    !body.contains(char::is_whitespace)
+    let one_word = !body.contains(char::is_whitespace);
+    (one_word || body.parse::<jiff::Span>().is_ok())
         && body
             .starts_with(|c: char| c.is_ascii_digit() || matches!(c, 'P' | 'p' | '-' | '+' | '.'))
 }

@@ -134,7 +134,7 @@ pub(crate) fn times(
     let mut found = BTreeSet::new();
     let day_and_more = SignedDuration::from_hours(26);
     let mut reading = TimeZone::UTC.to_datetime(from - day_and_more);
-    reading = reading - SignedDuration::from_secs(i64::from(reading.second()));
+    reading -= SignedDuration::from_secs(i64::from(reading.second()));
     let last = TimeZone::UTC.to_datetime(to + day_and_more);
     while reading <= last {
         let matches =
@@ -142,7 +142,7 @@ pub(crate) fn times(
         if definition.calendars.iter().any(matches) {
             found.extend(instants_of(reading, zone, policy));
         }
-        reading = reading + SignedDuration::from_secs(step);
+        reading += SignedDuration::from_secs(step);
     }
     let first = TimeZone::UTC.to_datetime(from - day_and_more);
     for reading in definition.repeats.iter().flat_map(|r| repeat_readings(r, first, last)) {

@@ -21,29 +21,33 @@ pub(super) struct Canonical {
     end: Option<String>,
     jitter: Option<String>,
     time_zone: String,
-    dst: String,
+    /// `None` where the parts differ, each by its own default.
+    dst: Option<String>,
 }
 
 impl Canonical {
     pub(super) fn of(spec: &Spec) -> Self {
         let definition = spec.definition();
         let jitter = jiff::SignedDuration::try_from(definition.jitter).unwrap_or_default();
-        let default_dst = match definition.recurrences.is_empty() {
-            true => DstPolicy::LITERAL.to_string(),
-            false => format!("{}; recurrences {}", DstPolicy::LITERAL, DstPolicy::RECURRENCE),
+        let wall_parts = definition.calendars.len() + definition.repeats.len();
+        let dst = match definition.dst {
+            Some(policy) => Some(policy),
+            None if definition.recurrences.is_empty() => Some(DstPolicy::LITERAL),
+            None if wall_parts == 0 => Some(DstPolicy::RECURRENCE),
+            None => None,
         };
         Canonical {
             calendars: texts(&definition.calendars),
             intervals: texts(&definition.intervals),
             repeats: texts(&definition.repeats),
-            recurrences: Vec::new(),
+            recurrences: texts(&definition.recurrences),
             exclusions: texts(&definition.exclusions),
             excluded_calendars: definition.excluded_calendars.clone(),
             start: definition.start.map(|start| start.to_string()),
             end: definition.end.map(|end| end.to_string()),
             jitter: (!jitter.is_zero()).then(|| DURATION.duration_to_string(&jitter)),
             time_zone: spec.zone().name().to_owned(),
-            dst: definition.dst.map_or(default_dst, |policy| policy.to_string()),
+            dst: dst.map(|policy| policy.to_string()),
         }
     }
 
@@ -67,7 +71,10 @@ impl Canonical {
             ("end", self.end.as_deref()),
             ("jitter", self.jitter.as_deref()),
             ("time zone", Some(self.time_zone.as_str())),
-            ("DST policy", Some(self.dst.as_str())),
+            (
+                "DST policy",
+                Some(self.dst.as_deref().unwrap_or("literal; of recurrences skip,first")),
+            ),
         ];
         let given =
             settings.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));

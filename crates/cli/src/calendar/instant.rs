@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use jiff::civil::DateTime;
-use jiff::{SignedDuration, Timestamp, Zoned};
-use perennial_calendar::{Zone, parse_duration};
+use jiff::{Span, Timestamp, Zoned};
+use perennial_calendar::Zone;
 
 use crate::failure::Usage;
 
@@ -18,10 +18,11 @@ pub(super) enum InstantText {
 }
 
 /// An instant, or how far it is from another.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum EndText {
     At(InstantText),
-    After(SignedDuration),
+    /// On the spec's clock, so that a week or a month later it shows the same time.
+    After(Span),
 }
 
 impl FromStr for InstantText {
@@ -66,9 +67,9 @@ impl FromStr for EndText {
             Ok(instant) => return Ok(EndText::At(instant)),
             Err(error) => error,
         };
-        match parse_duration(text).map(SignedDuration::try_from) {
-            Ok(Ok(length)) => Ok(EndText::After(length)),
-            Ok(Err(_)) | Err(_) => Err(format!("{error}, or a duration such as 7d")),
+        match text.parse() {
+            Ok(span) => Ok(EndText::After(span)),
+            Err(_) => Err(format!("{error}, or a duration such as 90m, 7d or P1M")),
         }
     }
 }
@@ -78,7 +79,7 @@ impl EndText {
     pub(super) fn on(&self, zone: &Zone, from: Timestamp) -> anyhow::Result<Timestamp> {
         match self {
             EndText::At(instant) => instant.on(zone),
-            EndText::After(length) => Ok(from.saturating_add(*length)?),
+            EndText::After(span) => Ok(zone.at(from).saturating_add(*span).timestamp()),
         }
     }
 }
@@ -123,6 +124,13 @@ mod tests {
     fn an_end_may_be_a_duration_from_the_beginning() {
         assert_eq!(in_oslo("2d"), "2026-11-17T12:00:00Z");
         assert_eq!(in_oslo("PT90M"), "2026-11-15T13:30:00Z");
+        assert_eq!(in_oslo("P1M"), "2026-12-15T12:00:00Z");
+    }
+
+    #[test]
+    fn days_and_months_are_those_of_the_clock() {
+        assert_eq!(in_oslo("P6M"), "2027-05-15T11:00:00Z");
+        assert_eq!(in_oslo("4320h"), "2027-05-14T12:00:00Z");
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub(super) struct SpecArgs {
     dialect: Dialect,
 
     /// What to do where the clock jumps: literal (as the clock shows, the default), once (every
-    /// civil time fires exactly once), or <gap>,<overlap>: skip or shift what is jumped over, and
+    /// civil time fires exactly once), or GAP,OVERLAP: skip or shift what is jumped over, and
     /// take the first, last or both of what comes twice
     #[arg(long, help_heading = "Spec", value_name = "POLICY")]
     dst: Option<DstPolicy>,

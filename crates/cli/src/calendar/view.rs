@@ -15,7 +15,7 @@ pub(super) struct ViewArgs {
     #[arg(long, value_name = "TIME", help_heading = "Window")]
     from: Option<InstantText>,
 
-    /// Look no further than this time (inclusive), or this long: 7d
+    /// Look no further than this time (inclusive), or this long: 90m, 7d, P1M
     #[arg(long, value_name = "TIME|DURATION", help_heading = "Window")]
     pub(super) to: Option<EndText>,
 

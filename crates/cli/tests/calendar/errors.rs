@@ -57,14 +57,14 @@ fn a_spec_that_does_not_parse_is_pointed_at() {
     "#]],
     );
     check(
-        &["next", "5 hours"],
+        &["next", "every day"],
         expect![[r#"
-        -- stderr --
-        error: a cron string has 5 to 7 fields, this has 2 fields; minute, hour, day of month, month, day of week; a sixth is the year; of seven the first is the second
-          5 hours
-                 ^
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: a cron string has 5 to 7 fields, this has 2 fields; write @every 5m, @hourly, @daily or @weekly
+              every day
+                       ^
+            -- exit 2 --
+        "#]],
     );
     check(
         &["next", ""],
@@ -91,12 +91,12 @@ fn the_option_that_does_not_parse_is_named() {
     check(
         &["next", "@daily", "--exclude=30m"],
         expect![[r#"
-        -- stderr --
-        error: --exclude: an exclusion must be a calendar; write a cron string or calendar JSON; a whole day is `* * * * 25 12 * *`
-          30m
-          ^^^
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: --exclude: an exclusion must be a calendar; write a cron string or calendar JSON; a whole day is `* * * 25 12 * *`
+              30m
+              ^^^
+            -- exit 2 --
+        "#]],
     );
     check(
         &["next", "@daily", "--define=x=0 9 * * FUN"],
@@ -174,12 +174,12 @@ fn the_option_that_does_not_parse_is_named() {
     check(
         &["next", "@daily", "--to=soon"],
         expect![[r#"
-        -- stderr --
-        error: invalid value 'soon' for '--to <TIME|DURATION>': not a time; write 2026-11-16T09:00:00Z, 2026-11-16T10:00:00+01:00, or by the spec's clock 2026-11-16T10:00 or 2026-11-16, or a duration such as 7d
+            -- stderr --
+            error: invalid value 'soon' for '--to <TIME|DURATION>': not a time; write 2026-11-16T09:00:00Z, 2026-11-16T10:00:00+01:00, or by the spec's clock 2026-11-16T10:00 or 2026-11-16, or a duration such as 90m, 7d or P1M
 
-        For more information, try '--help'.
-        -- exit 2 --
-    "#]],
+            For more information, try '--help'.
+            -- exit 2 --
+        "#]],
     );
     check(
         &["next", "@daily", "--count=0"],

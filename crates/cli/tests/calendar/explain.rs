@@ -1,6 +1,6 @@
 use expect_test::expect;
 
-use crate::perennial::check;
+use crate::perennial::{check, perennial, said_by};
 
 const FROM: &str = "--from=2026-06-01T00:00:00Z";
 
@@ -116,7 +116,7 @@ fn the_canonical_form_has_every_part_and_setting() {
             .chain(["--start=2026-01-01", "--end=2030-01-01", "--jitter=90s", FROM, "-n0"])
             .collect::<Vec<_>>(),
         expect![[r#"
-            At 00:00 on Sunday ("payroll"); and at 00:00 on Friday through Sunday in December of 2027; and every 90 minutes, counted from 00:05 UTC; and every month from 2026-01-31 at 09:00 (the last day in shorter months), 3 times in all; except at 00:00 on the 25th in December, and except the calendar "x" (1 entry, fingerprint cd4ef467340341c3); from 2026-01-01T00:00:00Z until 2030-01-01T00:00:00Z (both inclusive); UTC; each put off by up to 90 seconds.
+            At 00:00 on Sunday ("payroll"); and at 00:00 on Friday through Sunday in December of 2027; and every 90 minutes, counted from 00:05 UTC; and every month from 2026-01-31 at 09:00 (the last day in shorter months), 3 times in all; except at 00:00 on the 25th in December, and except the calendar "x" (1 entry, fingerprint e96d00f7d70da5b5); from 2026-01-01T00:00:00Z until 2030-01-01T00:00:00Z (both inclusive); UTC; each put off by up to 90 seconds.
 
             Canonical form
               calendar 1           0 0 * * 0 # payroll
@@ -132,6 +132,30 @@ fn the_canonical_form_has_every_part_and_setting() {
               DST policy           once
         "#]],
     );
+}
+
+#[test]
+fn a_recurrence_has_a_canonical_text_and_a_dst_policy_of_its_own() {
+    let canonical = |specs: &[&str]| {
+        let mut command = perennial(&["calendar", "explain", FROM, "-n0"]);
+        let said = said_by(command.args(specs));
+        said[said.find("Canonical form").unwrap()..].to_owned()
+    };
+    expect![[r#"
+        Canonical form
+          recurrence 1  RRULE:FREQ=MONTHLY;BYDAY=-1FR
+          time zone     UTC
+          DST policy    skip,first
+    "#]]
+    .assert_eq(&canonical(&["RRULE:freq=monthly;byday=-1FR;INTERVAL=1"]));
+    expect![[r#"
+        Canonical form
+          calendar 1    0 0 * * *
+          recurrence 1  RRULE:FREQ=DAILY
+          time zone     UTC
+          DST policy    literal; of recurrences skip,first
+    "#]]
+    .assert_eq(&canonical(&["RRULE:FREQ=DAILY", "@daily"]));
 }
 
 #[test]

@@ -136,13 +136,13 @@ fn every_command_has_help_with_examples() {
 
                   --dialect <DIALECT>
                       How cron strings are read
-          
+
                       [default: temporal]
                       [possible values: temporal, dbos, classic]
 
                   --dst <POLICY>
                       What to do where the clock jumps: literal (as the clock shows, the default), once (every
-                      civil time fires exactly once), or <gap>,<overlap>: skip or shift what is jumped over, and
+                      civil time fires exactly once), or GAP,OVERLAP: skip or shift what is jumped over, and
                       take the first, last or both of what comes twice
 
                   --jitter <DURATION>
@@ -160,7 +160,7 @@ fn every_command_has_help_with_examples() {
             Window:
               -n, --count <N>
                       How many times to show
-          
+
                       [default: 5]
 
                   --from <TIME>
@@ -168,7 +168,7 @@ fn every_command_has_help_with_examples() {
                       [default: now]
 
                   --to <TIME|DURATION>
-                      Look no further than this time (inclusive), or this long: 7d
+                      Look no further than this time (inclusive), or this long: 90m, 7d, P1M
 
             Output:
                   --color <WHEN>
@@ -178,7 +178,7 @@ fn every_command_has_help_with_examples() {
                       - auto:   On a terminal, unless NO_COLOR is set
                       - always
                       - never
-          
+
                       [default: auto]
 
                   --show-left-out
@@ -191,7 +191,7 @@ fn every_command_has_help_with_examples() {
                       - table: For people
                       - json:  One document
                       - jsonl: One object a line
-          
+
                       [default: table]
 
             Examples:
@@ -211,116 +211,116 @@ fn every_command_has_help_with_examples() {
     check(
         &["calendar", "between", "-h"],
         expect![[r#"
-        List every time of a spec in a window
+            List every time of a spec in a window
 
-        Usage: perennial calendar between [OPTIONS] <SPEC>...
+            Usage: perennial calendar between [OPTIONS] <SPEC>...
 
-        Arguments:
-          <SPEC>...  A cron string, interval, repeating interval, calendar JSON or recurrence rule; several
-                     are a union
+            Arguments:
+              <SPEC>...  A cron string, interval, repeating interval, calendar JSON or recurrence rule; several
+                         are a union
 
-        Options:
-          -h, --help  Print help (see more with '--help')
+            Options:
+              -h, --help  Print help (see more with '--help')
 
-        Spec:
-              --exclude <SPEC|NAME>  Leave out the times that this cron string or calendar JSON matches; a
-                                     whole day is '* * * 25 12 * *'. May also name a --define. Repeatable
-              --define <NAME=SPEC>   Define a named calendar for --exclude NAME and EXCLUDE=NAME.
-                                     Repeatable; of one name they add up
-              --tz <NAME>            The zone whose clock is read: an IANA name, or 'local' for this
-                                     machine's [default: UTC]
-              --tzif <FILE>          Read the zone from a TZif file; --tz then only names it
-              --dialect <DIALECT>    How cron strings are read [default: temporal] [possible values:
-                                     temporal, dbos, classic]
-              --dst <POLICY>         What to do where the clock jumps: literal (as the clock shows, the
-                                     default), once (every civil time fires exactly once), or
-                                     <gap>,<overlap>: skip or shift what is jumped over, and take the first,
-                                     last or both of what comes twice
-              --jitter <DURATION>    Put each time off by up to this much
-              --identity <ID>        The schedule id whose jitter to show
-              --start <TIME>         No time before this one
-              --end <TIME>           No time after this one
+            Spec:
+                  --exclude <SPEC|NAME>  Leave out the times that this cron string or calendar JSON matches; a
+                                         whole day is '* * * 25 12 * *'. May also name a --define. Repeatable
+                  --define <NAME=SPEC>   Define a named calendar for --exclude NAME and EXCLUDE=NAME.
+                                         Repeatable; of one name they add up
+                  --tz <NAME>            The zone whose clock is read: an IANA name, or 'local' for this
+                                         machine's [default: UTC]
+                  --tzif <FILE>          Read the zone from a TZif file; --tz then only names it
+                  --dialect <DIALECT>    How cron strings are read [default: temporal] [possible values:
+                                         temporal, dbos, classic]
+                  --dst <POLICY>         What to do where the clock jumps: literal (as the clock shows, the
+                                         default), once (every civil time fires exactly once), or GAP,OVERLAP:
+                                         skip or shift what is jumped over, and take the first, last or both of
+                                         what comes twice
+                  --jitter <DURATION>    Put each time off by up to this much
+                  --identity <ID>        The schedule id whose jitter to show
+                  --start <TIME>         No time before this one
+                  --end <TIME>           No time after this one
 
-        Window:
-          -n, --count <N>           List no more than so many times
-              --from <TIME>         Look at the times after this one; a date or time without an offset is on
-                                    the spec's clock [default: now]
-              --to <TIME|DURATION>  Look no further than this time (inclusive), or this long: 7d
+            Window:
+              -n, --count <N>           List no more than so many times
+                  --from <TIME>         Look at the times after this one; a date or time without an offset is on
+                                        the spec's clock [default: now]
+                  --to <TIME|DURATION>  Look no further than this time (inclusive), or this long: 90m, 7d, P1M
 
-        Output:
-              --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
-              --show-left-out    Also show the times that exclusions or clock changes took, and why
-          -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
-                                 jsonl]
+            Output:
+                  --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
+                  --show-left-out    Also show the times that exclusions or clock changes took, and why
+              -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
+                                     jsonl]
 
-        Examples:
-          The coming week
-            perennial calendar between '0 9,17 * * *' --tz Asia/Tokyo --to 7d
+            Examples:
+              The coming week
+                perennial calendar between '0 9,17 * * *' --tz Asia/Tokyo --to 7d
 
-          A year, with the holidays that were left out
-            perennial calendar between '0 9 1 * *' --from 2026-01-01 --to 2027-01-01 \
-              --define holidays='* * * 1 1,5 * *' --exclude holidays --show-left-out
+              A year, with the holidays that were left out
+                perennial calendar between '0 9 1 * *' --from 2026-01-01 --to 2027-01-01 \
+                  --define holidays='* * * 1 1,5 * *' --exclude holidays --show-left-out
 
-          How often does it fire in a year?
-            perennial calendar between '*/7 * * * *' --to 365d --output jsonl | wc -l
-    "#]],
+              How often does it fire in a year?
+                perennial calendar between '*/7 * * * *' --to 365d --output jsonl | wc -l
+        "#]],
     );
     check(
         &["calendar", "explain", "-h"],
         expect![[r#"
-        Say in plain English what a spec means, and what to look out for
+            Say in plain English what a spec means, and what to look out for
 
-        Usage: perennial calendar explain [OPTIONS] <SPEC>...
+            Usage: perennial calendar explain [OPTIONS] <SPEC>...
 
-        Arguments:
-          <SPEC>...  A cron string, interval, repeating interval, calendar JSON or recurrence rule; several
-                     are a union
+            Arguments:
+              <SPEC>...  A cron string, interval, repeating interval, calendar JSON or recurrence rule; several
+                         are a union
 
-        Options:
-          -h, --help  Print help (see more with '--help')
+            Options:
+              -h, --help  Print help (see more with '--help')
 
-        Spec:
-              --exclude <SPEC|NAME>  Leave out the times that this cron string or calendar JSON matches; a
-                                     whole day is '* * * 25 12 * *'. May also name a --define. Repeatable
-              --define <NAME=SPEC>   Define a named calendar for --exclude NAME and EXCLUDE=NAME.
-                                     Repeatable; of one name they add up
-              --tz <NAME>            The zone whose clock is read: an IANA name, or 'local' for this
-                                     machine's [default: UTC]
-              --tzif <FILE>          Read the zone from a TZif file; --tz then only names it
-              --dialect <DIALECT>    How cron strings are read [default: temporal] [possible values:
-                                     temporal, dbos, classic]
-              --dst <POLICY>         What to do where the clock jumps: literal (as the clock shows, the
-                                     default), once (every civil time fires exactly once), or
-                                     <gap>,<overlap>: skip or shift what is jumped over, and take the first,
-                                     last or both of what comes twice
-              --jitter <DURATION>    Put each time off by up to this much
-              --identity <ID>        The schedule id whose jitter to show
-              --start <TIME>         No time before this one
-              --end <TIME>           No time after this one
+            Spec:
+                  --exclude <SPEC|NAME>  Leave out the times that this cron string or calendar JSON matches; a
+                                         whole day is '* * * 25 12 * *'. May also name a --define. Repeatable
+                  --define <NAME=SPEC>   Define a named calendar for --exclude NAME and EXCLUDE=NAME.
+                                         Repeatable; of one name they add up
+                  --tz <NAME>            The zone whose clock is read: an IANA name, or 'local' for this
+                                         machine's [default: UTC]
+                  --tzif <FILE>          Read the zone from a TZif file; --tz then only names it
+                  --dialect <DIALECT>    How cron strings are read [default: temporal] [possible values:
+                                         temporal, dbos, classic]
+                  --dst <POLICY>         What to do where the clock jumps: literal (as the clock shows, the
+                                         default), once (every civil time fires exactly once), or GAP,OVERLAP:
+                                         skip or shift what is jumped over, and take the first, last or both of
+                                         what comes twice
+                  --jitter <DURATION>    Put each time off by up to this much
+                  --identity <ID>        The schedule id whose jitter to show
+                  --start <TIME>         No time before this one
+                  --end <TIME>           No time after this one
 
-        Window:
-          -n, --count <N>           How many of the next times to show; 0 for none [default: 5]
-              --from <TIME>         Look at the times after this one; a date or time without an offset is on
-                                    the spec's clock [default: now]
-              --to <TIME|DURATION>  Look no further than this time (inclusive), or this long: 7d
+            Window:
+              -n, --count <N>           How many of the next times to show; 0 for none [default: 5]
+                  --from <TIME>         Look at the times after this one; a date or time without an offset is on
+                                        the spec's clock [default: now]
+                  --to <TIME|DURATION>  Look no further than this time (inclusive), or this long: 90m, 7d, P1M
 
-        Output:
-              --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
-              --show-left-out    Also show the times that exclusions or clock changes took, and why
-          -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
-                                 jsonl]
+            Output:
+                  --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
+                  --show-left-out    Also show the times that exclusions or clock changes took, and why
+              -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
+                                     jsonl]
 
-        Examples:
-          Is this every Monday that is the 13th, or every Monday and every 13th?
-            perennial calendar explain '0 9 13 * MON'
-            perennial calendar explain '0 9 13 * MON' --dialect classic
+            Examples:
+              Is this every Monday that is the 13th, or every Monday and every 13th?
+                perennial calendar explain '0 9 13 * MON'
+                perennial calendar explain '0 9 13 * MON' --dialect classic
 
-          What happens when the clock changes?
-            perennial calendar explain '30 2 * * *' --tz Europe/Oslo
-            perennial calendar explain '30 2 * * *' --tz Europe/Oslo --dst once
+              What happens when the clock changes?
+                perennial calendar explain '30 2 * * *' --tz Europe/Oslo
+                perennial calendar explain '30 2 * * *' --tz Europe/Oslo --dst once
 
-          For a program
-            perennial calendar explain '0 0 31 * *' --output json
-    "#]],
+              For a program
+                perennial calendar explain '0 0 31 * *' --output json
+        "#]],
     );
 }

@@ -40,6 +40,7 @@ fn every_form_of_spec_is_read() {
         "PT30M",
         "R/2026-01-31T09:00:00/P1M",
         r#"{"dayOfWeek":"Fri","hour":"11"}"#,
+        "DTSTART:20260131T090000\nRRULE:FREQ=MONTHLY;BYDAY=-1FR",
     ];
     for form in forms {
         let output = crate::perennial::perennial(&["calendar", "next", "-n1", "-o", "jsonl", FROM])
@@ -98,12 +99,12 @@ fn an_exclusion_may_be_a_named_calendar_by_prefix_or_option() {
     check(
         &[&by_prefix[..], &define].concat(),
         expect![[r#"
-        UTC                      After --from  Left out because
-        Mon 2026-11-16 00:00:00  12 h          the calendar "holidays" matches it
-        Tue 2026-11-17 00:00:00  1 d 12 h      the calendar "holidays" matches it
-        Wed 2026-11-18 00:00:00  2 d 12 h
-        Thu 2026-11-19 00:00:00  3 d 12 h
-    "#]],
+            UTC                      After --from  Left out because
+            Mon 2026-11-16 00:00:00  12 h          the calendar "holidays" matches it: * * * 16 11 * *
+            Tue 2026-11-17 00:00:00  1 d 12 h      the calendar "holidays" matches it: * * * 17 11 * *
+            Wed 2026-11-18 00:00:00  2 d 12 h
+            Thu 2026-11-19 00:00:00  3 d 12 h
+        "#]],
     );
 }
 
@@ -114,7 +115,7 @@ fn times_that_the_clock_jumps_over_are_shown_as_the_clock_would_show_them() {
         expect![[r#"
             Europe/Oslo                     UTC                   After --from  Left out because
             Sat 2026-03-28 02:30:00 +01:00  2026-03-28 01:30:00Z  2 h 30 min
-            Sun 2026-03-29 02:30:00         –                     –             2026-03-29T02:30:00 does not exist: the clock of Europe/Oslo jumps over it
+            Sun 2026-03-29 02:30:00         –                     –             02:30:00 on 2026-03-29 does not exist: the clock of Europe/Oslo jumps over it
             Mon 2026-03-30 02:30:00 +02:00  2026-03-30 00:30:00Z  2 d 2 h
         "#]],
     );
@@ -149,11 +150,11 @@ fn a_dst_policy_decides_what_becomes_of_jumps_and_repeats() {
     check(
         &[&autumn[..], &["--dst=skip,last", "--show-left-out"]].concat(),
         expect![[r#"
-        Europe/Oslo                     UTC                   After --from  Left out because
-        Sun 2026-10-25 02:30:00 +02:00  2026-10-25 00:30:00Z  14 h 30 min   2026-10-25T02:30:00 happens twice in Europe/Oslo; only the last counts
-        Sun 2026-10-25 02:30:00 +01:00  2026-10-25 01:30:00Z  15 h 30 min
-        Mon 2026-10-26 02:30:00 +01:00  2026-10-26 01:30:00Z  1 d 14 h
-    "#]],
+            Europe/Oslo                     UTC                   After --from  Left out because
+            Sun 2026-10-25 02:30:00 +02:00  2026-10-25 00:30:00Z  14 h 30 min   02:30:00 on 2026-10-25 happens twice in Europe/Oslo; only the last counts
+            Sun 2026-10-25 02:30:00 +01:00  2026-10-25 01:30:00Z  15 h 30 min
+            Mon 2026-10-26 02:30:00 +01:00  2026-10-26 01:30:00Z  1 d 14 h
+        "#]],
     );
 }
 

@@ -19,7 +19,7 @@ fn jsonl_has_one_object_a_line() {
         expect![[r#"
             {"nominal":"2026-03-28T16:00:00Z","local":"2026-03-28T17:00:00+01:00[Europe/Oslo]","due":"2026-03-28T16:00:16.179Z","part":"interval 1"}
             {"nominal":"2026-03-29T00:00:00Z","local":"2026-03-29T01:00:00+01:00[Europe/Oslo]","due":"2026-03-29T00:00:49.049Z","part":"interval 1"}
-            {"nominal":"2026-03-29T01:30:00Z","local":"2026-03-29T03:30:00+02:00[Europe/Oslo]","part":"calendar 1","civil":"2026-03-29T02:30:00","left_out":"2026-03-29T02:30:00 does not exist: the clock of Europe/Oslo jumps over it"}
+            {"nominal":"2026-03-29T01:30:00Z","local":"2026-03-29T03:30:00+02:00[Europe/Oslo]","part":"calendar 1","civil":"2026-03-29T02:30:00","left_out":"02:30:00 on 2026-03-29 does not exist: the clock of Europe/Oslo jumps over it"}
             {"nominal":"2026-03-29T08:00:00Z","local":"2026-03-29T10:00:00+02:00[Europe/Oslo]","due":"2026-03-29T08:00:22.182Z","part":"interval 1"}
         "#]],
     );
@@ -59,7 +59,7 @@ fn a_narrow_terminal_gets_fewer_columns_and_wrapped_reasons() {
         Europe/Oslo                     After --from  Part        Left out because
         Sat 2026-03-28 17:00:00 +01:00  4 h           interval 1
         Sun 2026-03-29 01:00:00 +01:00  12 h          interval 1
-        Sun 2026-03-29 02:30:00         –             calendar 1  2026-03-29T02:30:00 does not exist: the
+        Sun 2026-03-29 02:30:00         –             calendar 1  02:30:00 on 2026-03-29 does not exist: the
                                                                   clock of Europe/Oslo jumps over it
         Sun 2026-03-29 10:00:00 +02:00  20 h          interval 1
     "#]].assert_eq(&at_width("100"));
@@ -67,8 +67,8 @@ fn a_narrow_terminal_gets_fewer_columns_and_wrapped_reasons() {
         Europe/Oslo                     Left out because
         Sat 2026-03-28 17:00:00 +01:00
         Sun 2026-03-29 01:00:00 +01:00
-        Sun 2026-03-29 02:30:00         2026-03-29T02:30:00 does not
-                                        exist: the clock of
+        Sun 2026-03-29 02:30:00         02:30:00 on 2026-03-29 does
+                                        not exist: the clock of
                                         Europe/Oslo jumps over it
         Sun 2026-03-29 10:00:00 +02:00
     "#]]
@@ -77,10 +77,10 @@ fn a_narrow_terminal_gets_fewer_columns_and_wrapped_reasons() {
         Europe/Oslo                     Left out because
         Sat 2026-03-28 17:00:00 +01:00
         Sun 2026-03-29 01:00:00 +01:00
-        Sun 2026-03-29 02:30:00         2026-03-29T02:30:00 does
-                                        not exist: the clock of
-                                        Europe/Oslo jumps over
-                                        it
+        Sun 2026-03-29 02:30:00         02:30:00 on 2026-03-29
+                                        does not exist: the
+                                        clock of Europe/Oslo
+                                        jumps over it
         Sun 2026-03-29 10:00:00 +02:00
     "#]]
     .assert_eq(&at_width("1"));
@@ -102,7 +102,7 @@ fn headings_are_bold_and_what_was_left_out_is_faint() {
         ␛[1mEurope/Oslo                     UTC                   After --from  Part        Left out because␛[0m
         Sat 2026-03-28 17:00:00 +01:00  2026-03-28 16:00:00Z  4 h           interval 1
         Sun 2026-03-29 01:00:00 +01:00  2026-03-29 00:00:00Z  12 h          interval 1
-        ␛[2mSun 2026-03-29 02:30:00         –                     –             calendar 1  2026-03-29T02:30:00 does not exist: the clock of Europe/Oslo jumps over it␛[0m
+        ␛[2mSun 2026-03-29 02:30:00         –                     –             calendar 1  02:30:00 on 2026-03-29 does not exist: the clock of Europe/Oslo jumps over it␛[0m
         Sun 2026-03-29 10:00:00 +02:00  2026-03-29 08:00:00Z  20 h          interval 1
     "#]].assert_eq(&said.replace('\x1b', "␛"));
 }

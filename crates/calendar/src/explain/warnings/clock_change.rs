@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::{Offset, TimeZoneDatabase};
+use jiff::tz::TimeZoneDatabase;
 
 use super::{Budget, Window};
 use crate::civil::WallSecond;
@@ -13,7 +11,9 @@ use crate::dst::{OnGap, OnRepeat};
 use crate::explain::fields::Fields;
 use crate::explain::recurrence;
 use crate::explain::warning::Warning;
-use crate::spec::{Part, PartRef, Spec, Times, timestamp};
+use crate::part::{Part, PartRef, Times};
+use crate::search::WallPattern;
+use crate::spec::Spec;
 use crate::zone::{Segment, Zone, Zones};
 
 /// How many changes of the clock are looked at: no zone has more than four a year.
@@ -32,8 +32,9 @@ pub(super) fn of(spec: &Spec, window: Window, budget: &mut Budget) -> Vec<Warnin
     let changes = spec.zone().segments().windows(2).filter(|pair| window.contains(pair[1].start));
     for change in changes.take(CHANGES_MAX) {
         for part in &spec.parts {
-            let Times::Wall { policy, .. } = part.times else { continue };
-            let look = Look { spec, part, even_clock: &even_clock, change: (change[0], change[1]) };
+            let Times::Wall { pattern, policy } = &part.times else { continue };
+            let change = (change[0], change[1]);
+            let look = Look { spec, part, pattern, even_clock: &even_clock, change };
             if look.jumps() {
                 if policy.gap == OnGap::Skip && skipped.is_none() {
                     skipped = look.skipped(budget);
@@ -52,6 +53,7 @@ pub(super) fn of(spec: &Spec, window: Window, budget: &mut Budget) -> Vec<Warnin
 struct Look<'s> {
     spec: &'s Spec,
     part: &'s Part,
+    pattern: &'s WallPattern,
     even_clock: &'s Arc<Zone>,
     /// The stretches before and after.
     change: (Segment, Segment),
@@ -71,9 +73,9 @@ impl Look<'_> {
         let (from, to) = (self.change.0.wall_end(), self.change.1.wall_start());
         let lost = self.first_odd_time(from, to, budget)?;
         Some(Warning::Skipped {
-            local: civil(lost),
-            jumps_from: civil(from),
-            jumps_to: civil(to),
+            local: WallSecond(lost).civil(),
+            jumps_from: WallSecond(from).civil(),
+            jumps_to: WallSecond(to).civil(),
             zone: self.zone_name(),
         })
     }
@@ -81,7 +83,7 @@ impl Look<'_> {
     fn fires_twice(&self, budget: &mut Budget) -> Option<Warning> {
         let (from, to) = (self.change.1.wall_start(), self.change.0.wall_end());
         let twice = self.first_odd_time(from, to, budget)?;
-        Some(Warning::FiresTwice { local: civil(twice), zone: self.zone_name() })
+        Some(Warning::FiresTwice { local: WallSecond(twice).civil(), zone: self.zone_name() })
     }
 
     /// What comes all day long should also come while the hour is shown again.
@@ -90,7 +92,11 @@ impl Look<'_> {
         budget.step()?;
         let time = self.wall_time(from, to - 1)?;
         (comes_all_day(self.spec.definition(), self.part.source) && self.is_wanted(time)).then(
-            || Warning::Pauses { local: civil(from), until: civil(to), zone: self.zone_name() },
+            || Warning::Pauses {
+                local: WallSecond(from).civil(),
+                until: WallSecond(to).civil(),
+                zone: self.zone_name(),
+            },
         )
     }
 
@@ -103,8 +109,7 @@ impl Look<'_> {
             let time = self.wall_time(from, to - 1)?;
             // Every five minutes stays every five minutes when the clock changes: at the instant at
             // which this time is missing or comes again, another is due anyway.
-            let shifted = time + self.length();
-            let in_rhythm = all_day && self.wall_time(shifted, shifted).is_some();
+            let in_rhythm = all_day && self.pattern.contains(time + self.length());
             if !in_rhythm && self.is_wanted(time) {
                 return Some(time);
             }
@@ -143,9 +148,4 @@ fn comes_all_day(definition: &Definition, part: PartRef) -> bool {
         PartRef::Recurrence(n) => recurrence::comes_all_day(&definition.recurrences[n]),
         PartRef::Interval(_) | PartRef::Repeat(_) => false,
     }
-}
-
-fn civil(wall: i64) -> DateTime {
-    let shown: Timestamp = timestamp(wall);
-    Offset::UTC.to_datetime(shown)
 }

@@ -7,7 +7,8 @@ use crate::explain::calendar;
 use crate::explain::fields::Fields;
 use crate::explain::warning::Warning;
 use crate::matcher::CalendarMatcher;
-use crate::spec::{ExclusionRef, Spec};
+use crate::part::ExclusionRef;
+use crate::spec::Spec;
 
 /// Each calendar of the spec's own. The calendars behind a name are for many specs, so that some of
 /// them match none of this one's times is as it should be.

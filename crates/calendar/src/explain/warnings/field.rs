@@ -4,7 +4,8 @@ use crate::definition::{Calendar, FieldRange, SpecialDay};
 use crate::explain::fields::Fields;
 use crate::explain::recurrence;
 use crate::explain::warning::Warning;
-use crate::repeat::Period;
+use crate::recurrence::Recurrence;
+use crate::repeat::{Period, wall_second};
 use crate::spec::Spec;
 
 /// More days of the month than these are not about any one of them.
@@ -25,7 +26,8 @@ pub(super) fn of(spec: &Spec) -> Vec<Warning> {
         warnings.extend(uneven_steps(calendar, &fields));
     }
     for rule in &definition.recurrences {
-        warnings.extend(recurrence::short_months(rule));
+        warnings.extend(short_months_of_rule(rule));
+        warnings.extend(start_that_is_no_time(rule));
     }
     let exact = definition.repeats.iter().filter_map(|repeat| match repeat.every {
         Period::Seconds(every) if repeat.count != Some(1) => Some(every),
@@ -48,12 +50,27 @@ fn short_months(fields: &Fields) -> Option<Warning> {
     short_months_of(day as u8, &months, "L")
 }
 
+fn short_months_of_rule(rule: &Recurrence) -> Option<Warning> {
+    let days = recurrence::days_of_month(rule);
+    let day = days.iter().copied().max()?.unsigned_abs();
+    let from_end = days.iter().any(|day| *day < 0);
+    let is_range = days.contains(&28);
+    if day < 29 || from_end || is_range || days.len() > DAYS_MEANT_MAX as usize {
+        return None;
+    }
+    let months: Vec<u16> = recurrence::months(rule).values().collect();
+    short_months_of(day, &months, "BYMONTHDAY=-1")
+}
+
+fn start_that_is_no_time(rule: &Recurrence) -> Option<Warning> {
+    let start = rule.dtstart()?;
+    let wall = wall_second(start);
+    let fires = rule.compile().next(wall, wall) == Some(wall);
+    (!fires).then_some(Warning::StartIsNoTime { start })
+}
+
 /// The warning about a day in these months, unless all of them have it or none ever does.
-pub(in crate::explain) fn short_months_of(
-    day: u8,
-    months: &[u16],
-    last_day_is: &'static str,
-) -> Option<Warning> {
+fn short_months_of(day: u8, months: &[u16], last_day_is: &'static str) -> Option<Warning> {
     let length = |month: u16| match month {
         2 => 28,
         4 | 6 | 9 | 11 => 30,

@@ -6,9 +6,13 @@ use super::HORIZON;
 use crate::dst::OnGap;
 use crate::explain::fields::Fields;
 use crate::explain::warning::Warning;
-use crate::spec::{PartRef, Search, Spec};
+use crate::part::PartRef;
+use crate::spec::{Search, Spec};
 
 const YEAR: SignedDuration = SignedDuration::from_hours(366 * 24);
+
+/// Specs with exclusions and more parts than these, exclusions included, are not looked back on.
+const LOOK_BACK_PARTS_MAX: usize = 20;
 
 /// How often a search that exclusions brought to its bound is taken up again.
 const SEARCHES_MAX: u32 = 4;
@@ -45,12 +49,20 @@ pub(super) fn of(spec: &Spec, now: Timestamp) -> (Vec<Warning>, bool) {
 }
 
 fn none_left(spec: &Spec, now: Timestamp) -> Warning {
-    let just_after = now.saturating_add(SignedDuration::from_secs(1));
-    match just_after.ok().and_then(|before| spec.previous(before)) {
-        Some(last) => Warning::NoTimeLeft { last: spec.zone().at(last.nominal) },
+    if !can_look_back(spec) {
+        return Warning::NoTimeLeft { last: None };
+    }
+    let just_after = now.checked_add(SignedDuration::from_secs(1)).unwrap_or(Timestamp::MAX);
+    match spec.previous(just_after) {
+        Some(last) => Warning::NoTimeLeft { last: Some(spec.zone().at(last.nominal)) },
         None if has_times_to_exclude(spec) => Warning::AllExcluded,
         None => Warning::NeverFires,
     }
+}
+
+/// Looking back takes dozens of searches, each of which may be long if there are many exclusions.
+fn can_look_back(spec: &Spec) -> bool {
+    spec.exclusions.is_empty() || spec.parts.len() + spec.exclusions.len() <= LOOK_BACK_PARTS_MAX
 }
 
 fn has_times_to_exclude(spec: &Spec) -> bool {
@@ -84,7 +96,8 @@ fn runs_out(spec: &Spec, next: Timestamp, now: Timestamp) -> Option<Warning> {
         PartRef::Repeat(n) => definition.repeats[n].count.is_some(),
         PartRef::Recurrence(n) => definition.recurrences[n].count().is_some(),
     };
-    if definition.end.is_some() || !spec.parts.iter().all(|part| ends(part.source)) {
+    let ends = spec.parts.iter().all(|part| ends(part.source));
+    if definition.end.is_some() || !ends || !can_look_back(spec) {
         return None;
     }
     let last = spec.previous(Timestamp::MAX)?.nominal;

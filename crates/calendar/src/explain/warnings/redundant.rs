@@ -4,7 +4,8 @@ use crate::definition::Definition;
 use crate::explain::fields::Fields;
 use crate::explain::sentence;
 use crate::explain::warning::Warning;
-use crate::spec::{PartRef, Spec};
+use crate::part::PartRef;
+use crate::spec::Spec;
 
 /// More parts than these are not compared.
 const PARTS_MAX: usize = 100;
