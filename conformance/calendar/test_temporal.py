@@ -209,7 +209,7 @@ def compare(perennial, temporal, cases):
             differences.append(f"{spec} after {window.start}: {difference(mine, other)}")
     assert not differences, f"{len(differences)} of {len(cases)}:\n" + "\n".join(differences[:8])
     compared = sum(len(times) for times in theirs if not isinstance(times, Refused))
-    assert compared > len(cases) * 10, "too few times were compared"
+    assert compared > len(cases), "too few times were compared"
 
 
 def astray(spec: Spec) -> list[range]:
@@ -256,13 +256,16 @@ def random_union(rng: random.Random) -> tuple[Spec, Window]:
         spec.intervals.append((every, rng.randrange(every)))
     if not spec.for_perennial()[0]:
         spec.intervals.append((HOUR, 0))
-    spec.excluded = [schedule_specs.whole_days(rng) for _ in range(rng.randint(0, 2))]
-    spec.excluded_structured = [schedule_specs.structured(rng) for _ in range(rng.randint(0, 1))]
+    if rng.random() < 0.6:
+        spec.excluded = [schedule_specs.whole_days(rng) for _ in range(rng.randint(0, 2))]
+        spec.excluded_structured = [schedule_specs.structured(rng) for _ in range(rng.randint(0, 1))]
+        # Temporal tries each excluded time, up to 2100 if nothing ends it sooner.
+        window = Window(window.start, min(window.end, window.start + 30 * DAY))
+        spec.end = window.end
     if rng.random() < 0.3:
-        spec.start = window.start + rng.randint(0, window.end - window.start)
-    # Temporal searches up to 2100 when everything is excluded, so exclusions come with an end.
-    if rng.random() < 0.3 or spec.excluded or spec.excluded_structured:
-        spec.end = window.start + rng.randint(0, window.end - window.start)
+        spec.start = rng.randint(window.start, window.end)
+    if rng.random() < 0.3:
+        spec.end = rng.randint(window.start, window.end)
     return spec, window
 
 

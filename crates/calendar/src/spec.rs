@@ -178,35 +178,38 @@ impl Spec {
     }
 
     pub(crate) fn occurrence(&self, nominal: i64, part: PartRef) -> Occurrence {
-        let bound = self.definition.jitter;
-        let delay = if bound.is_zero() {
-            Duration::ZERO
-        } else {
-            let bound = match self.next_nominal(nominal.saturating_add(1)) {
-                Found::At(following, _) => {
-                    bound.min(Duration::from_secs(following.abs_diff(nominal)))
-                }
-                Found::Never | Found::NotBefore(_) => bound,
-            };
-            self.seed.delay(nominal, bound)
+        let at = timestamp(nominal);
+        if self.definition.jitter.is_zero() {
+            return Occurrence { nominal: at, due: at, part };
+        }
+        let bound = match self.next_nominal(nominal.saturating_add(1)) {
+            Found::At(following, _) => {
+                self.definition.jitter.min(Duration::from_secs(following.abs_diff(nominal)))
+            }
+            Found::Never | Found::NotBefore(_) => self.definition.jitter,
         };
-        let nominal = timestamp(nominal);
-        let delay = SignedDuration::try_from(delay).unwrap_or(SignedDuration::MAX);
-        let due = nominal.checked_add(delay).unwrap_or(Timestamp::MAX);
-        Occurrence { nominal, due, part }
+        let delay = SignedDuration::try_from(self.seed.delay(nominal, bound));
+        let due = at.checked_add(delay.unwrap_or(SignedDuration::MAX)).unwrap_or(Timestamp::MAX);
+        Occurrence { nominal: at, due, part }
     }
 
     /// The first time at or after `from` that is not excluded.
     #[inline]
     fn next_nominal(&self, from: i64) -> Found {
-        let mut from = from;
+        if self.exclusions.is_empty() {
+            return match self.next_of_parts(from) {
+                Some((nominal, part)) => Found::At(nominal, part),
+                None => Found::Never,
+            };
+        }
+        self.next_not_excluded(from)
+    }
+
+    fn next_not_excluded(&self, mut from: i64) -> Found {
         let mut work = 0;
         let mut sieve = None;
         for tries in 0.. {
             let Some((nominal, part)) = self.next_of_parts(from) else { return Found::Never };
-            if self.exclusions.is_empty() {
-                return Found::At(nominal, part);
-            }
             match self.excluded_until(nominal) {
                 None => return Found::At(nominal, part),
                 Some(end) => from = end,

@@ -1,6 +1,6 @@
 //! A calendar expression as bit sets, one for each field.
 
-use super::days::{DayMatcher, SpecialDays, YEAR_MAX, YEAR_MIN};
+use super::days::{ALL_YEARS, DayMatcher, SpecialDays, YEAR_MAX, YEAR_MIN};
 use crate::civil::{Date, Day, WallSecond};
 use crate::definition::{Calendar, FieldRange};
 use crate::error::Error;
@@ -162,7 +162,7 @@ fn bits(field: &'static str, ranges: &[FieldRange], min: u16, max: u16) -> Resul
 
 fn years(ranges: &[FieldRange]) -> Result<[u64; 2], Error> {
     if ranges.is_empty() {
-        return Ok([!0, (1 << (YEAR_MAX - YEAR_MIN - 63)) - 1]);
+        return Ok(ALL_YEARS);
     }
     let mut set = [0u64; 2];
     for range in ranges {

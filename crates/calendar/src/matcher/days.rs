@@ -7,6 +7,14 @@ use crate::definition::{SpecialDay, SpecialWeekday};
 pub(crate) const YEAR_MIN: i32 = 2000;
 pub(crate) const YEAR_MAX: i32 = 2100;
 
+/// 2000-01-01 and 2100-12-31.
+const DAY_MIN: Day = Day(10_957);
+const DAY_MAX: Day = Day(47_846);
+
+const ALL_DAYS: u32 = !1;
+const ALL_MONTHS: u16 = 0b1_1111_1111_1110;
+pub(super) const ALL_YEARS: [u64; 2] = [!0, (1 << (YEAR_MAX - YEAR_MIN - 63)) - 1];
+
 const YEARS: usize = (YEAR_MAX - YEAR_MIN + 1) as usize;
 
 const WEEKDAYS: usize = 7;
@@ -31,6 +39,9 @@ pub(crate) struct DayMatcher {
     years: [u64; 2],
     /// `L`, `W` and `#`, for the few that use them.
     special: Option<Box<SpecialDays>>,
+    /// Whether nothing but the weekday matters, which is most of what people write: such days are
+    /// found without knowing their date.
+    is_weekly: bool,
 }
 
 /// What depends on the month's length and first weekday.
@@ -58,15 +69,20 @@ impl DayMatcher {
         years: [u64; 2],
         special: Option<Box<SpecialDays>>,
     ) -> Self {
+        let is_weekly = (days_of_month, months, years) == (ALL_DAYS, ALL_MONTHS, ALL_YEARS)
+            && weekdays != 0
+            && special.is_none();
         let months = [months; YEAR_KINDS];
-        let mut days = DayMatcher { days_of_month, weekdays, months, years, special };
-        days.drop_months_without_a_match();
+        let mut days = DayMatcher { days_of_month, weekdays, months, years, special, is_weekly };
+        if !is_weekly {
+            days.drop_months_without_a_match();
+        }
         days
     }
 
     fn drop_months_without_a_match(&mut self) {
         const EVERY_MONTH_HAS: u32 = (1 << 29) - 2;
-        let any_day = self.days_of_month == !1;
+        let any_day = self.days_of_month == ALL_DAYS;
         let any_weekday = self.weekdays == (1 << WEEKDAYS) - 1;
         let every_month_has_one = any_day && self.weekdays != 0
             || any_weekday && self.days_of_month & EVERY_MONTH_HAS != 0;
@@ -94,6 +110,19 @@ impl DayMatcher {
     /// The first matching day at or after `day`, and not after `until`.
     #[inline]
     pub(crate) fn next(&self, day: Day, until: Day) -> Option<Day> {
+        let found = if self.is_weekly { self.next_weekday(day) } else { self.next_date(day)? };
+        (found <= until.min(DAY_MAX)).then_some(found)
+    }
+
+    #[inline]
+    fn next_weekday(&self, day: Day) -> Day {
+        let day = day.max(DAY_MIN);
+        let two_weeks = u32::from(self.weekdays) * (1 << WEEKDAYS | 1);
+        Day(day.0 + (two_weeks >> day.weekday()).trailing_zeros() as i32)
+    }
+
+    #[inline]
+    fn next_date(&self, day: Day) -> Option<Day> {
         let date = day.date();
         let month = Month {
             year: date.year,
@@ -108,8 +137,7 @@ impl DayMatcher {
             let following = self.following(month)?;
             (following, self.days_in(following))
         };
-        let found = Day(month.first.0 + days.trailing_zeros() as i32 - 1);
-        (found <= until).then_some(found)
+        Some(Day(month.first.0 + days.trailing_zeros() as i32 - 1))
     }
 
     pub(crate) fn matches(&self, day: Day, date: Date) -> bool {
@@ -301,9 +329,6 @@ fn special_weekday(special: SpecialWeekday, length: u8, first: u8) -> u32 {
 mod tests {
     use super::*;
 
-    const ALL_YEARS: [u64; 2] = [!0, (1 << (YEAR_MAX - YEAR_MIN - 63)) - 1];
-    const ALL_MONTHS: u16 = 0b1_1111_1111_1110;
-
     /// Walks every day of every year, and asks `next` from each.
     fn check(days_of_month: u32, weekdays: u8, months: u16, years: [u64; 2]) {
         let matcher = DayMatcher::new(days_of_month, weekdays, months, years, None);
@@ -330,7 +355,9 @@ mod tests {
 
     #[test]
     fn the_next_day_is_the_first_whose_fields_all_match() {
-        check(!1, 0x7f, ALL_MONTHS, ALL_YEARS);
+        check(ALL_DAYS, 0x7f, ALL_MONTHS, ALL_YEARS);
+        check(ALL_DAYS, 1 << 3, ALL_MONTHS, ALL_YEARS);
+        check(ALL_DAYS, 1 | 1 << 6, ALL_MONTHS, ALL_YEARS);
         check(1 << 31, 0x7f, ALL_MONTHS, ALL_YEARS);
         check(1 << 29, 0x7f, 1 << 2, ALL_YEARS);
         check(1 << 29, 1 << 1, 1 << 2, ALL_YEARS);
@@ -343,9 +370,9 @@ mod tests {
         check(1 << 30, 0x7f, 1 << 2, ALL_YEARS);
         check(1 << 31, 0x7f, 1 << 4 | 1 << 6, ALL_YEARS);
         check(1 << 29, 1 << 1, 1 << 2, [1 << 26, 0]);
-        check(!1, 0x7f, 0, ALL_YEARS);
-        check(!1, 0, ALL_MONTHS, ALL_YEARS);
+        check(ALL_DAYS, 0x7f, 0, ALL_YEARS);
+        check(ALL_DAYS, 0, ALL_MONTHS, ALL_YEARS);
         check(0, 0x7f, ALL_MONTHS, ALL_YEARS);
-        check(!1, 0x7f, ALL_MONTHS, [0, 0]);
+        check(ALL_DAYS, 0x7f, ALL_MONTHS, [0, 0]);
     }
 }

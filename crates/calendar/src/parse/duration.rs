@@ -59,12 +59,14 @@ fn parse(text: &str) -> Result<Duration, Fault<'_>> {
         return Err(Fault::new(text, "there is no duration").help(HELP));
     }
     let Ok(span) = text.parse::<jiff::Span>() else {
+        if let Some(duration) = parse_as_go(text) {
+            return Ok(duration);
+        }
         if text.parse::<jiff::civil::Date>().is_ok() {
             return Err(Fault::new(text, format!("{text:?} is a date, not a duration"))
                 .help("a single time is R1/2026-01-31T09:00/P1D"));
         }
-        return parse_as_go(text)
-            .ok_or_else(|| Fault::new(text, format!("{text:?} is not a duration")).help(HELP));
+        return Err(Fault::new(text, format!("{text:?} is not a duration")).help(HELP));
     };
     if span.get_years() != 0 || span.get_months() != 0 {
         return Err(Fault::new(text, format!("{text} has no fixed length"))
