@@ -3,25 +3,20 @@
 Seeded random rules over every FREQ and part of RFC 5545 are asked of `perennial calendar between`
 and of `dateutil.rrule`. Where dateutil departs from the RFC, another oracle is asked instead; those
 tests stand at the end and say why.
-
-Needs PERENNIAL_BIN (the binary), python-dateutil and pytest.
 """
 
 import datetime
 import itertools
-import json
-import os
 import random
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 from unittest import mock
 from zoneinfo import ZoneInfo
 
 import pytest
+from binary import Window
 from dateutil.rrule import rrulestr
 
-BINARY = os.environ.get("PERENNIAL_BIN", "perennial")
 FREQUENCIES = ["SECONDLY", "MINUTELY", "HOURLY", "DAILY", "WEEKLY", "MONTHLY", "YEARLY"]
 WEEKDAYS = ["MO", "TU", "WE", "TH", "FR", "SA", "SU"]
 RULES_PER_FREQUENCY = 60
@@ -29,16 +24,16 @@ TIMES_COMPARED = 30
 
 
 @pytest.mark.parametrize("frequency", FREQUENCIES)
-def test_random_rules_have_the_times_that_dateutil_gives(frequency):
+def test_random_rules_have_the_times_that_dateutil_gives(perennial, frequency):
     rules = [random_rule(frequency, seed) for seed in range(RULES_PER_FREQUENCY)]
     with ThreadPoolExecutor() as threads:
-        ask = lambda rule: between(rule.text, rule.before, rule.end, TIMES_COMPARED)
+        ask = lambda rule: between(perennial, rule.text, rule.before, rule.end, TIMES_COMPARED)
         for rule, times in zip(rules, threads.map(ask, rules)):
             assert times == rule.dateutil_times(TIMES_COMPARED), rule.text
 
 
 @pytest.mark.parametrize("frequency", FREQUENCIES)
-def test_a_window_far_from_dtstart_has_the_same_times(frequency):
+def test_a_window_far_from_dtstart_has_the_same_times(perennial, frequency):
     """The search does not start at DTSTART, so it might lose the count of INTERVAL there."""
     rules = [random_rule(frequency, seed) for seed in range(1000, 1000 + RULES_PER_FREQUENCY // 2)]
     for rule in rules:
@@ -51,10 +46,10 @@ def test_a_window_far_from_dtstart_has_the_same_times(frequency):
         gap = int((expected[start + 1] - expected[start]).total_seconds())
         after = expected[start] + timedelta(seconds=chance.randrange(gap))
         window = expected[start + 1 : start + 11]
-        assert between(rule.text, after, window[-1]) == window, rule.text
+        assert between(perennial, rule.text, after, window[-1]) == window, rule.text
 
 
-def test_the_clock_of_tzid_is_read():
+def test_the_clock_of_tzid_is_read(perennial):
     """Nine in the morning in New York, across both changes of its clock."""
     new_york = ZoneInfo("America/New_York")
     utc = datetime.timezone.utc
@@ -64,10 +59,10 @@ def test_the_clock_of_tzid_is_read():
         zoned = (t.replace(tzinfo=new_york) for t in civil)
         expected = [t.astimezone(utc).replace(tzinfo=None) for t in zoned]
         text = f"DTSTART;TZID=America/New_York:20260105T090000 RRULE:{rule}"
-        assert between(text, datetime.datetime(2026, 1, 1), expected[-1]) == expected, rule
+        assert between(perennial, text, datetime.datetime(2026, 1, 1), expected[-1]) == expected, rule
 
 
-def test_a_week_number_is_the_one_of_iso_8601():
+def test_a_week_number_is_the_one_of_iso_8601(perennial):
     """dateutil misplaces the days around New Year for some years (2011-01-01 is in week 52, not
     53), and does not know that -52 or -53 may be the first week of the coming year."""
     days = [date(1997, 1, 1) + timedelta(days=n) for n in range(365 * 30)]
@@ -79,25 +74,25 @@ def test_a_week_number_is_the_one_of_iso_8601():
 
         expected = [midnight(day) for day in days if is_in_week(day)]
         text = f"DTSTART:19970101T000000 RRULE:FREQ=YEARLY;BYWEEKNO={number};BYDAY=MO,TU,WE,TH,FR,SA,SU"
-        assert between(text, datetime.datetime(1996, 12, 31), midnight(days[-1])) == expected, number
+        assert between(perennial, text, datetime.datetime(1996, 12, 31), midnight(days[-1])) == expected, number
 
 
-def test_weekdays_with_and_without_a_number_add_up():
+def test_weekdays_with_and_without_a_number_add_up(perennial):
     """dateutil asks that a day be both, so that BYDAY=SA,1MO never comes."""
     end = datetime.datetime(2030, 1, 1)
     for frequency in ["MONTHLY", "YEARLY"]:
         rule = f"DTSTART:20260105T090000 RRULE:FREQ={frequency};BYMONTH=2,3,10"
         both = [rrulestr(f"{rule};BYDAY={days}".replace(" ", "\n")) for days in ["SA", "1MO,-1MO"]]
         expected = sorted(itertools.chain(*(itertools.takewhile(lambda t: t <= end, r) for r in both)))
-        assert between(f"{rule};BYDAY=SA,1MO,-1MO", datetime.datetime(2026, 1, 1), end) == expected
+        assert between(perennial, f"{rule};BYDAY=SA,1MO,-1MO", datetime.datetime(2026, 1, 1), end) == expected
 
 
-def test_the_first_week_is_counted_from_its_beginning():
+def test_the_first_week_is_counted_from_its_beginning(perennial):
     """dateutil counts BYSETPOS from DTSTART in the first week, but from the week's beginning in all
     others. RFC 5545: "A set of recurrence instances starts at the beginning of the interval"."""
     # 2026-01-07 is a Wednesday, the second of the week's three days.
     text = "DTSTART:20260107T090000 RRULE:FREQ=WEEKLY;BYDAY=MO,WE,FR;BYSETPOS=2"
-    times = between(text, datetime.datetime(2026, 1, 1), datetime.datetime(2026, 1, 31))
+    times = between(perennial, text, datetime.datetime(2026, 1, 1), datetime.datetime(2026, 1, 31))
     assert [t.day for t in times] == [7, 14, 21, 28]
 
 
@@ -122,15 +117,11 @@ class Rule:
                 return []
 
 
-def between(text, after, to, count=None):
-    """What the product answers: times after `after` (exclusive) up to `to` (inclusive)."""
-    command = [BINARY, "calendar", "between", text, "--output", "jsonl"]
-    command += ["--from", f"{after.isoformat()}Z", "--to", f"{to.isoformat()}Z"]
-    command += ["--count", str(count)] if count else []
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, f"{text}\n{run.stderr}"
-    nominal = (json.loads(line)["nominal"] for line in run.stdout.splitlines())
-    return [datetime.datetime.strptime(time, "%Y-%m-%dT%H:%M:%SZ") for time in nominal]
+def between(perennial, text, after, to, count=1_000_000):
+    """The times of the rule after `after` up to `to`, both and all in UTC."""
+    unix_seconds = lambda time: int(time.replace(tzinfo=datetime.UTC).timestamp())
+    seconds = perennial.between([text], Window(unix_seconds(after), unix_seconds(to)), count)
+    return [datetime.datetime.fromtimestamp(s, datetime.UTC).replace(tzinfo=None) for s in seconds]
 
 
 def midnight(day):
