@@ -36,10 +36,15 @@ fn instants() -> impl Strategy<Value = Timestamp> {
     (915_148_800i64..4_133_980_800).prop_map(|s| Timestamp::from_second(s).unwrap())
 }
 
-/// Within a day and a half of a moment when the zone's clock jumps, where it does.
-fn near_a_jump(zone: &TimeZone, around: Timestamp, hours: i64) -> Timestamp {
-    let jump = zone.following(around).next().map_or(around, |jump| jump.timestamp());
-    jump + SignedDuration::from_hours(hours)
+/// A zone, and thirty hours around a moment when its clock jumps, if it ever does.
+fn window_at_a_jump() -> impl Strategy<Value = (&'static str, Timestamp, Timestamp)> {
+    let zone = prop::sample::select(&ZONES[..]);
+    (zone, instants(), -30i64..6).prop_map(|(zone, around, hours)| {
+        let time_zone = oracle::time_zone(zone);
+        let jump = time_zone.following(around).next().map_or(around, |jump| jump.timestamp());
+        let from = jump + SignedDuration::from_hours(hours);
+        (zone, from, from + SignedDuration::from_hours(30))
+    })
 }
 
 fn zoned(mut definition: Definition, zone: &str) -> Definition {
@@ -59,13 +64,9 @@ proptest! {
     #[test]
     fn times_around_clock_jumps_are_those_of_the_slow_definition(
         definition in generate::minute_definition(),
-        zone in prop::sample::select(&ZONES[..]),
-        around in instants(),
-        hours in -30i64..6,
+        (zone, from, to) in window_at_a_jump(),
     ) {
         let time_zone = oracle::time_zone(zone);
-        let from = near_a_jump(&time_zone, around, hours);
-        let to = from + SignedDuration::from_hours(30);
         let expected = oracle::times(&definition, &time_zone, from + SECOND, to, 60);
         let spec = oracle::compile(zoned(definition, zone));
         prop_assert_eq!(nominals(&spec, from, to), expected);
@@ -87,12 +88,8 @@ proptest! {
     #[test]
     fn what_a_trace_fires_is_what_between_gives(
         definition in generate::minute_definition(),
-        zone in prop::sample::select(&ZONES[..]),
-        around in instants(),
-        hours in -30i64..6,
+        (zone, from, to) in window_at_a_jump(),
     ) {
-        let from = near_a_jump(&oracle::time_zone(zone), around, hours);
-        let to = from + SignedDuration::from_hours(30);
         let spec = oracle::compile(zoned(definition, zone));
         let fired: Vec<_> = spec.trace(from, to).filter_map(|traced| match traced {
             Traced::Fires(occurrence) => Some(occurrence),
@@ -105,13 +102,9 @@ proptest! {
     #[test]
     fn what_is_left_out_would_fire_under_another_policy_or_without_exclusions(
         definition in generate::minute_definition(),
-        zone in prop::sample::select(&ZONES[..]),
-        around in instants(),
-        hours in -30i64..6,
+        (zone, from, to) in window_at_a_jump(),
     ) {
         let time_zone = oracle::time_zone(zone);
-        let from = near_a_jump(&time_zone, around, hours);
-        let to = from + SignedDuration::from_hours(30);
         let mut lenient = definition.clone();
         lenient.dst = Some("shift,both".parse().unwrap());
         lenient.exclusions.clear();
@@ -169,10 +162,8 @@ proptest! {
     fn a_union_has_the_times_of_both_and_an_exclusion_takes_exactly_its_own(
         one in generate::calendar(true),
         other in generate::calendar(true),
-        zone in prop::sample::select(&ZONES[..]),
-        around in instants(),
+        (zone, from, _) in window_at_a_jump(),
     ) {
-        let from = near_a_jump(&oracle::time_zone(zone), around, -12);
         let to = from + SignedDuration::from_hours(24 * 40);
         let times = |calendars: Vec<_>, exclusions: Vec<_>| {
             let definition = Definition { calendars, exclusions, ..Definition::default() };
