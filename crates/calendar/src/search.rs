@@ -1,11 +1,11 @@
 //! From the wall clock to instants: the search for the next time of one pattern in a zone.
 
-use crate::civil::{SECONDS_PER_DAY, WallSecond};
+use crate::civil::WallSecond;
 use crate::dst::{DstPolicy, OnGap};
 use crate::matcher::CalendarMatcher;
 use crate::recurrence::CompiledRecurrence;
 use crate::repeat::CivilRepeat;
-use crate::zone::Zone;
+use crate::zone::{OFFSET_MAX, Zone};
 
 /// A set of wall-clock seconds.
 #[derive(Clone, Debug)]
@@ -47,8 +47,7 @@ impl WallPattern {
         from: i64,
         last: i64,
     ) -> Option<i64> {
-        // No zone is further than a day from UTC.
-        let until = last.saturating_add(SECONDS_PER_DAY);
+        let until = last.saturating_add(OFFSET_MAX);
         let mut at = zone.segment_at(from);
         let shifted = self.shifted(zone, policy, at, from);
         let found = self.next_in_segments(zone, policy, &mut at, from, until);

@@ -20,11 +20,17 @@ const LAST_YEAR: i32 = 2101;
 /// A bucket of the offset index spans 2^22 seconds, 48 days: seldom more than one transition.
 const BUCKET_BITS: u32 = 22;
 
+/// No clock is further from UTC, not even one that a TZif file makes up.
+pub(crate) const OFFSET_MAX: i64 = 26 * 3600;
+
 /// Far outside every representable timestamp, with room to add offsets.
 const FOREVER: i64 = i64::MAX / 4;
 
 /// The largest TZif file taken (the largest in the tz database has under 4 KB).
 const TZIF_BYTES_MAX: usize = 64 * 1024;
+
+/// The most jumps a clock may make in those years; two a year are usual.
+const TRANSITIONS_MAX: usize = 10_000;
 
 /// The zones a program knows: a zone database, and what has been compiled from it. It is a
 /// snapshot: once read, a zone never changes within it, so equal specs compiled with one `Zones`
@@ -52,7 +58,8 @@ pub struct Zones {
 impl Zones {
     /// Zones by name from `database`.
     pub fn new(database: TimeZoneDatabase) -> Self {
-        let utc = Arc::new(Zone::compile("UTC".to_owned(), TimeZone::UTC));
+        let utc = Zone::compile("UTC".to_owned(), TimeZone::UTC).expect("UTC never jumps");
+        let utc = Arc::new(utc);
         Zones { database, utc, compiled: RwLock::default() }
     }
 
@@ -71,7 +78,7 @@ impl Zones {
         if let Some(zone) = self.cached(&name) {
             return Ok(zone);
         }
-        let zone = Arc::new(Zone::compile(name.clone(), rules));
+        let zone = Arc::new(Zone::compile(name.clone(), rules)?);
         let mut compiled = self.compiled.write().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(compiled.entry(name).or_insert(zone)))
     }
@@ -142,7 +149,7 @@ impl Zone {
             )));
         }
         let rules = TimeZone::tzif(name, data).map_err(|error| bad(error.to_string()))?;
-        Ok(Zone::compile(name.to_owned(), rules))
+        Zone::compile(name.to_owned(), rules)
     }
 
     /// The IANA name, or what came with the TZif file.
@@ -155,7 +162,9 @@ impl Zone {
         instant.to_zoned(self.rules.clone())
     }
 
-    fn compile(name: String, rules: TimeZone) -> Zone {
+    /// Refuses rules that no clock can follow: a file may hold transitions that run backwards, or
+    /// that never end.
+    fn compile(name: String, rules: TimeZone) -> Result<Zone, Error> {
         let first = year_start(FIRST_YEAR);
         let last = year_start(LAST_YEAR + 1);
         let base = Timestamp::from_second(first).unwrap_or(Timestamp::UNIX_EPOCH);
@@ -164,14 +173,25 @@ impl Zone {
             end: FOREVER,
             offset: rules.to_offset(base).seconds().into(),
         }];
-        let transitions = rules.following(base);
-        for transition in transitions.take_while(|t| t.timestamp().as_second() < last) {
-            let offset = i64::from(transition.offset().seconds());
+        let mut previous = first;
+        for (number, transition) in rules.following(base).enumerate() {
             let start = transition.timestamp().as_second();
+            if start >= last {
+                break;
+            }
+            if start <= previous || number == TRANSITIONS_MAX {
+                let reason = if number == TRANSITIONS_MAX {
+                    format!("its clock jumps more than {TRANSITIONS_MAX} times")
+                } else {
+                    format!("its transitions are out of order at {}", transition.timestamp())
+                };
+                return Err(Error::BadZoneData { name, reason });
+            }
+            previous = start;
+            let offset = i64::from(transition.offset().seconds());
             let current = segments.last_mut().expect("it begins with one and never shrinks");
-            // A change of name or DST flag alone doesn't move the clock. The index has 16 bits.
-            if offset != current.offset && segments.len() < usize::from(u16::MAX) {
-                let current = segments.last_mut().expect("it begins with one and never shrinks");
+            // A change of name or DST flag alone doesn't move the clock.
+            if offset != current.offset {
                 current.end = start;
                 segments.push(Segment { start, end: FOREVER, offset });
             }
@@ -187,7 +207,7 @@ impl Zone {
                 at as u16
             })
             .collect();
-        Zone { name, rules, segments: segments.into(), index }
+        Ok(Zone { name, rules, segments: segments.into(), index })
     }
 
     pub(crate) fn segments(&self) -> &[Segment] {
@@ -233,8 +253,7 @@ impl Zone {
 
     /// The first segment from `at` on that still answers for wall times beyond `wall`.
     pub(crate) fn segment_showing(&self, wall: i64, at: usize, policy: DstPolicy) -> usize {
-        // Offsets are less than a day, so the segment a day back is early enough.
-        let mut found = self.segment_at(wall - SECONDS_PER_DAY).max(at);
+        let mut found = self.segment_at(wall - OFFSET_MAX).max(at);
         while self.wall_range(found, policy).1 <= wall {
             found += 1;
         }

@@ -40,10 +40,12 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitC
     for target in targets {
         println!("fuzzing {target} for {} s", request.seconds);
         let limit = format!("-max_total_time={}", request.seconds);
-        process::run(&mut cargo_fuzz(repository, "run", &[target, "--", &limit])?)?;
+        // An input that takes this long hangs the parser for whoever sends it.
+        let run = [target, "--", "-timeout=5", &limit];
+        process::run(&mut cargo_fuzz(repository, "run", &run)?)?;
         // One input for each new branch, not for each number of times one was taken: enough to
         // replay, and few enough to keep.
-        let keep = [target, "--", "-use_counters=0"];
+        let keep = [target, "--", "-set_cover_merge=1", "-use_counters=0", "-use_cmp=0"];
         process::run(&mut cargo_fuzz(repository, "cmin", &keep)?)?;
     }
     Ok(ExitCode::SUCCESS)
