@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 use crate::spec::{Occurrence, Spec, timestamp};
 
 /// The times of a spec between two instants, from either end. Made by [`Spec::after`],
-/// [`Spec::before`] and [`Spec::between`].
+/// [`Spec::before`] and [`Spec::between`]. It ends where a [search](Spec::search) gives up, too.
 ///
 /// ```
 /// # use jiff::tz::TimeZoneDatabase;
