@@ -98,7 +98,13 @@ impl Zones {
 
     fn similar(&self, name: &str) -> Option<String> {
         let known: Vec<String> = self.database.available().map(|n| n.to_string()).collect();
-        crate::error::nearest(name, known.iter().map(String::as_str))
+        // People name the city: `Oslo`, `New York`.
+        let city = name.replace(' ', "_");
+        let is_in = |zone: &&String| {
+            zone.rsplit_once('/').is_some_and(|(_, place)| place.eq_ignore_ascii_case(&city))
+        };
+        let by_city = known.iter().find(is_in).cloned();
+        by_city.or_else(|| crate::error::nearest(name, known.iter().map(String::as_str)))
     }
 }
 

@@ -196,4 +196,8 @@ fn an_unknown_zone_is_refused_with_a_suggestion() {
         error.to_string(),
         r#"unknown time zone "America/NewYork"; did you mean "America/New_York"?"#
     );
+    for (city, zone) in [("Oslo", "Europe/Oslo"), ("new york", "America/New_York")] {
+        let told = oracle::zones().get(city).unwrap_err().to_string();
+        assert_eq!(told, format!("unknown time zone {city:?}; did you mean {zone:?}?"));
+    }
 }
