@@ -48,6 +48,16 @@ impl WallSecond {
     }
 }
 
+impl From<jiff::civil::DateTime> for WallSecond {
+    fn from(time: jiff::civil::DateTime) -> Self {
+        let date =
+            Date { year: time.year().into(), month: time.month() as u8, day: time.day() as u8 };
+        let [hour, minute, second] =
+            [time.hour(), time.minute(), time.second()].map(|part| u32::from(part.unsigned_abs()));
+        WallSecond::new(date.day_number(), hour * 3600 + minute * 60 + second)
+    }
+}
+
 // Date arithmetic after Neri and Schneider, "Euclidean affine functions and their application to
 // calendar algorithms" (2022): no branches, no tables, a handful of multiplications. Years are
 // shifted by whole 400-year cycles so that every intermediate is unsigned.

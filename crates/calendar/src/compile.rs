@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::civil::WallSecond;
 use crate::definition::{Calendar, Definition, Interval};
 use crate::dst::DstPolicy;
 use crate::error::Error;
@@ -9,13 +10,19 @@ use crate::matcher::CalendarMatcher;
 use crate::named::NamedCalendars;
 use crate::part::{Exclusion, ExclusionRef, Part, PartRef, Times};
 use crate::recurrence::{Recurrence, Until};
-use crate::repeat::{CivilPeriod, CivilRepeat, Period, Repeat, wall_second};
+use crate::repeat::{self, CivilPeriod, CivilRepeat, Period, Repeat};
 use crate::search::WallPattern;
 use crate::spec::floor_second;
 use crate::zone::Zone;
 
 /// The most parts a spec may have, and the most exclusions, named calendars included.
 const PARTS_MAX: usize = 1_000;
+
+/// The most recurrence rules: the next time of a rare one may take most of a millisecond to find.
+const RECURRENCES_MAX: usize = 50;
+
+/// The most times that `COUNT` may ask for in all rules together: each is counted when compiling.
+const COUNT_MAX: u64 = 100_000;
 
 /// The longest interval: no two times of a longer one fall within the years that timestamps have.
 pub(crate) const INTERVAL_SECONDS_MAX: u64 = 400_000_000_000;
@@ -27,6 +34,20 @@ pub(crate) fn parts(definition: &Definition, zone: &Zone) -> Result<Vec<Part>, E
         + definition.recurrences.len();
     if count > PARTS_MAX {
         return Err(too_many("parts", count));
+    }
+    if definition.recurrences.len() > RECURRENCES_MAX {
+        let problem = format!(
+            "has {} recurrence rules; at most {RECURRENCES_MAX} are allowed",
+            definition.recurrences.len()
+        );
+        return Err(Error::Invalid { field: "the spec".to_owned(), problem });
+    }
+    let counts = definition.recurrences.iter().filter_map(Recurrence::count);
+    let counted: u64 = counts.map(u64::from).sum();
+    if counted > COUNT_MAX {
+        let problem =
+            format!("counts {counted} times of its rules; at most {COUNT_MAX} are counted");
+        return Err(Error::Invalid { field: "the spec".to_owned(), problem });
     }
     let policy = definition.dst.unwrap_or(DstPolicy::LITERAL);
     let mut parts = Vec::with_capacity(count);
@@ -66,19 +87,16 @@ fn interval_times(interval: Interval) -> Result<Times, Error> {
 
 fn repeat_part(n: usize, repeat: &Repeat, zone: &Zone, policy: DstPolicy) -> Result<Part, Error> {
     let source = PartRef::Repeat(n);
-    let invalid =
-        |problem: &str| Error::Invalid { field: "repeat".to_owned(), problem: problem.to_owned() };
+    check_repeat(repeat)?;
     let civil = |every| {
         let pattern = WallPattern::Repeat(CivilRepeat::new(repeat.start, every, repeat.count));
-        Part::new(source, Times::Wall { pattern, policy })
+        Ok(Part::new(source, Times::Wall { pattern, policy }))
     };
     match repeat.every {
-        Period::Days(0) | Period::Months(0) => Err(invalid("has no length")),
-        _ if repeat.count == Some(0) => Err(invalid("is to happen 0 times; the least is once")),
-        Period::Days(days) => Ok(civil(CivilPeriod::Days(days))),
-        Period::Months(months) => Ok(civil(CivilPeriod::Months(months))),
+        Period::Days(days) => civil(CivilPeriod::Days(days)),
+        Period::Months(months) => civil(CivilPeriod::Months(months)),
         Period::Seconds(every) => {
-            let anchor = zone.instant_of(wall_second(repeat.start));
+            let anchor = zone.instant_of(WallSecond::from(repeat.start));
             let times = interval_times(Interval::anchored(every, anchor))?;
             let mut part = Part { first: anchor, ..Part::new(source, times) };
             if let Some(count) = repeat.count {
@@ -88,6 +106,22 @@ fn repeat_part(n: usize, repeat: &Repeat, zone: &Zone, policy: DstPolicy) -> Res
             Ok(part)
         }
     }
+}
+
+/// The same that reading a repeat checks.
+fn check_repeat(repeat: &Repeat) -> Result<(), Error> {
+    let problem = match (repeat.every, repeat.count, repeat.start.year()) {
+        (Period::Days(0) | Period::Months(0) | Period::Seconds(0), ..) => "has no length",
+        (Period::Days(days), ..) if days > repeat::DAYS_MAX => "is longer than the calendar",
+        (Period::Months(months), ..) if months > repeat::MONTHS_MAX => {
+            "is longer than the calendar"
+        }
+        (_, Some(0), _) => "is to happen 0 times; the least is once",
+        (.., year) if !(1970..=2100).contains(&year) => "starts outside 1970–2100",
+        _ if repeat.start.subsec_nanosecond() != 0 => "starts within a second",
+        _ => return Ok(()),
+    };
+    Err(Error::Invalid { field: "repeat".to_owned(), problem: problem.to_owned() })
 }
 
 fn recurrence_part(n: usize, rule: &Recurrence, zone: &Zone, policy: DstPolicy) -> Part {

@@ -67,7 +67,7 @@ pub enum ZoneSource {
 /// A calendar expression: a second matches if every field of the wall clock matches.
 ///
 /// As in Temporal's structured calendars an empty list matches nothing, except for `year`, where it
-/// matches every year. `special_days` and `special_weekdays` widen the two day fields beyond what those can
+/// matches every year from 2000 to 2100. `special_days` and `special_weekdays` widen the two day fields beyond what those can
 /// say; a calendar that uses neither is [structured](Self::is_structured).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Calendar {
@@ -87,7 +87,7 @@ pub struct Calendar {
     pub day_of_week: Vec<FieldRange>,
     /// Further weekdays: `FRI#2`, `FRIL`.
     pub special_weekdays: Vec<SpecialWeekday>,
-    /// 2000–2100; empty for every year.
+    /// 2000–2100; empty for all of them.
     pub year: Vec<FieldRange>,
     /// Free text, at most 200 bytes.
     pub comment: String,

@@ -110,7 +110,7 @@ pub enum Error {
         similar: Option<String>,
     },
     /// Two parts of one spec ask for different things of which there can be only one.
-    #[error("the spec's parts disagree on the {what}: {first} and {second}")]
+    #[error("the spec's parts disagree on the {what}: {first} and {second}; name the same in each")]
     Conflict {
         /// "time zone", "DST policy".
         what: &'static str,

@@ -55,6 +55,15 @@ pub(crate) struct Exclusion {
 }
 
 impl Part {
+    /// What asking it costs, as searches count their work.
+    pub(crate) fn cost(&self) -> usize {
+        match &self.times {
+            Times::Interval { .. } => 1,
+            Times::Wall { pattern: WallPattern::Recurrence(_), .. } => 64,
+            Times::Wall { .. } => 8,
+        }
+    }
+
     /// A part without bounds of its own.
     pub(crate) fn new(source: PartRef, times: Times) -> Self {
         let (first, last) = (Timestamp::MIN.as_second(), Timestamp::MAX.as_second());

@@ -9,6 +9,10 @@ use crate::civil::{Date, Day, SECONDS_PER_DAY, WallSecond, days_in_month};
 use crate::compile::INTERVAL_SECONDS_MAX;
 use crate::error::Fault;
 
+/// The longest periods: no two times of a longer one fall within 1970–2100.
+pub(crate) const DAYS_MAX: u32 = 50_000;
+pub(crate) const MONTHS_MAX: u32 = 1_600;
+
 /// Every so many days, months or seconds from a date on the spec's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeat {
@@ -16,7 +20,8 @@ pub struct Repeat {
     pub start: DateTime,
     /// The distance to the next.
     pub every: Period,
-    /// How many times in all; `None` for ever.
+    /// How many in all; `None` for ever. In civil units these are dates, whatever becomes of each
+    /// where the clock jumps.
     pub count: Option<u32>,
 }
 
@@ -88,16 +93,15 @@ fn parse_period(text: &str) -> Result<Period, Fault<'_>> {
     let exact = span.years(0).months(0).weeks(0).days(0);
     let fault = |message: String| Err(Fault::new(text, message));
     if exact.is_zero() {
-        let too_long = |_| {
-            Fault::new(text, format!("{text} is longer than the calendar"))
-                .help("years end with 2100")
+        let within = |count: i64, max: u32| match u32::try_from(count) {
+            Ok(count) if count <= max => Ok(count),
+            _ => Err(Fault::new(text, format!("{text} is longer than the calendar"))
+                .help("years end with 2100")),
         };
         return match (months, days) {
             (0, 0) => fault(format!("{text} has no length")),
-            (months, 0) if months > 0 => {
-                u32::try_from(months).map(Period::Months).map_err(too_long)
-            }
-            (0, days) if days > 0 => u32::try_from(days).map(Period::Days).map_err(too_long),
+            (1.., 0) => within(months, MONTHS_MAX).map(Period::Months),
+            (0, 1..) => within(days, DAYS_MAX).map(Period::Days),
             _ if months < 0 || days < 0 => fault(format!("the duration {text} is negative")),
             _ => fault("months and days cannot be mixed in one repeat".to_owned()),
         };
@@ -134,7 +138,8 @@ impl fmt::Display for Period {
     }
 }
 
-/// A [`Repeat`] in civil units, compiled.
+/// A [`Repeat`] in civil units, compiled. It counts dates: one that the clock jumps over is one of
+/// them, or `R1/…` would fire on a day that nobody wrote.
 #[derive(Clone, Debug)]
 pub(crate) struct CivilRepeat {
     start: WallSecond,
@@ -151,8 +156,13 @@ pub(crate) enum CivilPeriod {
 
 impl CivilRepeat {
     pub(crate) fn new(start: DateTime, every: CivilPeriod, count: Option<u32>) -> Self {
-        let start = wall_second(start);
+        let start = WallSecond::from(start);
         CivilRepeat { start, date: start.split().0.date(), every, count }
+    }
+
+    /// The one time of day it has.
+    pub(crate) fn second_of_day(&self) -> u32 {
+        self.start.split().1
     }
 
     /// The first time at or after `from`.
@@ -201,11 +211,4 @@ impl CivilRepeat {
         (day <= Date { year: 2100, month: 12, day: 31 }.day_number())
             .then(|| WallSecond::new(day, second_of_day))
     }
-}
-
-pub(crate) fn wall_second(time: DateTime) -> WallSecond {
-    let date = Date { year: time.year().into(), month: time.month() as u8, day: time.day() as u8 };
-    let second_of_day =
-        time.hour() as u32 * 3600 + time.minute() as u32 * 60 + time.second() as u32;
-    WallSecond::new(date.day_number(), second_of_day)
 }

@@ -7,7 +7,7 @@ use crate::civil::{Day, SECONDS_PER_DAY, WallSecond};
 use crate::dst::OnGap;
 use crate::part::{Exclusion, Part, Times};
 use crate::search::WallPattern;
-use crate::zone::Zone;
+use crate::zone::{OFFSET_MAX, Zone};
 
 const ALL_SECONDS: u64 = (1 << 60) - 1;
 
@@ -48,7 +48,7 @@ impl<'s> Sieve<'s> {
         while *work < work_max {
             let segment = &self.zone.segments()[self.zone.segment_at(from)];
             // Times that were jumped over and moved here are not those that the clock shows.
-            if self.shifts() && from - segment.start < 2 * SECONDS_PER_DAY {
+            if self.shifts() && from - segment.start < 2 * OFFSET_MAX {
                 break;
             }
             let (day, second_of_day) = WallSecond(from + segment.offset).split();
@@ -126,7 +126,11 @@ impl<'s> Sieve<'s> {
 fn seconds_of(part: &Part, minute: u32, offset: i64) -> u64 {
     match &part.times {
         Times::Wall { pattern: WallPattern::Calendar(calendar), .. } => calendar.seconds_of(minute),
-        Times::Wall { .. } => ALL_SECONDS,
+        Times::Wall { pattern: WallPattern::Repeat(repeat), .. } => {
+            let second = repeat.second_of_day();
+            if second / 60 == minute { 1 << (second % 60) } else { 0 }
+        }
+        Times::Wall { pattern: WallPattern::Recurrence(_), .. } => ALL_SECONDS,
         Times::Interval { every, phase } => {
             // From day to day an interval moves by multiples of what it has in common with a day.
             let every = greatest_common_divisor(*every, SECONDS_PER_DAY);

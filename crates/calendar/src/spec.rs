@@ -17,10 +17,14 @@ use crate::part::{Exclusion, Part, PartRef};
 use crate::sieve::Sieve;
 use crate::zone::{Zone, Zones};
 
-/// How many matchers one search asks, at most, while exclusions take what it finds; a part costs
-/// as much as eight. Past it the search says [`NotBefore`](Search::NotBefore): after tens of
-/// milliseconds at the very worst.
-const EXCLUDED_WORK_MAX: usize = 4_000_000;
+/// How much one search does, at most, while exclusions take what it finds. One is asking an
+/// exclusion, or a part for a minute of a day. Past it the search says
+/// [`NoneUpTo`](Search::NoneUpTo).
+const EXCLUDED_WORK_MAX: usize = 1_000_000;
+
+/// 2100-12-31T23:59:59Z. As in Temporal nothing is later, so that exclusions, whose years end with
+/// 2100, hold as long as what they exclude from.
+const LAST_SECOND: i64 = 4_133_980_799;
 
 /// How many times in a row may be excluded before the [`Sieve`] is taken to them.
 const EXCLUDED_ONE_BY_ONE: usize = 64;
@@ -72,9 +76,9 @@ pub enum Search {
     Found(Occurrence),
     /// There is none, now or ever.
     Never,
-    /// Exclusions took all that the search has looked at; there is none before this instant. Ask
-    /// again from there, if it is worth it.
-    NotBefore(Timestamp),
+    /// Exclusions took all that the search has looked at; there is none up to and including this
+    /// instant. Ask again from there, if it is worth it.
+    NoneUpTo(Timestamp),
 }
 
 impl Spec {
@@ -89,7 +93,7 @@ impl Spec {
         let exclusions = compile::exclusions(&definition, named)?;
         let parts = compile::parts(&definition, &zone)?;
         let first = definition.start.map_or(Timestamp::MIN.as_second(), ceil_second);
-        let last = definition.end.map_or(Timestamp::MAX.as_second(), floor_second);
+        let last = definition.end.map_or(LAST_SECOND, |end| floor_second(end).min(LAST_SECOND));
         Ok(Spec { definition, zone, parts, exclusions, first, last, seed: Seed::of("") })
     }
 
@@ -114,7 +118,7 @@ impl Spec {
     pub fn next(&self, after: Timestamp) -> Option<Occurrence> {
         match self.search(after) {
             Search::Found(occurrence) => Some(occurrence),
-            Search::Never | Search::NotBefore(_) => None,
+            Search::Never | Search::NoneUpTo(_) => None,
         }
     }
 
@@ -127,11 +131,12 @@ impl Spec {
         match self.next_nominal(floor_second(after).saturating_add(1)) {
             Found::At(nominal, part) => Search::Found(self.occurrence(nominal, part)),
             Found::Never => Search::Never,
-            Found::NotBefore(from) => Search::NotBefore(timestamp(from)),
+            Found::NotBefore(from) => Search::NoneUpTo(timestamp(from - 1)),
         }
     }
 
-    /// The last time strictly before the given instant.
+    /// The last time strictly before the given instant. `None` if there is none, or if a
+    /// [search](Self::search) for it gives up.
     pub fn previous(&self, before: Timestamp) -> Option<Occurrence> {
         let before = ceil_second(before).min(self.last.saturating_add(1));
         // Look back twice as far each time until something is there, then halve the distance.
@@ -140,9 +145,13 @@ impl Spec {
             let from = before.saturating_sub(reach).max(self.first);
             match self.next_nominal(from) {
                 Found::At(nominal, part) if nominal < before => break ((nominal, part), nominal),
-                _ if from == self.first => return None,
-                _ => reach = reach.saturating_mul(2),
+                Found::NotBefore(searched) if searched < before => return None,
+                Found::At(..) | Found::NotBefore(_) | Found::Never => {}
             }
+            if from == self.first {
+                return None;
+            }
+            reach = reach.saturating_mul(2);
         };
         let mut end = before;
         while from + 1 < end {
@@ -152,7 +161,8 @@ impl Spec {
                     found = (nominal, part);
                     from = nominal;
                 }
-                _ => end = middle,
+                Found::NotBefore(searched) if searched < end => return None,
+                Found::At(..) | Found::NotBefore(_) | Found::Never => end = middle,
             }
         }
         Some(self.occurrence(found.0, found.1))
@@ -206,10 +216,29 @@ impl Spec {
     }
 
     fn next_not_excluded(&self, mut from: i64) -> Found {
+        let Some((nominal, part)) = self.next_of_parts(from) else { return Found::Never };
+        match self.excluded_until(nominal) {
+            None => return Found::At(nominal, part),
+            Some(end) => from = end,
+        }
+        // From here on each part is asked again only when its own time has been passed: a rule whose
+        // next time is costly to find and years away is found once.
+        let ask = |part: &Part, from: i64| part.next(&self.zone, from.max(self.first), self.last);
+        let mut ahead: Vec<Option<i64>> = self.parts.iter().map(|part| ask(part, from)).collect();
         let mut work = 0;
         let mut sieve = None;
         for tries in 0.. {
-            let Some((nominal, part)) = self.next_of_parts(from) else { return Found::Never };
+            for (next, part) in ahead.iter_mut().zip(&self.parts) {
+                if next.is_some_and(|next| next < from) {
+                    *next = ask(part, from);
+                    work += part.cost();
+                }
+            }
+            let sources = self.parts.iter().map(|part| part.source);
+            let times = ahead.iter().zip(sources).filter_map(|(next, part)| next.zip(Some(part)));
+            let Some((nominal, part)) = times.min_by_key(|(next, _)| *next) else {
+                return Found::Never;
+            };
             match self.excluded_until(nominal) {
                 None => return Found::At(nominal, part),
                 Some(end) => from = end,
@@ -220,7 +249,7 @@ impl Spec {
             if let Some(sieve) = &mut sieve {
                 from = sieve.skip(from, &mut work, EXCLUDED_WORK_MAX);
             }
-            work += 8 * self.parts.len() + self.exclusions.len();
+            work += 8 + self.parts.len() + self.exclusions.len();
             if work > EXCLUDED_WORK_MAX {
                 break;
             }

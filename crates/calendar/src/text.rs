@@ -1,4 +1,5 @@
-//! The canonical text of each part. Read back, it gives the same part.
+//! The canonical text of each part. Read back, it gives the same part; of a comment, blanks at its
+//! ends and control characters may be lost.
 
 use std::fmt;
 

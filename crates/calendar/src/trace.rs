@@ -6,7 +6,6 @@ use jiff::civil::DateTime;
 use crate::civil::WallSecond;
 use crate::dst::{DstPolicy, OnGap, OnRepeat};
 use crate::part::{ExclusionRef, Part, PartRef, Times};
-use crate::repeat::wall_second;
 use crate::spec::{Occurrence, Spec, floor_second, timestamp};
 
 /// Takes everything, so that what the spec's own policy leaves out can be named.
@@ -68,7 +67,7 @@ impl Spec {
             },
             Reason::Excluded(ExclusionRef::Named(n)) => {
                 let name = &self.definition().excluded_calendars[n];
-                let entry = self.exclusion_at(wall_second(left_out.civil));
+                let entry = self.exclusion_at(WallSecond::from(left_out.civil));
                 let entry = entry.map_or("", |exclusion| exclusion.named_text.as_str());
                 let entry = entry.split_once(" # ").map_or(entry, |(_, comment)| comment);
                 format!("the calendar {name:?} matches it: {entry}")
@@ -161,8 +160,8 @@ impl Spec {
             return Judgement::default();
         }
         let (pattern, policy) = match &part.times {
-            Times::Interval { every, phase } => {
-                let fires = (instant - phase).rem_euclid(*every) == 0;
+            Times::Interval { .. } => {
+                let fires = part.next(self.zone(), instant, instant).is_some();
                 return Judgement { fires, left_out: None };
             }
             Times::Wall { pattern, policy } => (pattern, *policy),
@@ -172,12 +171,6 @@ impl Spec {
         let before = at.checked_sub(1).map(|before| segments[before]);
 
         let wall = instant + segments[at].offset;
-        let shown = pattern.contains(wall);
-        let taken = match policy.repeat {
-            OnRepeat::First => before.is_none_or(|before| wall >= before.wall_end()),
-            OnRepeat::Last => segments.get(at + 1).is_none_or(|next| wall < next.wall_start()),
-            OnRepeat::Both => true,
-        };
         // The wall time, if any, that the clock jumped over and that would be moved to here.
         let jumped = before
             .map(|before| (before.wall_end(), instant + before.offset))
@@ -185,10 +178,10 @@ impl Spec {
             .map(|(_, jumped)| jumped)
             .filter(|&jumped| pattern.contains(jumped));
 
-        let fires = (shown && taken) || (jumped.is_some() && policy.gap == OnGap::Shift);
+        let fires = part.next(self.zone(), instant, instant).is_some();
         let left_out = match jumped {
             Some(jumped) if policy.gap == OnGap::Skip => Some((jumped, Reason::Gap)),
-            _ if shown && !fires => Some((wall, Reason::Repeated(policy.repeat))),
+            _ if !fires && pattern.contains(wall) => Some((wall, Reason::Repeated(policy.repeat))),
             _ => None,
         };
         let left_out = left_out.map(|(wall, reason)| LeftOut {

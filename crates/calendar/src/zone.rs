@@ -185,22 +185,34 @@ impl Zone {
             if start >= last {
                 break;
             }
-            if start <= previous || number == TRANSITIONS_MAX {
-                let reason = if number == TRANSITIONS_MAX {
-                    format!("its clock jumps more than {TRANSITIONS_MAX} times")
-                } else {
-                    format!("its transitions are out of order at {}", transition.timestamp())
-                };
-                return Err(Error::BadZoneData { name, reason });
+            // A file without a rule for the future ends with its last transition, again and again.
+            if start == previous || (number == 0 && start < previous) {
+                break;
+            }
+            let bad = |reason: String| Error::BadZoneData { name: name.clone(), reason };
+            if start < previous {
+                let at = transition.timestamp();
+                return Err(bad(format!("its transitions are out of order at {at}")));
+            }
+            if number == TRANSITIONS_MAX {
+                return Err(bad(format!("its clock jumps more than {TRANSITIONS_MAX} times")));
             }
             previous = start;
             let offset = i64::from(transition.offset().seconds());
+            let before = segments.len().checked_sub(2).map(|before| segments[before]);
             let current = segments.last_mut().expect("it begins with one and never shrinks");
             // A change of name or DST flag alone doesn't move the clock.
-            if offset != current.offset {
-                current.end = start;
-                segments.push(Segment { start, end: FOREVER, offset });
+            if offset == current.offset {
+                continue;
             }
+            // Jumps that overlap would show a time three times; no real clock comes near it.
+            let jumped = before.map_or(0, |before| (current.offset - before.offset).abs());
+            if start - current.start < jumped + (offset - current.offset).abs() {
+                let at = transition.timestamp();
+                return Err(bad(format!("its clock jumps again too soon at {at}")));
+            }
+            current.end = start;
+            segments.push(Segment { start, end: FOREVER, offset });
         }
         let buckets = ((last - first) >> BUCKET_BITS) + 1;
         let mut at = 0;

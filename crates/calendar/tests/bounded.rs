@@ -66,14 +66,14 @@ fn exclusions_that_interleave_by_the_second_are_seen_through() {
     for (texts, exclusions) in never {
         assert_eq!(excluding(texts, exclusions).search(instant(NOW)), Search::Never, "{texts:?}");
     }
-    // Exclusions end with 2100; intervals go on.
     for (interval, exclusions) in [
         ("1s", &["*/2 * * * * * *", "1/2 * * * * * *"][..]),
         ("1h", &["0 * * * *"]),
         ("14s", &["*/2 * * * * * *"]),
+        ("R/2026-01-01T00:00/P1D", &["0 0 * * *"]),
     ] {
-        let next = excluding(&[interval], exclusions).next(instant(NOW)).unwrap();
-        assert!(next.nominal >= instant("2101-01-01T00:00:00Z"), "{interval}: {next:?}");
+        let spec = excluding(&[interval], exclusions);
+        assert_eq!(spec.search(instant(NOW)), Search::Never, "{interval}");
     }
     // One second of one day is left.
     let left =
@@ -86,11 +86,11 @@ fn exclusions_that_interleave_by_the_second_are_seen_through() {
 fn a_search_that_costs_too_much_stops_and_says_where() {
     let rule = ["RRULE:FREQ=SECONDLY;INTERVAL=2"];
     let spec = excluding(&rule, &["*/2 * * * * * *"]);
-    let Search::NotBefore(reached) = spec.search(instant(NOW)) else {
+    let Search::NoneUpTo(reached) = spec.search(instant(NOW)) else {
         panic!("the rule's seconds are even, but the search does not know that");
     };
     assert!(reached > instant(NOW));
-    assert!(matches!(spec.search(reached), Search::NotBefore(further) if further > reached));
+    assert!(matches!(spec.search(reached), Search::NoneUpTo(further) if further > reached));
 }
 
 #[test]
@@ -108,11 +108,65 @@ fn long_exclusions_are_stepped_over_at_once() {
 }
 
 #[test]
-fn calendars_end_with_2100_and_intervals_with_the_year_9999() {
-    assert_eq!(spec("0 0 1 1 *").after(instant("2099-06-01T00:00:00Z")).count(), 1);
-    let last = spec("1h").previous(Timestamp::MAX).unwrap();
-    assert_eq!(last.nominal.to_string(), "9999-12-30T22:00:00Z");
-    assert_eq!(spec("1h").next(last.nominal), None);
+fn every_kind_of_part_ends_with_2100() {
+    for text in ["0 0 1 1 *", "1h", "R/2026-01-01T00:00/P1D", "RRULE:FREQ=DAILY"] {
+        let spec = spec(text);
+        let last = spec.previous(Timestamp::MAX).unwrap();
+        assert!(last.nominal < instant("2101-01-01T00:00:00Z"), "{text}: {last:?}");
+        assert_eq!(spec.next(last.nominal), None, "{text}");
+        assert_eq!(spec.before(Timestamp::MAX).next(), Some(last), "{text}");
+    }
+}
+
+#[test]
+fn a_search_back_that_gives_up_says_nothing_rather_than_something_wrong() {
+    let mut definition =
+        Definition::read(&["RRULE:FREQ=SECONDLY;INTERVAL=2"], Dialect::Temporal).unwrap();
+    definition.exclude("*/2 * * 1-30 * * *", Dialect::Temporal).unwrap();
+    let spec = compile(definition);
+    let before = instant("2026-02-28T00:00:00Z");
+    let right = instant("2026-01-31T23:59:58Z");
+    assert!(spec.previous(before).is_none_or(|found| found.nominal == right));
+}
+
+#[test]
+fn going_on_from_where_a_search_stopped_loses_nothing() {
+    let mut definition =
+        Definition::read(&["RRULE:FREQ=SECONDLY;INTERVAL=2"], Dialect::Temporal).unwrap();
+    definition.exclude("*/2 * * * 1-11 * 2026", Dialect::Temporal).unwrap();
+    let spec = compile(definition);
+    let mut after = instant("2026-11-15T00:00:00Z");
+    let found = loop {
+        match spec.search(after) {
+            Search::Found(found) => break found.nominal,
+            Search::NoneUpTo(searched) => after = searched,
+            Search::Never => panic!("December is left"),
+        }
+    };
+    assert_eq!(found, instant("2026-12-01T00:00:00Z"));
+}
+
+#[test]
+fn rules_and_counts_that_would_take_long_are_refused() {
+    let refused = |texts: &[&str]| {
+        let definition = Definition::read(texts, Dialect::Temporal).unwrap();
+        let named = perennial_calendar::NamedCalendars::default();
+        perennial_calendar::Spec::compile(definition, &oracle::zones(), &named)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(
+        refused(&["RRULE:FREQ=SECONDLY;INTERVAL=86399;BYHOUR=12"; 51]).unwrap_err(),
+        "the spec has 51 recurrence rules; at most 50 are allowed"
+    );
+    assert_eq!(
+        refused(&["RRULE:FREQ=DAILY;COUNT=100000", "RRULE:FREQ=DAILY;COUNT=1"]).unwrap_err(),
+        "the spec counts 100001 times of its rules; at most 100000 are counted"
+    );
+    assert_eq!(
+        refused(&["1m"; 1_001]).unwrap_err(),
+        "the spec has 1001 parts; at most 1000 are allowed"
+    );
 }
 
 #[test]
@@ -129,7 +183,7 @@ fn the_most_hostile_specs_allowed_still_answer() {
         definition.exclude(&format!("{} * * * * * *", n % 60), Dialect::Temporal).unwrap();
     }
     let spec = compile(definition.clone());
-    assert!(matches!(spec.search(instant(NOW)), Search::NotBefore(_)));
+    assert!(matches!(spec.search(instant(NOW)), Search::NoneUpTo(_)));
     definition.exclude("* * * * *", Dialect::Temporal).unwrap();
     let refused = perennial_calendar::Spec::compile(
         definition,

@@ -218,7 +218,7 @@ fn repeats_are_said_with_what_happens_in_short_months() {
         R/2026-06-05T09:00:30/P2D
             Every 2 days from 2026-06-05 at 09:00:30, UTC.
         R12/2026-06-05T09:00/P2W
-            Every 2 weeks from 2026-06-05 at 09:00, 12 times in all, UTC.
+            Every 2 weeks from 2026-06-05 at 09:00, 12 dates in all, UTC.
             ! its last time is 2026-11-06 at 09:00
         R1/2026-07-01T09:00/P1D
             Once, on 2026-07-01 at 09:00, UTC.

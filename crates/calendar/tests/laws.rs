@@ -6,7 +6,7 @@ mod oracle;
 
 use std::collections::BTreeSet;
 
-use jiff::tz::TimeZone;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{SignedDuration, Timestamp};
 use oracle::generate;
 use perennial_calendar::{
@@ -38,7 +38,10 @@ fn instants() -> impl Strategy<Value = Timestamp> {
 
 /// A zone, and thirty hours around a moment when its clock jumps, if it ever does.
 fn window_at_a_jump() -> impl Strategy<Value = (&'static str, Timestamp, Timestamp)> {
-    let zone = prop::sample::select(&ZONES[..]);
+    let database = TimeZoneDatabase::bundled();
+    let every: Vec<&'static str> =
+        database.available().map(|name| &*name.to_string().leak()).collect();
+    let zone = prop_oneof![prop::sample::select(&ZONES[..]), prop::sample::select(every)];
     (zone, instants(), -30i64..6).prop_map(|(zone, around, hours)| {
         let time_zone = oracle::time_zone(zone);
         let jump = time_zone.following(around).next().map_or(around, |jump| jump.timestamp());
@@ -83,6 +86,17 @@ proptest! {
         let definition = Definition { calendars: vec![calendar], ..Definition::default() };
         let found = oracle::compile(definition).next(from).map(|o| o.nominal);
         prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn between_is_next_again_and_again(
+        definition in generate::minute_definition(),
+        (zone, from, to) in window_at_a_jump(),
+    ) {
+        let spec = oracle::compile(zoned(definition, zone));
+        let next = |after: &Timestamp| spec.next(*after).map(|o| o.nominal).filter(|t| *t <= to);
+        let chain = std::iter::successors(next(&from), next);
+        prop_assert!(spec.between(from, to).map(|o| o.nominal).eq(chain));
     }
 
     #[test]
@@ -210,9 +224,11 @@ proptest! {
         let jitter = std::time::Duration::from_secs(jitter);
         let spec = oracle::compile(Definition { jitter, ..definition }).with_identity(&identity);
         let times: Vec<_> = spec.after(from).take(20).collect();
-        for pair in times.windows(2) {
-            let delay = pair[0].due.duration_since(pair[0].nominal);
+        for time in &times {
+            let delay = time.due.duration_since(time.nominal);
             prop_assert!(delay >= SignedDuration::ZERO && delay.unsigned_abs() <= jitter);
+        }
+        for pair in times.windows(2) {
             prop_assert!(pair[0].due <= pair[1].nominal);
             prop_assert_eq!(spec.next(pair[0].nominal - SECOND), Some(pair[0]));
         }

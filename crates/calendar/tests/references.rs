@@ -137,10 +137,12 @@ fn crons_of_one_spec_must_agree_on_the_zone() {
     let read = |texts: &[&str]| {
         Definition::read(texts, Dialect::Temporal).map_err(|error| error.to_string())
     };
-    assert!(read(&["TZ=Europe/Oslo @daily", "CRON_TZ=Europe/Oslo @hourly", "5h"]).is_ok());
+    assert!(read(&["TZ=Europe/Oslo @daily", "CRON_TZ=europe/oslo @hourly", "5h"]).is_ok());
+    assert!(read(&["TZ=Europe/Oslo @daily", r#"{"hour":"9"}"#]).is_ok());
     assert_eq!(
         read(&["TZ=Europe/Oslo @daily", "@hourly"]).unwrap_err(),
-        "the spec's parts disagree on the time zone: Europe/Oslo and none"
+        "the spec's parts disagree on the time zone: Europe/Oslo and none; name the same in \
+         each"
     );
     let mut oslo = read(&["TZ=Europe/Oslo @daily"]).unwrap();
     assert!(oslo.set_zone("Europe/Oslo").is_ok());
@@ -296,6 +298,9 @@ fn repeats_are_anchored_at_their_start() {
         ["2026-01-05T09:00:00Z", "2026-01-19T09:00:00Z", "2026-02-02T09:00:00Z"]
     );
     assert_eq!(nominals(&spec("R2/2026-01-05T09:00/PT1M"), NEW_YEAR, 9).len(), 2);
+    // Five dates, one of which has no 02:30.
+    let five = spec("CRON_TZ=Europe/Oslo R5/2026-03-27T02:30/P1D");
+    assert_eq!(nominals(&five, NEW_YEAR, 9).len(), 4);
 }
 
 #[test]
@@ -310,6 +315,33 @@ fn bounds_are_inclusive_on_the_nominal_time() {
     assert_eq!(times.len(), 3);
     assert_eq!(times[2].nominal, instant("2026-01-01T03:00:00Z"));
     assert!(times[2].due > times[2].nominal, "the last start may be put off past the end");
+}
+
+#[test]
+fn an_exclusion_never_moves_the_clock_of_the_parts() {
+    let mut definition = Definition::read(&["0 9 * * *"], Dialect::Temporal).unwrap();
+    assert!(definition.exclude("TZ=Europe/Oslo * * * 25 12 * *", Dialect::Temporal).is_err());
+    assert!(definition.exclude("EXCLUDE=x * * * 25 12 * *", Dialect::Temporal).is_err());
+    definition.set_zone("Europe/Oslo").unwrap();
+    assert!(definition.exclude("TZ=Europe/Oslo * * * 25 12 * *", Dialect::Temporal).is_ok());
+}
+
+#[test]
+fn a_calendar_named_twice_is_left_out_once() {
+    let read = Definition::read(&["EXCLUDE=a,b @daily", "EXCLUDE=a @hourly"], Dialect::Temporal);
+    assert_eq!(read.unwrap().excluded_calendars, ["a", "b"]);
+}
+
+#[test]
+fn bounds_within_a_second_take_the_whole_seconds_inside() {
+    let definition = Definition {
+        start: Some(instant("2026-01-01T00:00:00.5Z")),
+        end: Some(instant("2026-01-01T00:00:03.5Z")),
+        ..Definition::read(&["1s"], Dialect::Temporal).unwrap()
+    };
+    let seconds = nominals(&compile(definition), NEW_YEAR, 9);
+    assert_eq!(seconds.first().unwrap(), "2026-01-01T00:00:01Z");
+    assert_eq!(seconds.last().unwrap(), "2026-01-01T00:00:03Z");
 }
 
 #[test]

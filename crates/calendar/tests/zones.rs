@@ -186,6 +186,49 @@ fn bad_zone_data_is_refused_with_the_reason() {
     );
 }
 
+/// A version 1 file: transitions, their offsets, and no rule for the future.
+fn tzif_without_a_rule(transitions: &[(i32, i32)]) -> Vec<u8> {
+    let mut file = b"TZif".to_vec();
+    file.extend([0; 16]);
+    let (times, types) = (transitions.len() as u32, transitions.len() as u32 + 1);
+    for count in [0, 0, 0, times, types, 4] {
+        file.extend(count.to_be_bytes());
+    }
+    file.extend(transitions.iter().flat_map(|(at, _)| at.to_be_bytes()));
+    file.extend((1..=transitions.len()).map(|kind| kind as u8));
+    for offset in [0].into_iter().chain(transitions.iter().map(|(_, offset)| *offset)) {
+        file.extend(offset.to_be_bytes());
+        file.extend([0, 0]);
+    }
+    file.extend(b"LMT\0");
+    file
+}
+
+#[test]
+fn a_tzif_file_without_a_rule_keeps_its_last_offset() {
+    for (transitions, hour) in
+        [(&[][..], 9), (&[(1_000_000_000, 3600)], 8), (&[(-1_000_000_000, 7200)], 7)]
+    {
+        let data = tzif_without_a_rule(transitions);
+        let mut definition = Definition::read(&["0 9 * * *"], Dialect::Temporal).unwrap();
+        definition.zone = ZoneSource::Tzif { name: "old".to_owned(), data };
+        let next = oracle::compile(definition).next(instant("2026-01-01T00:00:00Z")).unwrap();
+        assert_eq!(next.nominal.to_string(), format!("2026-01-01T0{hour}:00:00Z"));
+    }
+}
+
+#[test]
+fn a_clock_that_no_one_could_follow_is_refused() {
+    let refusal = |transitions: &[(i32, i32)]| {
+        Zone::from_tzif("odd", &tzif_without_a_rule(transitions)).unwrap_err().to_string()
+    };
+    let soon = refusal(&[(1_000_054_856, 55_800), (1_000_058_250, 46_800)]);
+    assert!(soon.contains("its clock jumps again too soon at 2001-09-09T17:57:30Z"), "{soon}");
+    let often: Vec<_> = (0..10_001).map(|n| (n * 200_000, (n % 2) * 3600)).collect();
+    let often = refusal(&often[..]);
+    assert!(often.contains("more than") || often.contains("bytes"), "{often}");
+}
+
 #[test]
 fn an_unknown_zone_is_refused_with_a_suggestion() {
     let definition =

@@ -118,7 +118,7 @@ fn format(repository: &Repository) -> Result<Outcome> {
 }
 
 fn clippy(repository: &Repository) -> Result<Outcome> {
-    for manifest in ["Cargo.toml", COMPARISON] {
+    for manifest in ["Cargo.toml", COMPARISON, FUZZ] {
         let command = ["clippy", "--workspace", "--all-targets", "--manifest-path", manifest];
         cargo(repository, &[&command[..], &["--", "-D", "warnings"]].concat())?;
     }

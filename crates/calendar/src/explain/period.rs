@@ -51,7 +51,13 @@ pub(super) fn repeat(repeat: &Repeat) -> String {
     };
     let count = match repeat.count {
         None => String::new(),
-        Some(count) => format!(", {} in all", counted(count.into(), "time")),
+        Some(count) => {
+            let what = match repeat.every {
+                Period::Days(_) | Period::Months(_) => "date",
+                Period::Seconds(_) => "time",
+            };
+            format!(", {} in all", counted(count.into(), what))
+        }
     };
     format!("{every} from {start}{note}{count}")
 }

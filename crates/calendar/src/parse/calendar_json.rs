@@ -38,8 +38,9 @@ pub(super) fn parse(text: &str) -> Result<Calendar, Fault<'_>> {
             "dayOfWeek" => Field::DayOfWeek,
             "year" => Field::Year,
             "comment" => {
-                calendar.comment = serde_json::from_str(raw)
+                let comment: String = serde_json::from_str(raw)
                     .map_err(|_| Fault::new(raw, "the comment is not a string"))?;
+                calendar.comment = comment.trim().to_owned();
                 continue;
             }
             _ => return Err(unknown_field(text, name, raw)),

@@ -62,7 +62,8 @@ fn parse(text: &str) -> Result<Duration, Fault<'_>> {
         if let Some(duration) = parse_as_go(text) {
             return Ok(duration);
         }
-        if text.parse::<jiff::civil::Date>().is_ok() {
+        if text.parse::<jiff::civil::DateTime>().is_ok() || text.parse::<jiff::Timestamp>().is_ok()
+        {
             return Err(Fault::new(text, format!("{text:?} is a date, not a duration"))
                 .help("a single time is R1/2026-01-31T09:00/P1D"));
         }

@@ -38,7 +38,8 @@ pub enum Dialect {
 
 /// What one text says, settings aside.
 enum Piece {
-    Calendars(Vec<Calendar>),
+    Cron(Vec<Calendar>),
+    Calendar(Calendar),
     Interval(Interval),
     Repeat(Repeat),
     Recurrence(Recurrence),
@@ -48,9 +49,9 @@ impl Definition {
     /// Reads the union of several texts, each a cron string, `@every`, an interval (`5h/15m`), an
     /// ISO 8601 duration or repeating interval, calendar JSON, or a recurrence rule.
     ///
-    /// What stands before a cron string speaks for the whole spec: the zone (`CRON_TZ=`, `TZ=`),
-    /// the DST policy (`DST=`) and named calendars to leave out (`EXCLUDE=`). As in Temporal, crons
-    /// of one spec must agree on the zone, also by all naming none.
+    /// What stands before a part speaks for the whole spec: the zone (`CRON_TZ=`, `TZ=`), the DST
+    /// policy (`DST=`) and named calendars to leave out (`EXCLUDE=`). As in Temporal, the cron
+    /// strings of one spec all name the same zone, or none does.
     ///
     /// ```
     /// use perennial_calendar::{Definition, Dialect};
@@ -63,12 +64,11 @@ impl Definition {
     /// ```
     pub fn read(texts: &[&str], dialect: Dialect) -> Result<Definition, Error> {
         let mut definition = Definition::default();
-        // The zone that crons and dated parts agree on, once one of them has been read.
+        // The zone that the cron strings agree on, once one of them has been read.
         let mut agreed_zone: Option<Option<&str>> = None;
         for text in texts {
             let (settings, piece) = read_one(text, dialect)?;
-            let keeps_a_clock = !matches!(piece, Piece::Interval(_));
-            if keeps_a_clock || settings.zone.is_some() {
+            if let Piece::Cron(_) = piece {
                 match agreed_zone {
                     Some(zone) if !same_zone(zone, settings.zone) => {
                         return Err(conflict("time zone", zone, settings.zone));
@@ -78,7 +78,8 @@ impl Definition {
             }
             definition.take_settings(&settings)?;
             match piece {
-                Piece::Calendars(calendars) => definition.calendars.extend(calendars),
+                Piece::Cron(calendars) => definition.calendars.extend(calendars),
+                Piece::Calendar(calendar) => definition.calendars.push(calendar),
                 Piece::Interval(interval) => definition.intervals.push(interval),
                 Piece::Repeat(repeat) => definition.repeats.push(repeat),
                 Piece::Recurrence(rule) => definition.recurrences.push(rule),
@@ -91,18 +92,27 @@ impl Definition {
     /// calendar default to 0: to leave out a whole day, say `*` for each.
     pub fn exclude(&mut self, text: &str, dialect: Dialect) -> Result<(), Error> {
         let (settings, piece) = read_one(text, dialect)?;
-        let Piece::Calendars(calendars) = piece else {
-            let fault = Fault::new(text, "an exclusion must be a calendar")
-                .help("write a cron string or calendar JSON; a whole day is `* * * 25 12 * *`");
-            return Err(fault.in_text(text).into());
+        let calendars = match piece {
+            Piece::Cron(calendars) => calendars,
+            Piece::Calendar(calendar) => vec![calendar],
+            Piece::Interval(_) | Piece::Repeat(_) | Piece::Recurrence(_) => {
+                let fault = Fault::new(text, "an exclusion must be a calendar")
+                    .help("write a cron string or calendar JSON; a whole day is `* * * 25 12 * *`");
+                return Err(fault.in_text(text).into());
+            }
         };
         if settings.dst.is_some() || !settings.exclude.is_empty() {
             let fault = Fault::new(text, "DST= and EXCLUDE= do not belong in an exclusion")
                 .help("write them before a part of the spec");
             return Err(fault.in_text(text).into());
         }
-        if let Some(zone) = settings.zone {
-            self.set_zone(zone)?;
+        let known = match &self.zone {
+            ZoneSource::Default => None,
+            ZoneSource::Name(name) | ZoneSource::Tzif { name, .. } => Some(name.as_str()),
+        };
+        // It must not move the clock of the parts.
+        if settings.zone.is_some() && !same_zone(known, settings.zone) {
+            return Err(conflict("time zone", known, settings.zone));
         }
         self.exclusions.extend(calendars);
         Ok(())
@@ -180,7 +190,7 @@ fn read_pieces(text: &str, dialect: Dialect) -> Result<(Settings<'_>, Piece), Fa
         return Err(Fault::new(body, "there is no time expression")
             .help("write a cron string such as `0 9 * * MON-FRI`, or an interval such as `30m`"));
     } else if body.starts_with('{') {
-        Piece::Calendars(vec![calendar_json::parse(body)?])
+        Piece::Calendar(calendar_json::parse(body)?)
     } else if repeat::looks_like(body) {
         let (repeat, zone) = repeat::parse(body)?;
         settings.agree_on_zone(zone)?;
@@ -196,7 +206,7 @@ fn read_pieces(text: &str, dialect: Dialect) -> Result<(Settings<'_>, Piece), Fa
     } else if looks_like_interval(body) {
         Piece::Interval(duration::parse_interval(body)?)
     } else {
-        Piece::Calendars(match dialect {
+        Piece::Cron(match dialect {
             Dialect::Temporal => vec![temporal::parse(body)?],
             Dialect::Dbos => vec![dbos::parse(body)?],
             Dialect::Classic => classic::parse(body)?,

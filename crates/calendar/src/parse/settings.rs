@@ -18,7 +18,7 @@ impl<'t> Settings<'t> {
         let Some(at) = zone else { return Ok(()) };
         let named = if matches!(at, "Z" | "z") { "UTC" } else { at };
         match self.zone {
-            Some(known) if known != named => Err(Fault::new(
+            Some(known) if !known.eq_ignore_ascii_case(named) => Err(Fault::new(
                 at,
                 format!("the time is in {named}, but the expression is in {known}"),
             )),

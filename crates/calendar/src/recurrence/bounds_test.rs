@@ -124,5 +124,5 @@ fn compiled(text: &str) -> CompiledRecurrence {
 }
 
 fn wall(text: &str) -> WallSecond {
-    super::compiled::wall_second(text.parse().unwrap())
+    WallSecond::from(text.parse::<jiff::civil::DateTime>().unwrap())
 }

@@ -91,7 +91,7 @@ impl CompiledRecurrence {
             Some(Until::Wall(until)) => until.min(LAST),
             Some(Until::Instant(_)) | None => LAST,
         };
-        CompiledRecurrence { first: wall_second(anchor), last: wall_second(last), plan }
+        CompiledRecurrence { first: WallSecond::from(anchor), last: WallSecond::from(last), plan }
     }
 }
 
@@ -112,10 +112,4 @@ fn next_day_and_time(
 pub(super) fn day_of(wall: DateTime) -> Day {
     let (year, month, day) = (wall.year(), wall.month(), wall.day());
     Date { year: year.into(), month: month.unsigned_abs(), day: day.unsigned_abs() }.day_number()
-}
-
-pub(super) fn wall_second(wall: DateTime) -> WallSecond {
-    let (hour, minute, second) = (wall.hour(), wall.minute(), wall.second());
-    let second_of_day = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
-    WallSecond(WallSecond::new(day_of(wall), 0).0 + second_of_day)
 }

@@ -4,7 +4,6 @@
 //! again. Which shifts have any allowed time is computed once, so a day costs one look, and a rule
 //! whose multiples never meet its parts is known to be empty before the search begins.
 
-use super::compiled::wall_second;
 use super::days::DayFilter;
 use super::steps::step;
 use super::times::Times;
@@ -51,7 +50,7 @@ impl SubDaily {
             | Frequency::Yearly => 1,
         };
         let interval = unit * i64::from(rule.interval);
-        let start = wall_second(rule.anchor()).0;
+        let start = WallSecond::from(rule.anchor()).0;
         let anchor = start - start.rem_euclid(unit);
         let starts = Times::of_sub_daily_starts(rule);
         let shifts = Shifts::new(&starts, anchor, unit, interval);

@@ -159,6 +159,7 @@ pub(crate) fn times(
     }
     found.retain(|t| {
         (from..=to).contains(t)
+            && *t < instant("2101-01-01T00:00:00Z")
             && definition.start.is_none_or(|start| *t >= start)
             && definition.end.is_none_or(|end| *t <= end)
             && !is_excluded(definition, zone, *t)

@@ -22,7 +22,7 @@ pub(super) fn reason(spec: &Spec, window: Window) -> String {
                 None => "it never fires".to_owned(),
             }
         }
-        Search::NotBefore(instant) => not_before(spec, instant),
+        Search::NoneUpTo(instant) => none_up_to(spec, instant),
     }
 }
 
@@ -35,14 +35,14 @@ pub(super) fn end_of_list(
 ) -> Option<String> {
     match spec.search(last) {
         Search::Never => asked.map(|_| "that is all: it fires no more".to_owned()),
-        Search::NotBefore(instant) if window.to.is_none_or(|to| to >= instant) => {
-            Some(not_before(spec, instant))
+        Search::NoneUpTo(instant) if window.to.is_none_or(|to| to > instant) => {
+            Some(none_up_to(spec, instant))
         }
-        Search::Found(_) | Search::NotBefore(_) => None,
+        Search::Found(_) | Search::NoneUpTo(_) => None,
     }
 }
 
-fn not_before(spec: &Spec, instant: Timestamp) -> String {
+fn none_up_to(spec: &Spec, instant: Timestamp) -> String {
     let local = spec.zone().at(instant);
     format!(
         "exclusions take every time up to {local}; the search stopped there; go on \

@@ -55,7 +55,7 @@ pub(super) struct SpecArgs {
     jitter: Option<Duration>,
 
     /// The schedule id whose jitter to show
-    #[arg(long, help_heading = "Spec", value_name = "ID", alias = "jitter-seed")]
+    #[arg(long, help_heading = "Spec", value_name = "ID")]
     identity: Option<String>,
 
     /// No time before this one
@@ -143,11 +143,15 @@ impl SpecArgs {
         for (name, text) in &self.define {
             let mut calendar = Definition::default();
             let context = || format!("--define {name}");
-            calendar.exclude(text, self.dialect).with_context(context)?;
-            if calendar.zone != ZoneSource::Default {
-                let message = "a named calendar has no zone; it is read on the clock of the spec";
-                return Err(Usage::new(message)).with_context(context);
-            }
+            calendar
+                .exclude(text, self.dialect)
+                .map_err(|error| match error {
+                    Error::Conflict { .. } => anyhow::Error::new(Usage::new(
+                        "a named calendar has no zone; it is read on the clock of the spec",
+                    )),
+                    error => error.into(),
+                })
+                .with_context(context)?;
             let mut calendars = named.get(name).map(<[_]>::to_vec).unwrap_or_default();
             calendars.append(&mut calendar.exclusions);
             named.insert(name, calendars);

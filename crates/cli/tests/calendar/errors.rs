@@ -121,10 +121,10 @@ fn the_option_that_does_not_parse_is_named() {
     check(
         &["next", "@daily", "--define=x=CRON_TZ=Asia/Tokyo @daily"],
         expect![[r#"
-        -- stderr --
-        error: --define x: a named calendar has no zone; it is read on the clock of the spec
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: --define x: a named calendar has no zone; it is read on the clock of the spec
+            -- exit 2 --
+        "#]],
     );
     check(
         &["next", "@daily", "--dst=twice"],
@@ -210,26 +210,26 @@ fn zones_that_contradict_each_other_are_refused() {
     check(
         &["next", "CRON_TZ=Europe/Oslo @daily", "--tz=Asia/Tokyo"],
         expect![[r#"
-        -- stderr --
-        error: --tz: the spec's parts disagree on the time zone: Europe/Oslo and Asia/Tokyo
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: --tz: the spec's parts disagree on the time zone: Europe/Oslo and Asia/Tokyo; name the same in each
+            -- exit 2 --
+        "#]],
     );
     check(
         &["next", "CRON_TZ=Europe/Oslo @daily", "@hourly"],
         expect![[r#"
-        -- stderr --
-        error: the spec's parts disagree on the time zone: Europe/Oslo and none
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: the spec's parts disagree on the time zone: Europe/Oslo and none; name the same in each
+            -- exit 2 --
+        "#]],
     );
     check(
         &["next", "DST=once @daily", "--dst=literal"],
         expect![[r#"
-        -- stderr --
-        error: --dst: the spec's parts disagree on the DST policy: once and literal
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: --dst: the spec's parts disagree on the DST policy: once and literal; name the same in each
+            -- exit 2 --
+        "#]],
     );
 }
 

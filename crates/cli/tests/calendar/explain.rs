@@ -116,7 +116,7 @@ fn the_canonical_form_has_every_part_and_setting() {
             .chain(["--start=2026-01-01", "--end=2030-01-01", "--jitter=90s", FROM, "-n0"])
             .collect::<Vec<_>>(),
         expect![[r#"
-            At 00:00 on Sunday ("payroll"); and at 00:00 on Friday through Sunday in December of 2027; and every 90 minutes, counted from 00:05 UTC; and every month from 2026-01-31 at 09:00 (the last day in shorter months), 3 times in all; except at 00:00 on the 25th in December, and except the calendar "x" (1 entry, fingerprint e96d00f7d70da5b5); from 2026-01-01T00:00:00Z until 2030-01-01T00:00:00Z (both inclusive); UTC; each put off by up to 90 seconds.
+            At 00:00 on Sunday ("payroll"); and at 00:00 on Friday through Sunday in December of 2027; and every 90 minutes, counted from 00:05 UTC; and every month from 2026-01-31 at 09:00 (the last day in shorter months), 3 dates in all; except at 00:00 on the 25th in December, and except the calendar "x" (1 entry, fingerprint e96d00f7d70da5b5); from 2026-01-01T00:00:00Z until 2030-01-01T00:00:00Z (both inclusive); UTC; each put off by up to 90 seconds.
 
             Canonical form
               calendar 1           0 0 * * 0 # payroll

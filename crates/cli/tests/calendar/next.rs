@@ -209,14 +209,6 @@ fn jitter_shows_when_it_is_due_and_depends_on_the_schedule_id() {
         Sun 2026-11-15 14:00:00  2 h           2026-11-15 14:08:53.395
     "#]],
     );
-    check(
-        &[&next[..], &["--jitter-seed=payroll"]].concat(),
-        expect![[r#"
-        UTC                      After --from  Due
-        Sun 2026-11-15 13:00:00  1 h           2026-11-15 13:09:51.373
-        Sun 2026-11-15 14:00:00  2 h           2026-11-15 14:08:53.395
-    "#]],
-    );
 }
 
 #[test]

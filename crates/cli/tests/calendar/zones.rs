@@ -68,10 +68,10 @@ fn a_zone_may_be_a_file() {
     check(
         &conflict,
         expect![[r#"
-        -- stderr --
-        error: --tzif: the spec's parts disagree on the time zone: Europe/Oslo and Ship/Time
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: --tzif: the spec's parts disagree on the time zone: Europe/Oslo and Ship/Time; name the same in each
+            -- exit 2 --
+        "#]],
     );
     std::fs::write(&file, "not a zone").unwrap();
     check(

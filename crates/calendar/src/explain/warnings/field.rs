@@ -1,11 +1,12 @@
 //! Surprises that are in the fields themselves, at whatever time.
 
+use crate::civil::WallSecond;
 use crate::definition::{Calendar, FieldRange, SpecialDay};
 use crate::explain::fields::Fields;
 use crate::explain::recurrence;
 use crate::explain::warning::Warning;
 use crate::recurrence::Recurrence;
-use crate::repeat::{Period, wall_second};
+use crate::repeat::Period;
 use crate::spec::Spec;
 
 /// More days of the month than these are not about any one of them.
@@ -64,7 +65,7 @@ fn short_months_of_rule(rule: &Recurrence) -> Option<Warning> {
 
 fn start_that_is_no_time(rule: &Recurrence) -> Option<Warning> {
     let start = rule.dtstart()?;
-    let wall = wall_second(start);
+    let wall = WallSecond::from(start);
     let fires = rule.compile().next(wall, wall) == Some(wall);
     (!fires).then_some(Warning::StartIsNoTime { start })
 }

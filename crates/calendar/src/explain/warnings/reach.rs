@@ -13,6 +13,7 @@ const YEAR: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// Specs with exclusions and more parts than these, exclusions included, are not looked back on.
 const LOOK_BACK_PARTS_MAX: usize = 20;
+const LOOK_BACK_RULES_MAX: usize = 3;
 
 /// How often a search that exclusions brought to its bound is taken up again.
 const SEARCHES_MAX: u32 = 4;
@@ -38,11 +39,10 @@ pub(super) fn of(spec: &Spec, now: Timestamp) -> (Vec<Warning>, bool) {
                 return (warnings, true);
             }
             Search::Never => return (vec![none_left(spec, now)], false),
-            Search::NotBefore(_) if all_covered(spec) => {
+            Search::NoneUpTo(_) if all_covered(spec) => {
                 return (vec![Warning::AllExcluded], false);
             }
-            // The instant itself has not been looked at.
-            Search::NotBefore(from) => after = a_second_before(from),
+            Search::NoneUpTo(searched) => after = searched,
         }
     }
     (vec![Warning::NothingBefore { searched_until: spec.zone().at(after) }], false)
@@ -60,9 +60,12 @@ fn none_left(spec: &Spec, now: Timestamp) -> Warning {
     }
 }
 
-/// Looking back takes dozens of searches, each of which may be long if there are many exclusions.
+/// Looking back takes dozens of searches, each of which may be long if there are many exclusions or
+/// recurrence rules.
 fn can_look_back(spec: &Spec) -> bool {
-    spec.exclusions.is_empty() || spec.parts.len() + spec.exclusions.len() <= LOOK_BACK_PARTS_MAX
+    spec.definition().recurrences.len() <= LOOK_BACK_RULES_MAX
+        && (spec.exclusions.is_empty()
+            || spec.parts.len() + spec.exclusions.len() <= LOOK_BACK_PARTS_MAX)
 }
 
 fn has_times_to_exclude(spec: &Spec) -> bool {
@@ -104,8 +107,4 @@ fn runs_out(spec: &Spec, next: Timestamp, now: Timestamp) -> Option<Warning> {
     let is_single = last == next && spec.previous(next).is_none();
     (!is_single && last.duration_since(now) < HORIZON)
         .then(|| Warning::RunsOut { last: spec.zone().at(last) })
-}
-
-fn a_second_before(instant: Timestamp) -> Timestamp {
-    instant.checked_sub(SignedDuration::from_secs(1)).unwrap_or(Timestamp::MIN)
 }
