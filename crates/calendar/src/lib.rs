@@ -65,6 +65,6 @@ pub use parse::duration::parse_duration;
 pub use part::{ExclusionRef, PartRef};
 pub use recurrence::{Frequency, Recurrence, Until, WeekdayNum};
 pub use repeat::{Period, Repeat};
-pub use spec::{Occurrence, Search, Spec};
+pub use spec::{GaveUp, Occurrence, Search, Spec};
 pub use trace::{LeftOut, Reason, Trace, Traced};
 pub use zone::{Zone, Zones};

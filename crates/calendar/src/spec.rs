@@ -81,6 +81,11 @@ pub enum Search {
     NoneUpTo(Timestamp),
 }
 
+/// Exclusions took all that a [search back](Spec::search_back) looked at, within its bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("exclusions took every time that was looked at; the search stopped there")]
+pub struct GaveUp;
+
 impl Spec {
     /// Checks and compiles a definition. Zones and named calendars are looked up now and kept, so
     /// the compiled spec's times never change.
@@ -135,9 +140,15 @@ impl Spec {
         }
     }
 
-    /// The last time strictly before the given instant. `None` if there is none, or if a
-    /// [search](Self::search) for it gives up.
+    /// The last time strictly before the given instant. `None` if there is none, or if
+    /// [searching for it](Self::search_back) gives up.
     pub fn previous(&self, before: Timestamp) -> Option<Occurrence> {
+        self.search_back(before).unwrap_or(None)
+    }
+
+    /// The last time strictly before the given instant, within some dozens of the bounded searches
+    /// that [`search`](Self::search) makes; an error if one of them gives up.
+    pub fn search_back(&self, before: Timestamp) -> Result<Option<Occurrence>, GaveUp> {
         let before = ceil_second(before).min(self.last.saturating_add(1));
         // Look back twice as far each time until something is there, then halve the distance.
         let mut reach = 64;
@@ -145,11 +156,11 @@ impl Spec {
             let from = before.saturating_sub(reach).max(self.first);
             match self.next_nominal(from) {
                 Found::At(nominal, part) if nominal < before => break ((nominal, part), nominal),
-                Found::NotBefore(searched) if searched < before => return None,
+                Found::NotBefore(searched) if searched < before => return Err(GaveUp),
                 Found::At(..) | Found::NotBefore(_) | Found::Never => {}
             }
             if from == self.first {
-                return None;
+                return Ok(None);
             }
             reach = reach.saturating_mul(2);
         };
@@ -161,11 +172,11 @@ impl Spec {
                     found = (nominal, part);
                     from = nominal;
                 }
-                Found::NotBefore(searched) if searched < end => return None,
+                Found::NotBefore(searched) if searched < end => return Err(GaveUp),
                 Found::At(..) | Found::NotBefore(_) | Found::Never => end = middle,
             }
         }
-        Some(self.occurrence(found.0, found.1))
+        Ok(Some(self.occurrence(found.0, found.1)))
     }
 
     /// Every time strictly after the given instant, going forward.

@@ -1,7 +1,7 @@
 //! Why there is nothing to show.
 
 use jiff::{SignedDuration, Timestamp};
-use perennial_calendar::{Search, Spec};
+use perennial_calendar::{GaveUp, Search, Spec};
 
 use super::relative;
 use super::view::Window;
@@ -17,9 +17,12 @@ pub(super) fn reason(spec: &Spec, window: Window) -> String {
         }
         Search::Never => {
             let up_to_now = window.from.saturating_add(SignedDuration::from_secs(1));
-            match up_to_now.ok().and_then(|end| spec.previous(end)) {
-                Some(last) => format!("it fires no more; the last time was {}", show(last.nominal)),
-                None => "it never fires".to_owned(),
+            match spec.search_back(up_to_now.unwrap_or(Timestamp::MAX)) {
+                Ok(Some(last)) => {
+                    format!("it fires no more; the last time was {}", show(last.nominal))
+                }
+                Ok(None) => "it never fires".to_owned(),
+                Err(GaveUp) => "it fires no more".to_owned(),
             }
         }
         Search::NoneUpTo(instant) => none_up_to(spec, instant),

@@ -7,7 +7,7 @@ use crate::dst::OnGap;
 use crate::explain::fields::Fields;
 use crate::explain::warning::Warning;
 use crate::part::PartRef;
-use crate::spec::{Search, Spec};
+use crate::spec::{GaveUp, Search, Spec};
 
 const YEAR: SignedDuration = SignedDuration::from_hours(366 * 24);
 
@@ -53,10 +53,11 @@ fn none_left(spec: &Spec, now: Timestamp) -> Warning {
         return Warning::NoTimeLeft { last: None };
     }
     let just_after = now.checked_add(SignedDuration::from_secs(1)).unwrap_or(Timestamp::MAX);
-    match spec.previous(just_after) {
-        Some(last) => Warning::NoTimeLeft { last: Some(spec.zone().at(last.nominal)) },
-        None if has_times_to_exclude(spec) => Warning::AllExcluded,
-        None => Warning::NeverFires,
+    match spec.search_back(just_after) {
+        Ok(Some(last)) => Warning::NoTimeLeft { last: Some(spec.zone().at(last.nominal)) },
+        Ok(None) if has_times_to_exclude(spec) => Warning::AllExcluded,
+        Ok(None) => Warning::NeverFires,
+        Err(GaveUp) => Warning::NoTimeLeft { last: None },
     }
 }
 
