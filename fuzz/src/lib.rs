@@ -52,6 +52,20 @@ pub fn settings(data: &[u8]) {
     attack(data, "", " 0 9 * * *", Dialect::Temporal);
 }
 
+/// Several parts, one a line, and exclusions, on lines that begin with `-`.
+pub fn several_lines(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let (exclusions, parts): (Vec<&str>, Vec<&str>) =
+        text.lines().take(8).partition(|line| line.starts_with('-'));
+    let Ok(mut definition) = Definition::read(&parts, Dialect::Temporal) else { return };
+    for exclusion in exclusions {
+        if definition.exclude(&exclusion[1..], Dialect::Temporal).is_err() {
+            return;
+        }
+    }
+    check_laws(definition);
+}
+
 /// TZif files.
 pub fn zone_data(data: &[u8]) {
     match Zone::from_tzif("attack", data) {
