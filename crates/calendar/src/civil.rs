@@ -19,6 +19,13 @@ pub(crate) struct Date {
 
 pub(crate) const SECONDS_PER_DAY: i64 = 86_400;
 
+/// The first and last year that calendars know, as Temporal has them.
+pub(crate) const YEAR_MIN: i32 = 2000;
+pub(crate) const YEAR_MAX: i32 = 2100;
+
+/// The years in which a part that names its own start may begin.
+pub(crate) const START_YEARS: std::ops::RangeInclusive<i16> = 1970..=YEAR_MAX as i16;
+
 impl WallSecond {
     pub(crate) fn new(day: Day, second_of_day: u32) -> Self {
         WallSecond(i64::from(day.0) * SECONDS_PER_DAY + i64::from(second_of_day))

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::civil::WallSecond;
+use crate::civil::{START_YEARS, WallSecond};
 use crate::definition::{Calendar, Definition, Interval};
 use crate::dst::DstPolicy;
 use crate::error::Error;
@@ -32,16 +32,8 @@ pub(crate) fn parts(definition: &Definition, zone: &Zone) -> Result<Vec<Part>, E
         + definition.intervals.len()
         + definition.repeats.len()
         + definition.recurrences.len();
-    if count > PARTS_MAX {
-        return Err(too_many("parts", count));
-    }
-    if definition.recurrences.len() > RECURRENCES_MAX {
-        let problem = format!(
-            "has {} recurrence rules; at most {RECURRENCES_MAX} are allowed",
-            definition.recurrences.len()
-        );
-        return Err(Error::Invalid { field: "the spec".to_owned(), problem });
-    }
+    check_count("parts", count, PARTS_MAX)?;
+    check_count("recurrence rules", definition.recurrences.len(), RECURRENCES_MAX)?;
     let counts = definition.recurrences.iter().filter_map(Recurrence::count);
     let counted: u64 = counts.map(u64::from).sum();
     if counted > COUNT_MAX {
@@ -117,7 +109,7 @@ fn check_repeat(repeat: &Repeat) -> Result<(), Error> {
             "is longer than the calendar"
         }
         (_, Some(0), _) => "is to happen 0 times; the least is once",
-        (.., year) if !(1970..=2100).contains(&year) => "starts outside 1970–2100",
+        (.., year) if !START_YEARS.contains(&year) => "starts outside 1970–2100",
         _ if repeat.start.subsec_nanosecond() != 0 => "starts within a second",
         _ => return Ok(()),
     };
@@ -159,9 +151,7 @@ pub(crate) fn exclusions(
     for (n, name) in definition.excluded_calendars.iter().enumerate() {
         sources.extend(named.get(name)?.iter().map(|calendar| (ExclusionRef::Named(n), calendar)));
     }
-    if sources.len() > PARTS_MAX {
-        return Err(too_many("exclusions", sources.len()));
-    }
+    check_count("exclusions", sources.len(), PARTS_MAX)?;
     let compiled = sources.into_iter().map(|(source, calendar)| {
         let named_text = match source {
             ExclusionRef::Calendar(_) => String::new(),
@@ -172,7 +162,10 @@ pub(crate) fn exclusions(
     compiled.collect()
 }
 
-fn too_many(what: &str, count: usize) -> Error {
-    let problem = format!("has {count} {what}; at most {PARTS_MAX} are allowed");
-    Error::Invalid { field: "the spec".to_owned(), problem }
+fn check_count(what: &str, count: usize, max: usize) -> Result<(), Error> {
+    if count <= max {
+        return Ok(());
+    }
+    let problem = format!("has {count} {what}; at most {max} are allowed");
+    Err(Error::Invalid { field: "the spec".to_owned(), problem })
 }

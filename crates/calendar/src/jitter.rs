@@ -2,17 +2,15 @@
 
 use std::time::Duration;
 
+use crate::hash::fnv1a;
+
 /// Whose jitter it is: schedules with equal specs but different identities spread apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seed(u64);
 
 impl Seed {
     pub(crate) fn of(identity: &str) -> Self {
-        // FNV-1a. These numbers are part of the product: changing them moves every jittered start.
-        let hash = identity.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        Seed(hash)
+        Seed(fnv1a(identity.as_bytes()))
     }
 
     /// The delay of a nominal time: in whole milliseconds, evenly spread over `0..=bound`.

@@ -37,6 +37,7 @@ mod definition;
 mod dst;
 mod error;
 mod explain;
+mod hash;
 mod jitter;
 mod matcher;
 mod named;

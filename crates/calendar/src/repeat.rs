@@ -5,7 +5,7 @@ use std::fmt;
 
 use jiff::civil::DateTime;
 
-use crate::civil::{Date, Day, SECONDS_PER_DAY, WallSecond, days_in_month};
+use crate::civil::{Date, Day, SECONDS_PER_DAY, START_YEARS, WallSecond, YEAR_MAX, days_in_month};
 use crate::compile::INTERVAL_SECONDS_MAX;
 use crate::error::Fault;
 
@@ -73,7 +73,7 @@ pub(crate) fn parse(text: &str) -> Result<(Repeat, Option<&str>), Fault<'_>> {
         return Err(Fault::new(start, "the start is a local time in whole seconds, or UTC with Z")
             .help(HELP));
     }
-    if !(1970..=2100).contains(&civil_start.year()) {
+    if !START_YEARS.contains(&civil_start.year()) {
         return Err(Fault::new(
             start,
             format!("the year {} is not within 1970–2100", civil_start.year()),
@@ -201,14 +201,14 @@ impl CivilRepeat {
                 let month = i64::from(self.date.month) - 1 + nth.checked_mul(i64::from(months))?;
                 let year = i64::from(self.date.year) + month / 12;
                 let (year, month) = (i32::try_from(year).ok()?, (month % 12 + 1) as u8);
-                if year > 2100 {
+                if year > YEAR_MAX {
                     return None;
                 }
                 let day = self.date.day.min(days_in_month(year, month));
                 Date { year, month, day }.day_number()
             }
         };
-        (day <= Date { year: 2100, month: 12, day: 31 }.day_number())
+        (day <= Date { year: YEAR_MAX, month: 12, day: 31 }.day_number())
             .then(|| WallSecond::new(day, second_of_day))
     }
 }

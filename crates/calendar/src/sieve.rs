@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 
 use crate::civil::{Day, SECONDS_PER_DAY, WallSecond};
 use crate::dst::OnGap;
+use crate::matcher::ALL_SIXTY;
 use crate::part::{Exclusion, Part, Times};
 use crate::search::WallPattern;
 use crate::zone::{OFFSET_MAX, Zone};
-
-const ALL_SECONDS: u64 = (1 << 60) - 1;
 
 /// The most parts and exclusions together: a day's class is a bit for each.
 const MATCHERS_MAX: usize = 127;
@@ -130,7 +129,7 @@ fn seconds_of(part: &Part, minute: u32, offset: i64) -> u64 {
             let second = repeat.second_of_day();
             if second / 60 == minute { 1 << (second % 60) } else { 0 }
         }
-        Times::Wall { pattern: WallPattern::Recurrence(_), .. } => ALL_SECONDS,
+        Times::Wall { pattern: WallPattern::Recurrence(_), .. } => ALL_SIXTY,
         Times::Interval { every, phase } => {
             // From day to day an interval moves by multiples of what it has in common with a day.
             let every = greatest_common_divisor(*every, SECONDS_PER_DAY);

@@ -159,11 +159,9 @@ impl Spec {
         if instant < part.first || instant > part.last {
             return Judgement::default();
         }
+        let fires = part.next(self.zone(), instant, instant).is_some();
         let (pattern, policy) = match &part.times {
-            Times::Interval { .. } => {
-                let fires = part.next(self.zone(), instant, instant).is_some();
-                return Judgement { fires, left_out: None };
-            }
+            Times::Interval { .. } => return Judgement { fires, left_out: None },
             Times::Wall { pattern, policy } => (pattern, *policy),
         };
         let segments = self.zone().segments();
@@ -178,7 +176,6 @@ impl Spec {
             .map(|(_, jumped)| jumped)
             .filter(|&jumped| pattern.contains(jumped));
 
-        let fires = part.next(self.zone(), instant, instant).is_some();
         let left_out = match jumped {
             Some(jumped) if policy.gap == OnGap::Skip => Some((jumped, Reason::Gap)),
             _ if !fires && pattern.contains(wall) => Some((wall, Reason::Repeated(policy.repeat))),

@@ -1,10 +1,10 @@
 //! A calendar's fields as sets: however they were written, equal sets get equal words.
 
+use crate::civil;
 use crate::definition::{Calendar, FieldRange, SpecialDay, SpecialWeekday};
 
-/// The years that calendars know, as Temporal has them.
-const YEAR_MIN: u16 = 2000;
-const YEAR_MAX: u16 = 2100;
+const YEAR_MIN: u16 = civil::YEAR_MIN as u16;
+const YEAR_MAX: u16 = civil::YEAR_MAX as u16;
 
 /// The fields of a [`Calendar`] that compiled, so every value is in range.
 #[derive(Clone, Debug, PartialEq, Eq)]

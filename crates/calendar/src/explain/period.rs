@@ -3,10 +3,11 @@
 use jiff::Timestamp;
 
 use super::wording::{clock, counted, date_at, duration, every, every_unit};
+use crate::civil;
 use crate::definition::Interval;
 use crate::repeat::{Period, Repeat};
 
-const SECONDS_PER_DAY: u64 = 86_400;
+const SECONDS_PER_DAY: u64 = civil::SECONDS_PER_DAY as u64;
 
 /// `every 6 hours, counted from 05:00 UTC`. The words for what comes at the same times every day
 /// name a time of day, others the first multiple since 1970.

@@ -2,8 +2,9 @@
 
 use super::fields::{Fields, Progression, ValueSet};
 use super::wording::{clock, every, join, long_progression, ordinal, runs};
+use crate::civil;
 
-const SECONDS_PER_DAY: u32 = 86_400;
+const SECONDS_PER_DAY: u32 = civil::SECONDS_PER_DAY as u32;
 
 /// Evenly spaced times are listed only if they are no more than these.
 const EVEN_TIMES_LISTED_MAX: u32 = 3;

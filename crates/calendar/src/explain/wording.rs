@@ -3,6 +3,7 @@
 use jiff::civil::DateTime;
 
 use super::fields::{Progression, ValueSet};
+use crate::hash::fnv1a;
 
 /// How many values of even distance are said as "every 2nd …" rather than listed.
 pub(super) const PROGRESSION_MIN: u32 = 5;
@@ -156,9 +157,5 @@ pub(super) fn capitalised(text: &str) -> String {
 
 /// Sixteen hexadecimal digits that tell different bytes apart.
 pub(super) fn fingerprint(bytes: &[u8]) -> String {
-    // FNV-1a: enough to tell apart, not to defend against someone who wants two to look alike.
-    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    format!("{hash:016x}")
+    format!("{:016x}", fnv1a(bytes))
 }

@@ -1,12 +1,13 @@
 //! A calendar expression as bit sets, one for each field.
 
-use super::days::{ALL_YEARS, DayMatcher, SpecialDays, YEAR_MAX, YEAR_MIN};
-use crate::civil::{Date, Day, WallSecond};
+use super::days::{ALL_YEARS, DayMatcher, SpecialDays};
+use crate::civil::{Date, Day, WallSecond, YEAR_MAX, YEAR_MIN};
 use crate::definition::{Calendar, FieldRange};
 use crate::error::Error;
 
 const COMMENT_BYTES_MAX: usize = 200;
-const ALL_SIXTY: u64 = (1 << 60) - 1;
+/// Every second of a minute, or minute of an hour.
+pub(crate) const ALL_SIXTY: u64 = (1 << 60) - 1;
 const ALL_HOURS: u32 = (1 << 24) - 1;
 
 /// A [`Calendar`] compiled. Made by [`compile`](Self::compile), which checks every value, so the

@@ -1,11 +1,7 @@
 //! Which days a calendar matches: a month at a time, as a bit set.
 
-use crate::civil::{Date, Day, days_in_month, is_leap_year};
+use crate::civil::{Date, Day, YEAR_MAX, YEAR_MIN, days_in_month, is_leap_year};
 use crate::definition::{SpecialDay, SpecialWeekday};
-
-/// The first and last year that calendars know, as Temporal has them.
-pub(crate) const YEAR_MIN: i32 = 2000;
-pub(crate) const YEAR_MAX: i32 = 2100;
 
 /// 2000-01-01 and 2100-12-31.
 const DAY_MIN: Day = Day(10_957);

@@ -3,4 +3,4 @@
 mod calendar;
 mod days;
 
-pub(crate) use calendar::CalendarMatcher;
+pub(crate) use calendar::{ALL_SIXTY, CalendarMatcher};

@@ -1,5 +1,6 @@
 //! One field of a calendar expression: names, numbers, ranges.
 
+use crate::civil::{YEAR_MAX, YEAR_MIN};
 use crate::definition::FieldRange;
 use crate::error::Fault;
 
@@ -64,7 +65,7 @@ impl Field {
             Field::DayOfMonth => (1, 31),
             Field::Month => (1, 12),
             Field::DayOfWeek => (0, 7),
-            Field::Year => (2000, 2100),
+            Field::Year => (YEAR_MIN as u16, YEAR_MAX as u16),
         }
     }
 

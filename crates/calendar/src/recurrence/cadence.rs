@@ -1,9 +1,8 @@
 //! Which periods count: `FREQ` and `INTERVAL`, counted from `DTSTART`.
 
-use super::compiled::day_of;
 use super::month::{Month, MonthDays};
 use super::{Frequency, Recurrence};
-use crate::civil::{Date, Day};
+use crate::civil::{Date, Day, WallSecond};
 
 /// Every so many years, months, weeks or days. Positions are computed, not walked to, so a far-off
 /// period costs no more than a near one.
@@ -47,7 +46,7 @@ impl Cadence {
             // These count their intervals within and across days: every day may have a time.
             Frequency::Hourly | Frequency::Minutely | Frequency::Secondly => (Unit::Day, 1),
         };
-        Cadence { unit, interval, anchor: unit.index(day_of(rule.anchor())) }
+        Cadence { unit, interval, anchor: unit.index(WallSecond::from(rule.anchor()).split().0) }
     }
 
     /// The days of `month` that are in a period that counts.

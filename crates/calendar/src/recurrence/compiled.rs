@@ -8,7 +8,7 @@ use super::set_positions::SetPositions;
 use super::sub_daily::SubDaily;
 use super::times::Times;
 use super::{Frequency, Recurrence, Until};
-use crate::civil::{Date, Day, WallSecond};
+use crate::civil::{Day, WallSecond};
 
 /// The last second of 2100. Bounds every search.
 const LAST: DateTime = DateTime::constant(2100, 12, 31, 23, 59, 59, 0);
@@ -107,9 +107,4 @@ fn next_day_and_time(
     let day = days.between(first_day, last_day).next()?;
     let time = if day == today { later_today? } else { times.at_or_after(0)? };
     Some(WallSecond::new(day, time))
-}
-
-pub(super) fn day_of(wall: DateTime) -> Day {
-    let (year, month, day) = (wall.year(), wall.month(), wall.day());
-    Date { year: year.into(), month: month.unsigned_abs(), day: day.unsigned_abs() }.day_number()
 }
