@@ -1,0 +1,33 @@
+//! Messages: Temporal's, as the official crate has them, and those Perennial stores.
+//!
+//! History events, commands, payloads and failures stay in Temporal's own messages from the wire to the
+//! disk, so there is no second copy of those types anywhere. What is ours is the state kept beside the
+//! history ([`store`]), described in `proto/perennial/store/v1`.
+//!
+//! This crate holds no logic. Start reading at the `.proto` files.
+
+pub use prost_wkt_types::{Any, Duration, Timestamp};
+pub use temporalio_protos::temporal::api as temporal;
+
+/// The state of a run as it is stored: one message a row.
+#[allow(missing_docs, clippy::all, reason = "generated from proto/perennial/store/v1")]
+pub mod store {
+    tonic::include_proto!("perennial.store.v1");
+}
+
+/// The server side of Temporal's gRPC services.
+pub mod service {
+    /// `temporal.api.workflowservice.v1`.
+    #[allow(missing_docs, clippy::all, reason = "generated from Temporal's service definitions")]
+    pub mod workflow {
+        tonic::include_proto!("temporal.api.workflowservice.v1");
+    }
+    /// `temporal.api.operatorservice.v1`.
+    #[allow(missing_docs, clippy::all, reason = "generated from Temporal's service definitions")]
+    pub mod operator {
+        tonic::include_proto!("temporal.api.operatorservice.v1");
+    }
+}
+
+/// Descriptors of every message and service above, for gRPC reflection.
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
