@@ -1,0 +1,67 @@
+//! Names of things, and a source of new ones.
+
+use std::cell::Cell;
+
+use uuid::{Builder, Uuid};
+
+use crate::Time;
+
+/// A namespace, interned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NamespaceKey(pub i64);
+
+/// A run, interned: ascending in the order runs are created, so that new rows lie together on disk.
+/// It also names the branch of history that the run's own events are in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunKey(pub i64);
+
+/// One of the shares into which all entities are divided by their names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(pub u16);
+
+impl Slot {
+    /// How many there are. Nobody configures or regrets it.
+    pub const COUNT: u16 = 16_384;
+
+    /// The slot of a workflow id, and so of all its runs.
+    pub fn of(namespace: NamespaceKey, workflow_id: &str) -> Self {
+        // FNV-1a: stable across versions and machines, which std's hasher doesn't promise.
+        let start = 0xcbf2_9ce4_8422_2325_u64;
+        let bytes = namespace.0.to_le_bytes().into_iter().chain(workflow_id.bytes());
+        let hash =
+            bytes.fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        Self(((hash ^ (hash >> 32)) % u64::from(Self::COUNT)) as u16)
+    }
+}
+
+/// Makes ids that are new to the world, from a seed that is an argument: the engine knows no chance.
+#[derive(Debug)]
+pub struct FreshIds {
+    state: Cell<u64>,
+}
+
+impl FreshIds {
+    /// Ids that follow from `seed` alone, and from the times they are asked for.
+    pub fn from_seed(seed: u64) -> Self {
+        Self { state: Cell::new(seed) }
+    }
+
+    /// A new id: a UUIDv7, so that ids ascend with time.
+    pub fn next(&self, now: Time) -> String {
+        let random = [self.next_u64(), self.next_u64()].map(u64::to_le_bytes).concat();
+        let mut tail = [0; 10];
+        tail.copy_from_slice(&random[..10]);
+        let millis = u64::try_from(now.0 / 1_000_000).unwrap_or(0);
+        let id: Uuid = Builder::from_unix_timestamp_millis(millis, &tail).into_uuid();
+        id.to_string()
+    }
+
+    /// SplitMix64: every seed gives a sequence that doesn't repeat for 2^64 steps.
+    fn next_u64(&self) -> u64 {
+        let state = self.state.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.state.set(state);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+}

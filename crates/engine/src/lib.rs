@@ -1,0 +1,12 @@
+//! The state machines: what follows from a command.
+//!
+//! Everything here is pure. A run's state machine decides what a command means ([`run`]) and knows time,
+//! ids and chance only as arguments. It never reads a clock, a disk or a socket, and never waits.
+
+mod ids;
+mod part;
+mod time;
+
+pub use ids::{FreshIds, NamespaceKey, RunKey, Slot};
+pub use part::{PartKey, PartWrite};
+pub use time::{Span, Time};

@@ -1,0 +1,130 @@
+//! What is committed together.
+
+use perennial_engine::{NamespaceKey, PartWrite, RunKey, Slot, Time};
+
+use crate::Epoch;
+
+/// Everything some transitions of one cell's entities changed. Durable whole, or not at all.
+///
+/// Made by a cell; each key is in it at most once.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// Who writes.
+    pub cell: u32,
+    /// Under which lease.
+    pub epoch: Epoch,
+    /// One above that of the cell's batch before, from 1 at each lease.
+    pub sequence: u64,
+    /// Runs that changed.
+    pub runs: Vec<RunWrite>,
+    /// Tasks that wait for a worker, or no longer do.
+    pub tasks: Vec<TaskWrite>,
+    /// Messages to other entities, or their removal after delivery.
+    pub messages: Vec<MessageWrite>,
+    /// Namespaces and other single records.
+    pub records: Vec<RecordWrite>,
+}
+
+/// What changed of one run.
+#[derive(Debug, Clone)]
+pub struct RunWrite {
+    /// Which.
+    pub key: RunKey,
+    /// Given in the batch that creates it.
+    pub created: Option<NewRun>,
+    /// The run and all its rows go: parts, its own history, its visibility. Nothing else is set then.
+    pub deleted: bool,
+    /// From now on the latest run of its workflow id. Of two writes in a batch the later one wins.
+    pub becomes_current: bool,
+    /// Encoded `RunHead`.
+    pub head: Option<Vec<u8>>,
+    /// Parts that changed.
+    pub parts: Vec<PartWrite>,
+    /// History that was added.
+    pub history: Vec<Fragment>,
+    /// The new stored wake-up: `None` leaves it, `Some(Time::NONE)` removes it.
+    pub wake_at: Option<Time>,
+    // visibility: Option<visibility::Row>
+}
+
+/// Who a new run is.
+#[derive(Debug, Clone)]
+pub struct NewRun {
+    /// Its namespace.
+    pub namespace: NamespaceKey,
+    /// Its workflow id.
+    pub workflow_id: String,
+    /// Its run id: a UUID.
+    pub run_id: String,
+    /// Where it belongs.
+    pub slot: Slot,
+}
+
+/// Events of one commit: an encoded `History`. Fragments concatenate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fragment {
+    /// Of the first event.
+    pub first_event_id: i64,
+    /// Of the last event.
+    pub last_event_id: i64,
+    /// The encoded `History`.
+    pub bytes: Vec<u8>,
+}
+
+/// A task that waits for a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskRow {
+    /// Ascending in the order tasks are made.
+    pub key: i64,
+    /// The slot of its run.
+    pub slot: Slot,
+    /// Encoded: which run, which task, which queue, how urgent.
+    pub value: Vec<u8>,
+}
+
+/// A change to the waiting tasks.
+#[derive(Debug, Clone)]
+pub enum TaskWrite {
+    /// It waits.
+    Put(TaskRow),
+    /// It was taken, or is no longer wanted. Unknown keys are fine.
+    Delete(i64),
+}
+
+/// A change to the undelivered messages.
+#[derive(Debug, Clone)]
+pub enum MessageWrite {
+    /// To be delivered once this batch is durable.
+    Put {
+        /// Ascending within a sender.
+        key: i64,
+        /// Of the sender.
+        slot: Slot,
+        /// Encoded.
+        value: Vec<u8>,
+    },
+    /// It was delivered. Unknown keys are fine.
+    Delete(i64),
+}
+
+/// What a record is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RecordKind {
+    /// By the namespace's key.
+    Namespace,
+    /// By namespace and job id.
+    BatchJob,
+    /// By name: facts about the whole cluster.
+    Cluster,
+}
+
+/// A record to write, or to remove.
+#[derive(Debug, Clone)]
+pub struct RecordWrite {
+    /// What it is about.
+    pub kind: RecordKind,
+    /// Which one.
+    pub key: String,
+    /// Its new value, or nothing if it goes.
+    pub value: Option<Vec<u8>>,
+}

@@ -1,0 +1,147 @@
+//! The durable truth.
+//!
+//! A [`Store`] takes [`Batch`]es and makes them durable whole or not at all; it gives back rows. It knows
+//! nothing of what the rows mean: state and history are bytes to it. What it must never do is answer
+//! `Ok` to a commit that a crash could undo, or accept a batch of an owner that has been replaced.
+
+mod batch;
+
+pub use batch::{
+    Batch, Fragment, MessageWrite, NewRun, RecordKind, RecordWrite, RunWrite, TaskRow, TaskWrite,
+};
+
+use perennial_engine::{NamespaceKey, PartKey, RunKey, Slot, Time};
+
+/// Who may write: the greatest epoch given out for a cell wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Epoch(pub i64);
+
+/// What an owner learns when it takes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// Of this owner; greater than every one before it, of any cell. Keys made under it begin with it,
+    /// so two owners never make the same key.
+    pub epoch: Epoch,
+}
+
+/// Why a store didn't do as asked, named by what the caller does next.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// Someone else owns the cell now: stop.
+    #[error("another process has taken over: {0}")]
+    Fenced(String),
+    /// It may or may not have happened. Ask for the last sequence, then go on.
+    #[error("the store didn't answer: {0}")]
+    Unavailable(String),
+    /// No room: refuse writes, serve reads.
+    #[error("the store is full: {0}")]
+    Full(String),
+    /// What was read can't have been written by us.
+    #[error("the store holds what it can't hold: {0}")]
+    Corrupt(String),
+}
+
+/// A run as it was committed.
+#[derive(Debug, Clone)]
+pub struct StoredRun {
+    /// Its key.
+    pub key: RunKey,
+    /// Encoded `RunHead`.
+    pub head: Vec<u8>,
+    /// All its parts, encoded, in the order of their keys.
+    pub parts: Vec<(PartKey, Vec<u8>)>,
+    /// The fragment of history that holds its first event, wherever that is: in the run's own branch, or
+    /// in the first of its ancestors'.
+    pub first_fragment: Fragment,
+    /// Whether it is the latest run of its workflow id.
+    pub is_current: bool,
+}
+
+/// A run whose stored wake-up time has come, or soon will.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wake {
+    /// When.
+    pub at: Time,
+    /// Which run.
+    pub run: RunKey,
+    /// Where it belongs.
+    pub slot: Slot,
+    /// Whose it is.
+    pub namespace: NamespaceKey,
+    /// Its workflow id.
+    pub workflow_id: String,
+    /// Its run id.
+    pub run_id: String,
+}
+
+/// A message that was committed and not yet confirmed as delivered.
+#[derive(Debug, Clone)]
+pub struct StoredMessage {
+    /// Ascending within a sender.
+    pub key: i64,
+    /// Of the sender.
+    pub slot: Slot,
+    /// Encoded.
+    pub value: Vec<u8>,
+}
+
+/// A part of a history to read: events `first..=last` of one branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistoryRange {
+    /// The run in whose branch they are.
+    pub branch: RunKey,
+    /// First event wanted.
+    pub first_event_id: i64,
+    /// Last event wanted.
+    pub last_event_id: i64,
+}
+
+/// What any backend does. Methods block: callers have threads for them.
+pub trait Store: Send + Sync + 'static {
+    /// Takes over `cell`: from now on batches of earlier epochs are refused.
+    fn lease(&self, cell: u32) -> Result<Lease, Error>;
+
+    /// The sequence number of the last batch of `cell` that is durable; 0 if there was none under the
+    /// current epoch.
+    fn last_sequence(&self, cell: u32) -> Result<u64, Error>;
+
+    /// Makes the batches durable, all of them or none. Each must carry its cell's current epoch and a
+    /// sequence number one above that of the batch before.
+    fn commit(&self, batches: &[Batch]) -> Result<(), Error>;
+
+    /// A run by its id, or the current run of the workflow id.
+    fn load_run(
+        &self,
+        namespace: NamespaceKey,
+        workflow_id: &str,
+        run_id: Option<&str>,
+    ) -> Result<Option<StoredRun>, Error>;
+
+    /// The fragments that hold the range's events, in order (or the other way round), as many as fit
+    /// `max_bytes` and always at least one if any is there. The first may begin before the range and the
+    /// last end after it.
+    fn history(
+        &self,
+        range: HistoryRange,
+        max_bytes: usize,
+        reverse: bool,
+    ) -> Result<Vec<Fragment>, Error>;
+
+    /// Runs with a wake-up after `after` (by time, then key) and not later than `up_to`, in that order.
+    fn wakes(&self, after: (Time, RunKey), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error>;
+
+    /// All tasks with a key above `after`, in order of their keys.
+    fn tasks(&self, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error>;
+
+    /// Undelivered messages with a key above `after`, in order.
+    fn messages(&self, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Error>;
+
+    /// Records of one kind whose key begins with `prefix`, after the key `after`, in order of their keys.
+    fn records(
+        &self,
+        kind: RecordKind,
+        prefix: &str,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<(String, Vec<u8>)>, Error>;
+}
