@@ -5,6 +5,7 @@
 
 mod ids;
 mod part;
+pub mod run;
 mod time;
 
 pub use ids::{FreshIds, NamespaceKey, RunKey, Slot};

@@ -1,0 +1,414 @@
+//! What can be asked of a run.
+
+use std::collections::BTreeMap;
+
+use perennial_proto::store as stored;
+use perennial_proto::temporal::command::v1 as command;
+use perennial_proto::temporal::common::v1::{
+    Link, MeteringMetadata, Payloads, Priority, RetryPolicy, WorkerVersionStamp,
+};
+use perennial_proto::temporal::enums::v1::{
+    WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowTaskFailedCause,
+};
+use perennial_proto::temporal::failure::v1::Failure;
+use perennial_proto::temporal::history::v1::{
+    WorkflowExecutionSignaledEventAttributes, WorkflowExecutionStartedEventAttributes,
+};
+use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
+use perennial_proto::temporal::sdk::v1::{UserMetadata, WorkflowTaskCompletedMetadata};
+use perennial_proto::temporal::update::v1 as update;
+
+use crate::Span;
+
+/// A command to one run that exists.
+#[derive(Debug, Clone)]
+pub enum Command {
+    /// A worker polls: hand it the workflow task.
+    StartWorkflowTask(StartWorkflowTask),
+    /// A worker finished a workflow task.
+    CompleteWorkflowTask(Box<CompleteWorkflowTask>),
+    /// A worker couldn't finish a workflow task.
+    FailWorkflowTask(Box<FailWorkflowTask>),
+    /// A worker polls: hand it the activity.
+    StartActivity(StartActivity),
+    /// The poller was gone when its task was durable: take the start back.
+    UndoStart(TaskRef),
+    /// A worker says how an attempt of an activity ended.
+    ReportActivity(Box<ReportActivity>),
+    /// A worker says an activity is alive.
+    HeartbeatActivity(HeartbeatActivity),
+    /// Someone signals it.
+    Signal(Box<Signal>),
+    /// Someone asks it to stop in its own way.
+    RequestCancel(RequestCancel),
+    /// Someone ends it.
+    Terminate(Terminate),
+    /// The worker with its cached state is gone: next task to the normal queue.
+    ResetSticky,
+    /// An update waits outside of the durable state and needs a workflow task to be delivered with.
+    WantTaskForUpdate,
+    /// Time has passed: whatever is due happens.
+    Wake,
+    /// A message from another run.
+    Receive(Box<stored::RunMessage>),
+    /// What became of a message this run sent.
+    Settle(Box<Settle>),
+    /// Hold back, let go, begin anew or alter activities.
+    ChangeActivities(Box<ChangeActivities>),
+    /// Hold the run back.
+    Pause(PauseRun),
+    /// Let it go on.
+    Unpause(PauseRun),
+    /// Alter the run's options.
+    UpdateOptions(Box<UpdateOptions>),
+}
+
+/// A task of a run, as it was offered: a later offer of the same task has another stamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TaskRef {
+    /// Its workflow task.
+    Workflow(TaskStamp),
+    /// One of its activities.
+    Activity(TaskStamp),
+}
+
+/// Which attempt of which task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskStamp {
+    /// The event that scheduled it.
+    pub scheduled_event_id: i64,
+    /// Counted from 1.
+    pub attempt: i32,
+    /// Counts the times the attempt was offered.
+    pub stamp: i32,
+}
+
+/// See [`Command::StartWorkflowTask`].
+#[derive(Debug, Clone)]
+pub struct StartWorkflowTask {
+    /// As it was offered.
+    pub task: TaskStamp,
+    /// Of the worker.
+    pub identity: String,
+    /// Of the poll.
+    pub request_id: String,
+    /// The worker's build, if it told.
+    pub worker_version: Option<WorkerVersionStamp>,
+}
+
+/// See [`Command::StartActivity`].
+#[derive(Debug, Clone)]
+pub struct StartActivity {
+    /// As it was offered.
+    pub task: TaskStamp,
+    /// Of the worker.
+    pub identity: String,
+    /// Of the poll.
+    pub request_id: String,
+}
+
+/// See [`Command::CompleteWorkflowTask`].
+#[derive(Debug, Clone, Default)]
+pub struct CompleteWorkflowTask {
+    /// From the worker's token.
+    pub token: WorkflowTaskToken,
+    /// What the workflow wants done.
+    pub commands: Vec<command::Command>,
+    /// Answers to updates.
+    pub messages: Vec<ProtocolMessage>,
+    /// Where the worker keeps its state, for the next task.
+    pub sticky: Option<stored::StickyQueue>,
+    /// The worker isn't done: another task at once.
+    pub force_new_task: bool,
+    /// That other task, if there is one, comes back in the answer.
+    pub return_new_task: bool,
+    /// Of the worker.
+    pub identity: String,
+    /// What the SDK keeps about its own decisions.
+    pub sdk_metadata: Option<WorkflowTaskCompletedMetadata>,
+    /// What the SDK counted.
+    pub metering_metadata: Option<MeteringMetadata>,
+    /// The worker's build, if it told.
+    pub worker_version: Option<WorkerVersionStamp>,
+    /// Updates that were given to the worker with this task, by their ids: set by the cell, which alone
+    /// knows them.
+    pub admitted_updates: BTreeMap<String, update::Request>,
+    /// Whether further updates or queries wait, so that another task is needed: set by the cell.
+    pub more_updates_wait: bool,
+    /// Resolved child and external namespaces, by name: set by the cell.
+    pub namespaces: BTreeMap<String, i64>,
+    /// Types of the namespace's search attributes, by name; what isn't here is refused.
+    pub search_attribute_types: BTreeMap<String, i32>,
+}
+
+/// Which start of which workflow task a worker speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WorkflowTaskToken {
+    /// The event that scheduled it, or would.
+    pub scheduled_event_id: i64,
+    /// The event that started it, or would.
+    pub started_event_id: i64,
+    /// Counted from 1.
+    pub attempt: i32,
+    /// Counts the times the attempt was offered.
+    pub stamp: i32,
+}
+
+/// See [`Command::FailWorkflowTask`].
+#[derive(Debug, Clone)]
+pub struct FailWorkflowTask {
+    /// From the worker's token.
+    pub token: WorkflowTaskToken,
+    /// Why, in one word.
+    pub cause: WorkflowTaskFailedCause,
+    /// Why, at length.
+    pub failure: Option<Failure>,
+    /// Of the worker.
+    pub identity: String,
+    /// The worker's build, if it told.
+    pub worker_version: Option<WorkerVersionStamp>,
+}
+
+/// How a caller names an activity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ActivityTarget {
+    /// By the token of one attempt.
+    Token(TaskStamp),
+    /// By its id: whatever attempt is running.
+    Id(String),
+}
+
+/// See [`Command::ReportActivity`].
+#[derive(Debug, Clone)]
+pub struct ReportActivity {
+    /// Which.
+    pub target: ActivityTarget,
+    /// How its attempt ended.
+    pub outcome: ActivityOutcome,
+    /// Of the worker.
+    pub identity: String,
+}
+
+/// How an attempt of an activity ended.
+#[derive(Debug, Clone)]
+pub enum ActivityOutcome {
+    /// With a result.
+    Completed(Option<Payloads>),
+    /// With a failure, and its last heartbeat.
+    Failed(Option<Failure>, Option<Payloads>),
+    /// As it was asked to.
+    Canceled(Option<Payloads>),
+}
+
+/// See [`Command::HeartbeatActivity`].
+#[derive(Debug, Clone)]
+pub struct HeartbeatActivity {
+    /// Which.
+    pub target: ActivityTarget,
+    /// Its progress.
+    pub details: Option<Payloads>,
+    /// Of the worker.
+    pub identity: String,
+}
+
+/// See [`Command::Signal`].
+#[derive(Debug, Clone)]
+pub struct Signal {
+    /// As it will stand in the history; its `request_id` tells a repetition.
+    pub attributes: WorkflowExecutionSignaledEventAttributes,
+    /// Where it came from.
+    pub links: Vec<Link>,
+}
+
+/// See [`Command::RequestCancel`].
+#[derive(Debug, Clone, Default)]
+pub struct RequestCancel {
+    /// Tells a repetition.
+    pub request_id: String,
+    /// Why.
+    pub reason: String,
+    /// Who asks.
+    pub identity: String,
+    /// The workflow that asks, if one does.
+    pub external: Option<(stored::RunName, i64)>,
+    /// Where it came from.
+    pub links: Vec<Link>,
+}
+
+/// See [`Command::Terminate`].
+#[derive(Debug, Clone, Default)]
+pub struct Terminate {
+    /// Why.
+    pub reason: String,
+    /// More about why.
+    pub details: Option<Payloads>,
+    /// Who.
+    pub identity: String,
+    /// Where it came from.
+    pub links: Vec<Link>,
+}
+
+/// A start of a workflow. A command to a workflow id: it may find a run there.
+#[derive(Debug, Clone)]
+pub struct StartRun {
+    /// Tells a repetition.
+    pub request_id: String,
+    /// Chosen beforehand, or made anew.
+    pub run_id: Option<String>,
+    /// As the caller gave it: the first event without what the engine fills in (ids, times, attempt).
+    pub started: Box<WorkflowExecutionStartedEventAttributes>,
+    /// The first workflow task waits this long.
+    pub delay: Span,
+    /// What if a closed run has this id.
+    pub reuse_policy: WorkflowIdReusePolicy,
+    /// What if an open run has this id.
+    pub conflict_policy: WorkflowIdConflictPolicy,
+    /// Shown to people.
+    pub user_metadata: Option<UserMetadata>,
+    /// Where it came from.
+    pub links: Vec<Link>,
+    /// The caller is a worker and takes the first workflow task with the answer.
+    pub eager: Option<EagerStart>,
+    /// Delivered with the start, or to the run that is there already.
+    pub signal: Option<Box<Signal>>,
+    /// If a run is there and is used, attach these to it.
+    pub attach_links: bool,
+    /// If a run is there and is used, remember this request's id on it.
+    pub attach_request_id: bool,
+}
+
+/// The worker that starts a workflow and takes its first task.
+#[derive(Debug, Clone)]
+pub struct EagerStart {
+    /// Of the worker.
+    pub identity: String,
+    /// Its build, if it told.
+    pub worker_version: Option<WorkerVersionStamp>,
+}
+
+/// What became of a message this run sent. See [`Command::Settle`].
+#[derive(Debug, Clone)]
+pub struct Settle {
+    /// As it was sent.
+    pub message: stored::RunMessage,
+    /// What the receiver said.
+    pub answer: Answer,
+}
+
+/// What a receiver says to a message. The same to each delivery of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Taken.
+    Taken,
+    /// The child runs, under this run id.
+    ChildStarted(String),
+    /// Another run has the child's id.
+    ChildIdTaken,
+    /// There is no such namespace.
+    NamespaceNotFound,
+    /// There is no such run, or it has closed.
+    RunNotFound,
+    /// The receiver has as many signals as it may.
+    TooManySignals,
+}
+
+/// Which activities an operation is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ActivitySelection {
+    /// By id.
+    Id(String),
+    /// All pending ones of a type.
+    Type(String),
+    /// All pending ones.
+    All,
+}
+
+/// See [`Command::ChangeActivities`].
+#[derive(Debug, Clone)]
+pub struct ChangeActivities {
+    /// Which.
+    pub selection: ActivitySelection,
+    /// What to do with them.
+    pub change: ActivityChange,
+    /// Who asks.
+    pub identity: String,
+}
+
+/// What to do with activities.
+#[derive(Debug, Clone)]
+pub enum ActivityChange {
+    /// No further attempt until they are let go.
+    Pause {
+        /// Why.
+        reason: String,
+        /// Tells a repetition.
+        request_id: String,
+    },
+    /// Go on.
+    Unpause {
+        /// From the first attempt.
+        reset_attempts: bool,
+        /// Forgetting the progress.
+        reset_heartbeat: bool,
+        /// Spread over this much time, each by a part of it that is an argument.
+        jitter: Span,
+        /// In [0, 1).
+        jitter_fraction: f64,
+    },
+    /// Begin from the first attempt.
+    Reset {
+        /// Forgetting the progress.
+        reset_heartbeat: bool,
+        /// Stay paused if paused.
+        keep_paused: bool,
+        /// Spread over this much time.
+        jitter: Span,
+        /// In [0, 1).
+        jitter_fraction: f64,
+        /// Back to the options it was scheduled with.
+        restore_original_options: bool,
+    },
+    /// Other options.
+    UpdateOptions(ActivityOptions),
+}
+
+/// Options of an activity that may change while it is pending; what is `None` stays.
+#[derive(Debug, Clone, Default)]
+pub struct ActivityOptions {
+    /// Another task queue.
+    pub task_queue: Option<String>,
+    /// Another schedule-to-close timeout.
+    pub schedule_to_close: Option<Span>,
+    /// Another schedule-to-start timeout.
+    pub schedule_to_start: Option<Span>,
+    /// Another start-to-close timeout.
+    pub start_to_close: Option<Span>,
+    /// Another heartbeat timeout.
+    pub heartbeat: Option<Span>,
+    /// Another retry policy.
+    pub retry_policy: Option<RetryPolicy>,
+    /// Another priority.
+    pub priority: Option<Priority>,
+    /// Back to the options it was scheduled with.
+    pub restore_original: bool,
+}
+
+/// See [`Command::Pause`].
+#[derive(Debug, Clone, Default)]
+pub struct PauseRun {
+    /// Who asks.
+    pub identity: String,
+    /// Why.
+    pub reason: String,
+    /// Tells a repetition.
+    pub request_id: String,
+}
+
+/// See [`Command::UpdateOptions`]; what is `None` stays.
+#[derive(Debug, Clone, Default)]
+pub struct UpdateOptions {
+    /// Another priority.
+    pub priority: Option<Priority>,
+    /// Who asks.
+    pub identity: String,
+}
