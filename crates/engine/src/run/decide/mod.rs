@@ -40,6 +40,7 @@ impl Run {
             Command::RequestCancel(cancel) => request_cancel::decide(self, cancel, cx),
             Command::Terminate(terminate) => terminate::decide(self, terminate, cx),
             Command::ResetSticky => reset_sticky(self, cx),
+            Command::PassOverSticky => pass_over_sticky(self, cx),
             Command::WantTaskForUpdate => want_task_for_update(self, cx),
             Command::Wake => wake::decide(self, cx),
             Command::Receive(_)
@@ -65,6 +66,22 @@ fn reset_sticky(run: &Run, cx: &Context<'_>) -> Decided {
     run.open()?;
     let mut draft = run.draft(cx);
     draft.run.head.sticky = None;
+    Ok(draft.done(Reply::Done))
+}
+
+fn pass_over_sticky(run: &Run, cx: &Context<'_>) -> Decided {
+    run.open()?;
+    let mut draft = run.draft(cx);
+    let queue = run.task_queue().to_owned();
+    let waits = draft.run.head.workflow_task.as_mut().filter(|task| task.started_at == 0);
+    let Some(task) = waits else {
+        return Err(Rejection::TaskNotFound("Workflow task not found.".to_owned()));
+    };
+    task.sticky = false;
+    task.sticky_until = 0;
+    task.queue = queue;
+    draft.run.head.sticky = None;
+    draft.offer_workflow_task();
     Ok(draft.done(Reply::Done))
 }
 
