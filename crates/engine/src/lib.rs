@@ -3,6 +3,8 @@
 //! Everything here is pure. A run's state machine decides what a command means ([`run`]) and knows time,
 //! ids and chance only as arguments. It never reads a clock, a disk or a socket, and never waits.
 
+#![allow(deprecated, reason = "workers of earlier versions still send what the API deprecates")]
+
 mod ids;
 mod part;
 pub mod run;

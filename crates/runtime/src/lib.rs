@@ -3,359 +3,425 @@
 //! A [`Runtime`] is what a server holds. Every request becomes a command to the cell that owns the
 //! workflow id; the answer comes when what it follows from is durable.
 
+mod api;
+mod cell;
+mod namespaces;
+mod node;
+mod queues;
+
+pub use api::{
+    ActivityGrant, Poller, QueryOutcome, QueueDescription, Refusal, ResetRun, Sent, Started,
+    UpdateStatus, WorkflowTaskGrant,
+};
+pub use namespaces::Namespaces;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use perennial_engine::run::{Command, Rejection, Reply, Run, StartRun, UpdateProgress};
-use perennial_engine::{NamespaceKey, Time};
+use perennial_engine::run::{Command, Limits, Rejection, Run, StartRun};
+use perennial_engine::{NamespaceKey, RunKey, Time};
 use perennial_proto::store::{NamespaceRecord, RunName};
-use perennial_proto::temporal::common::v1::{Header, Payloads, WorkerVersionStamp};
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, TaskQueueType, UpdateWorkflowExecutionLifecycleStage,
-    WorkflowExecutionStatus,
 };
-use perennial_proto::temporal::failure::v1::Failure;
-use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
 use perennial_proto::temporal::query::v1::{WorkflowQuery, WorkflowQueryResult};
 use perennial_proto::temporal::update::v1 as update;
-use perennial_store::Fragment;
+use perennial_store::{Fragment, HistoryRange, RecordKind, RecordWrite, Store};
+use prost::Message;
+use tokio::sync::{Mutex, oneshot};
+
+use self::cell::{Incoming, Request, Response};
+use self::node::Node;
+use self::queues::{Grant, QueueKind, QueueName};
 
 /// What a server holds: cheap to clone, shared by all its requests.
 #[derive(Clone)]
-pub struct Runtime {}
+pub struct Runtime {
+    node: Arc<Node>,
+    /// Namespaces change one at a time.
+    changing: Arc<Mutex<()>>,
+}
 
-/// Why a request wasn't done.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum Refusal {
-    /// The engine says no.
+/// How a runtime is set up.
+#[derive(Debug, Clone)]
+pub struct RuntimeConfig {
+    /// How many cells share the work.
+    pub cells: u32,
+    /// How many runs each cell keeps in memory.
+    pub runs_cached: usize,
+    /// How much is allowed.
+    pub limits: Limits,
+}
+
+impl Default for RuntimeConfig {
+    fn default() -> Self {
+        Self { cells: 1, runs_cached: 10_000, limits: Limits::default() }
+    }
+}
+
+/// Why a runtime can't begin.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The store says no.
     #[error(transparent)]
-    Rejected(#[from] Rejection),
-    /// It may or may not have happened; ask again.
-    #[error("{0}")]
-    Unavailable(String),
-    /// Too much waits already; ask again later.
-    #[error("{0}")]
-    Overloaded(String),
-    /// The caller's time is up.
-    #[error("deadline exceeded")]
-    TimedOut,
-}
-
-/// The namespaces there are. A snapshot: ask again for a later one.
-#[derive(Debug, Clone, Default)]
-pub struct Namespaces {
-    by_name: BTreeMap<String, Arc<NamespaceRecord>>,
-}
-
-impl Namespaces {
-    /// By name, unless it is deleted.
-    pub fn by_name(&self, name: &str) -> Option<&Arc<NamespaceRecord>> {
-        self.by_name.get(name)
-    }
-
-    /// By its UUID.
-    pub fn by_id(&self, id: &str) -> Option<&Arc<NamespaceRecord>> {
-        self.by_name.values().find(|record| record.id == id)
-    }
-
-    /// By its interned key.
-    pub fn by_key(&self, key: NamespaceKey) -> Option<&Arc<NamespaceRecord>> {
-        self.by_name.values().find(|record| record.key == key.0)
-    }
-
-    /// All, by name.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<NamespaceRecord>> {
-        self.by_name.values()
-    }
-}
-
-/// What a start led to.
-#[derive(Debug, Clone)]
-pub struct Started {
-    /// The run that has the id now.
-    pub run: Arc<Run>,
-    /// Whether this request (or an earlier delivery of it) made it.
-    pub is_new: bool,
-    /// The first workflow task, if the caller takes it at once.
-    pub eager_task: Option<WorkflowTaskGrant>,
-}
-
-/// A command's answer and the run after it.
-#[derive(Debug, Clone)]
-pub struct Sent {
-    /// What the run said.
-    pub reply: Reply,
-    /// The run after the command.
-    pub run: Arc<Run>,
-    /// With a completed workflow task: the next one, if it was asked for and is there.
-    pub next_task: Option<WorkflowTaskGrant>,
-    /// With a completed workflow task: activities the worker takes at once.
-    pub eager_activities: Vec<ActivityGrant>,
-}
-
-/// A worker that waits for a task.
-#[derive(Debug, Clone)]
-pub struct Poller {
-    /// Whose queue.
-    pub namespace: NamespaceKey,
-    /// The queue's name; a sticky queue's own name.
-    pub queue: String,
-    /// For a sticky queue: the normal queue beside it.
-    pub normal_queue: Option<String>,
-    /// Of the worker.
-    pub identity: String,
-    /// The worker's build, if it told.
-    pub worker_version: Option<WorkerVersionStamp>,
-    /// Which worker process, so that its shutdown can end its polls.
-    pub worker_instance_key: String,
-    /// Tasks a second the worker allows for the whole queue, if it told (activities).
-    pub max_tasks_per_second: Option<f64>,
-}
-
-/// A workflow task, or a query alone, handed to a poller.
-#[derive(Debug, Clone)]
-pub struct WorkflowTaskGrant {
-    /// The run as the task was started; `run.head.workflow_task` is the task.
-    pub run: Arc<Run>,
-    /// A query by itself: no task was started. Its id goes into the token.
-    pub query: Option<(String, WorkflowQuery)>,
-    /// Queries that travel with the task, by id.
-    pub queries: BTreeMap<String, WorkflowQuery>,
-    /// Updates for the workflow.
-    pub messages: Vec<ProtocolMessage>,
-    /// It was taken from the sticky queue: history from where the worker left off is enough.
-    pub sticky: bool,
-    /// Tasks that wait in the queue behind this one.
-    pub backlog: i64,
-}
-
-/// An activity handed to a poller.
-#[derive(Debug, Clone)]
-pub struct ActivityGrant {
-    /// The run as the activity was started.
-    pub run: Arc<Run>,
-    /// Which of its activities.
-    pub scheduled_event_id: i64,
-}
-
-/// How a query ended.
-#[derive(Debug, Clone)]
-pub enum QueryOutcome {
-    /// With an answer.
-    Answered(Option<Payloads>),
-    /// The worker said no.
-    Failed(String, Option<Failure>),
-    /// The run's status is one the caller doesn't want.
-    Rejected(WorkflowExecutionStatus),
-}
-
-/// How far an update came, and whose it is.
-#[derive(Debug, Clone)]
-pub struct UpdateStatus {
-    /// The run that has it.
-    pub run: RunName,
-    /// Its id.
-    pub update_id: String,
-    /// `None` while it is only admitted.
-    pub progress: Option<UpdateProgress>,
-}
-
-/// A queue, for people.
-#[derive(Debug, Clone, Default)]
-pub struct QueueDescription {
-    /// Who polled it lately: identity, when, tasks a second allowed, build.
-    pub pollers: Vec<(String, Time, f64, Option<WorkerVersionStamp>)>,
-    /// How many tasks wait.
-    pub backlog: i64,
-    /// For how long the oldest has waited, in nanoseconds.
-    pub backlog_age_nanos: i64,
-    /// Tasks added a second, of late.
-    pub tasks_add_rate: f32,
-    /// Tasks taken a second, of late.
-    pub tasks_dispatch_rate: f32,
+    Store(#[from] perennial_store::Error),
+    /// The system gives no thread.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[from] std::io::Error),
 }
 
 impl Runtime {
+    /// Begins to run what is in the store.
+    pub fn open(store: Arc<dyn Store>, config: &RuntimeConfig) -> Result<Self, OpenError> {
+        Ok(Self { node: Node::open(store, config)?, changing: Arc::default() })
+    }
+
+    /// Ends: what was acknowledged is durable, nothing more is handled. Blocks until it is done.
+    pub fn stop(&self) {
+        self.node.stop();
+    }
+
     /// The time, as entities see it.
     pub fn now(&self) -> Time {
-        todo!()
+        self.node.now()
     }
 
     /// A new id.
     pub fn fresh_id(&self) -> String {
-        todo!()
+        node::fresh_ids().next(self.now())
+    }
+
+    /// How much is allowed.
+    pub fn limits(&self) -> &Limits {
+        &self.node.limits
     }
 
     /// The namespaces there are now.
     pub fn namespaces(&self) -> Arc<Namespaces> {
-        todo!()
+        self.node.namespaces()
     }
 
     /// Adds a namespace; refused if the name is taken. Its key is set here.
     pub async fn register_namespace(
         &self,
-        _record: NamespaceRecord,
+        mut record: NamespaceRecord,
     ) -> Result<Arc<NamespaceRecord>, Refusal> {
-        todo!()
+        let _one_at_a_time = self.changing.lock().await;
+        let present = self.namespaces();
+        if present.by_name(&record.name).is_some() {
+            let why = "Namespace already exists.".to_owned();
+            return Err(Rejection::FailedPrecondition(why).into());
+        }
+        // Keys of deleted namespaces aren't given again: their rows may still be there.
+        let stored = self.read_store(move |store| {
+            let mut last = 0;
+            let mut after = String::new();
+            loop {
+                let page = store.records(RecordKind::Namespace, "", &after, 1_000)?;
+                let Some((key, _)) = page.last() else { return Ok(last) };
+                after.clone_from(key);
+                last = last.max(key.parse().unwrap_or(0));
+            }
+        });
+        record.key = stored.await? + 1;
+        self.put_namespace(record).await
     }
 
     /// Alters a namespace by a function of its present record, durably.
     pub async fn update_namespace(
         &self,
-        _key: NamespaceKey,
-        _change: Box<dyn FnOnce(&mut NamespaceRecord) -> Result<(), Rejection> + Send>,
+        key: NamespaceKey,
+        change: Box<dyn FnOnce(&mut NamespaceRecord) -> Result<(), Rejection> + Send>,
     ) -> Result<Arc<NamespaceRecord>, Refusal> {
-        todo!()
+        let _one_at_a_time = self.changing.lock().await;
+        let present = self.namespaces();
+        let Some(record) = present.by_key(key) else {
+            return Err(Rejection::NotFound("the namespace is gone".to_owned()).into());
+        };
+        let mut record = NamespaceRecord::clone(record);
+        change(&mut record)?;
+        self.put_namespace(record).await
+    }
+
+    async fn put_namespace(
+        &self,
+        record: NamespaceRecord,
+    ) -> Result<Arc<NamespaceRecord>, Refusal> {
+        let write = RecordWrite {
+            kind: RecordKind::Namespace,
+            key: format!("{:010}", record.key),
+            value: Some(record.encode_to_vec()),
+        };
+        self.ask(Request::Put { record: write }).await?;
+        let record = Arc::new(record);
+        self.node.set_namespace(Arc::clone(&record));
+        Ok(record)
     }
 
     /// Starts a workflow, or finds the one that is there.
     pub async fn start(
         &self,
-        _namespace: NamespaceKey,
-        _workflow_id: String,
-        _start: StartRun,
+        namespace: NamespaceKey,
+        workflow_id: String,
+        start: StartRun,
     ) -> Result<Started, Refusal> {
-        todo!()
+        let start = Box::new(start);
+        match self.ask(Request::Start { namespace, workflow_id, start }).await? {
+            Response::Started(started) => Ok(*started),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// Gives a run a command.
-    pub async fn send(&self, _target: RunName, _command: Command) -> Result<Sent, Refusal> {
-        todo!()
+    pub async fn send(&self, target: RunName, command: Command) -> Result<Sent, Refusal> {
+        match self.ask(Request::Command { target, command }).await? {
+            Response::Sent(sent) => Ok(*sent),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// A run as it is now.
-    pub async fn read(&self, _target: RunName) -> Result<Arc<Run>, Refusal> {
-        todo!()
+    pub async fn read(&self, target: RunName) -> Result<Arc<Run>, Refusal> {
+        match self.ask(Request::Read { target }).await? {
+            Response::Run(run) => Ok(run),
+            other => Err(unexpected(&other)),
+        }
     }
 
-    /// A run as soon as it has more than `next_event_id - 1` events or is closed.
-    pub async fn watch(&self, _target: RunName, _next_event_id: i64) -> Result<Arc<Run>, Refusal> {
-        todo!()
+    /// A run as soon as it has an event of this id, or is closed.
+    pub async fn watch(&self, target: RunName, next_event_id: i64) -> Result<Arc<Run>, Refusal> {
+        match self.ask(Request::Watch { target, next_event_id }).await? {
+            Response::Run(run) => Ok(run),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// Deletes a closed run, or terminates and deletes an open one.
-    pub async fn delete(&self, _target: RunName) -> Result<(), Refusal> {
-        todo!()
+    pub async fn delete(&self, target: RunName) -> Result<(), Refusal> {
+        self.ask(Request::Delete { target }).await.map(|_| ())
     }
 
     /// Starts a new run from the history of an old one, up to before `event_id`. Returns its run id.
     pub async fn reset(&self, _target: RunName, _reset: ResetRun) -> Result<String, Refusal> {
-        todo!()
+        let message = "resetting a run is not possible yet".to_owned();
+        Err(Refusal::Rejected(Rejection::FailedPrecondition(message)))
     }
 
     /// Fragments holding the run's events `first..=last`, in order or reversed, about `max_bytes` of them.
     pub async fn history(
         &self,
-        _run: &Run,
-        _first_event_id: i64,
-        _last_event_id: i64,
-        _max_bytes: usize,
-        _reverse: bool,
+        run: &Run,
+        first_event_id: i64,
+        last_event_id: i64,
+        max_bytes: usize,
+        reverse: bool,
     ) -> Result<Vec<Fragment>, Refusal> {
-        todo!()
+        let mut ranges = branches(run, first_event_id, last_event_id);
+        if reverse {
+            ranges.reverse();
+        }
+        self.read_store(move |store| {
+            let mut fragments = Vec::new();
+            let mut left = max_bytes;
+            for range in ranges {
+                let found = store.history(range, left, reverse)?;
+                let bytes: usize = found.iter().map(|fragment| fragment.bytes.len()).sum();
+                fragments.extend(found.into_iter().map(|fragment| within(fragment, range)));
+                left = left.saturating_sub(bytes);
+                if left == 0 {
+                    break;
+                }
+            }
+            Ok(fragments)
+        })
+        .await
     }
 
     /// Waits for a workflow task. The caller drops the future when its time is up.
-    pub async fn poll_workflow_task(&self, _poller: Poller) -> Result<WorkflowTaskGrant, Refusal> {
-        todo!()
+    pub async fn poll_workflow_task(&self, poller: Poller) -> Result<WorkflowTaskGrant, Refusal> {
+        match self.poll(poller, QueueKind::Workflow).await? {
+            Grant::Workflow(mut grant) => {
+                if let Some(queue) = &grant.run.started.task_queue {
+                    grant.backlog = self.node.queues.backlog_of(&QueueName {
+                        namespace: NamespaceKey(grant.run.head.namespace),
+                        name: queue.name.clone(),
+                        kind: QueueKind::Workflow,
+                    });
+                }
+                Ok(*grant)
+            }
+            Grant::Activity(_) => Err(Refusal::Unavailable("another kind of task".to_owned())),
+        }
     }
 
     /// Waits for an activity.
-    pub async fn poll_activity(&self, _poller: Poller) -> Result<ActivityGrant, Refusal> {
-        todo!()
+    pub async fn poll_activity(&self, poller: Poller) -> Result<ActivityGrant, Refusal> {
+        match self.poll(poller, QueueKind::Activity).await? {
+            Grant::Activity(grant) => Ok(grant),
+            Grant::Workflow(_) => Err(Refusal::Unavailable("another kind of task".to_owned())),
+        }
     }
 
-    /// Ends the polls of a worker that goes: they return `Refusal::TimedOut`. With a sticky queue: its
+    async fn poll(&self, poller: Poller, kind: QueueKind) -> Result<Grant, Refusal> {
+        let (poller, granted) = queues::Poller::new(poller, kind);
+        let met = self.node.queues.poll(poller, self.now());
+        self.node.bring_together(met);
+        granted.await.map_err(|_| Refusal::TimedOut)
+    }
+
+    /// Ends the polls of a worker that goes: they return [`Refusal::TimedOut`]. With a sticky queue: its
     /// tasks go to the normal one.
     pub fn end_polls(
         &self,
-        _namespace: NamespaceKey,
-        _worker_instance_key: &str,
-        _sticky_queue: &str,
+        namespace: NamespaceKey,
+        worker_instance_key: &str,
+        sticky_queue: &str,
     ) {
-        todo!()
+        self.node.queues.end_polls(namespace, worker_instance_key, sticky_queue);
     }
 
     /// Asks a run a question.
     pub async fn query(
         &self,
-        _target: RunName,
-        _query: WorkflowQuery,
-        _reject: QueryRejectCondition,
+        target: RunName,
+        query: WorkflowQuery,
+        reject: QueryRejectCondition,
     ) -> Result<QueryOutcome, Refusal> {
-        todo!()
+        match self.ask(Request::Query { target, query, reject }).await? {
+            Response::Query(outcome) => Ok(outcome),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// A worker answers queries that came with a workflow task or by themselves.
     pub async fn answer_queries(
         &self,
-        _target: RunName,
-        _answers: BTreeMap<String, WorkflowQueryResult>,
+        target: RunName,
+        answers: BTreeMap<String, WorkflowQueryResult>,
     ) -> Result<(), Refusal> {
-        todo!()
+        self.ask(Request::AnswerQueries { target, answers }).await.map(|_| ())
     }
 
     /// Gives a run an update, and waits until it is as far as `wait`.
     pub async fn update(
         &self,
-        _target: RunName,
-        _request: update::Request,
-        _wait: UpdateWorkflowExecutionLifecycleStage,
+        target: RunName,
+        request: update::Request,
+        wait: UpdateWorkflowExecutionLifecycleStage,
     ) -> Result<UpdateStatus, Refusal> {
-        todo!()
+        let request = Box::new(request);
+        match self.ask(Request::Update { target, request, wait }).await? {
+            Response::Update(status) => Ok(status),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// Waits for an update that was given before.
     pub async fn poll_update(
         &self,
-        _target: RunName,
-        _update_id: String,
-        _wait: UpdateWorkflowExecutionLifecycleStage,
+        target: RunName,
+        update_id: String,
+        wait: UpdateWorkflowExecutionLifecycleStage,
     ) -> Result<UpdateStatus, Refusal> {
-        todo!()
+        match self.ask(Request::PollUpdate { target, update_id, wait }).await? {
+            Response::Update(status) => Ok(status),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// Starts a workflow (or finds it) and gives it an update.
     pub async fn start_with_update(
         &self,
-        _namespace: NamespaceKey,
-        _workflow_id: String,
-        _start: StartRun,
-        _request: update::Request,
-        _wait: UpdateWorkflowExecutionLifecycleStage,
+        namespace: NamespaceKey,
+        workflow_id: String,
+        start: StartRun,
+        request: update::Request,
+        wait: UpdateWorkflowExecutionLifecycleStage,
     ) -> Result<(Started, Result<UpdateStatus, Refusal>), Refusal> {
-        todo!()
+        let (start, request) = (Box::new(start), Box::new(request));
+        let asked = Request::StartWithUpdate { namespace, workflow_id, start, request, wait };
+        match self.ask(asked).await? {
+            Response::StartedWithUpdate(started, update) => Ok((*started, update)),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// What is known of a queue.
     pub fn describe_queue(
         &self,
-        _namespace: NamespaceKey,
-        _queue: &str,
-        _kind: TaskQueueType,
+        namespace: NamespaceKey,
+        queue: &str,
+        kind: TaskQueueType,
     ) -> QueueDescription {
-        todo!()
+        let kind = match kind {
+            TaskQueueType::Activity => QueueKind::Activity,
+            _ => QueueKind::Workflow,
+        };
+        let name = QueueName { namespace, name: queue.to_owned(), kind };
+        self.node.queues.describe(&name, self.now())
+    }
+
+    async fn ask(&self, request: Request) -> Result<Response, Refusal> {
+        let (reply, answered) = oneshot::channel();
+        let reply = Box::new(move |response| {
+            // A caller that has gone needs no answer.
+            let _ = reply.send(response);
+        });
+        self.node.ask(Incoming { request, reply });
+        let ended = || Refusal::Unavailable("the server is shutting down".to_owned());
+        answered.await.unwrap_or_else(|_| Err(ended()))
+    }
+
+    /// Reads from the store without holding up the caller's thread.
+    async fn read_store<T: Send + 'static>(
+        &self,
+        reading: impl FnOnce(&dyn Store) -> Result<T, perennial_store::Error> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let store = Arc::clone(&self.node.store);
+        let read = tokio::task::spawn_blocking(move || reading(store.as_ref())).await;
+        let unavailable = |why: String| Refusal::Unavailable(why);
+        read.map_err(|error| unavailable(error.to_string()))?
+            .map_err(|error| unavailable(error.to_string()))
     }
 }
 
-/// Where and how a run is reset.
-#[derive(Debug, Clone)]
-pub struct ResetRun {
-    /// Tells a repetition.
-    pub request_id: String,
-    /// Why.
-    pub reason: String,
-    /// A workflow task completed, failed, timed out or started event: everything up to before it is kept.
-    pub event_id: i64,
-    /// Signals after the point aren't given to the new run.
-    pub exclude_signals: bool,
-    /// Updates after the point aren't given to the new run.
-    pub exclude_updates: bool,
-    /// Cancel requests after the point aren't given to the new run.
-    pub exclude_cancels: bool,
-    /// Who asks.
-    pub identity: String,
+/// Which branches hold the events `first..=last` of a run, in order.
+fn branches(run: &Run, first: i64, last: i64) -> Vec<HistoryRange> {
+    let own = perennial_proto::store::BranchRange { branch: run.key.0, last_event_id: i64::MAX };
+    let mut begins = 1;
+    let mut ranges = Vec::new();
+    for part in run.head.ancestors.iter().copied().chain([own]) {
+        let range = HistoryRange {
+            branch: RunKey(part.branch),
+            first_event_id: first.max(begins),
+            last_event_id: last.min(part.last_event_id),
+        };
+        if range.first_event_id <= range.last_event_id {
+            ranges.push(range);
+        }
+        begins = part.last_event_id.saturating_add(1);
+    }
+    ranges
 }
 
-/// What an SDK sends along with a query.
-pub type QueryHeader = Header;
+/// A fragment may reach beyond the part of its branch that is the run's: that is another run's history.
+fn within(fragment: Fragment, range: HistoryRange) -> Fragment {
+    use perennial_proto::temporal::history::v1::History;
+    let is_inside = fragment.first_event_id >= range.first_event_id
+        && fragment.last_event_id <= range.last_event_id;
+    if is_inside {
+        return fragment;
+    }
+    let Ok(mut history) = History::decode(fragment.bytes.as_slice()) else { return fragment };
+    let wanted = range.first_event_id..=range.last_event_id;
+    history.events.retain(|event| wanted.contains(&event.event_id));
+    Fragment {
+        first_event_id: fragment.first_event_id.max(range.first_event_id),
+        last_event_id: fragment.last_event_id.min(range.last_event_id),
+        bytes: history.encode_to_vec(),
+    }
+}
+
+fn unexpected(response: &Response) -> Refusal {
+    Refusal::Unavailable(format!("the cell answered something else: {response:?}"))
+}

@@ -27,10 +27,6 @@ pub struct ServerConfig {
     /// A request may be this large. A worker whose request is larger fails its task for that reason,
     /// instead of trying for ever.
     pub request_bytes_max: usize,
-    /// Payloads of one field may be this large.
-    pub blob_bytes_max: usize,
-    /// A memo may be this large.
-    pub memo_bytes_max: usize,
     /// A poll for a task waits this long.
     pub poll_time: Duration,
     /// A wait for history or for an update lasts this long before the client asks again.
@@ -45,8 +41,6 @@ impl Default for ServerConfig {
             cluster_id: String::new(),
             store_name: "sqlite".to_owned(),
             request_bytes_max: 4 * 1024 * 1024,
-            blob_bytes_max: 2 * 1024 * 1024,
-            memo_bytes_max: 2 * 1024 * 1024,
             poll_time: Duration::from_secs(60),
             long_poll_time: Duration::from_secs(20),
             grace: Duration::from_secs(10),

@@ -30,9 +30,10 @@ pub struct Batch {
 pub struct RunWrite {
     /// Which.
     pub key: RunKey,
-    /// Given in the batch that creates it.
+    /// Given in the batch that creates it, together with its head and its first events.
     pub created: Option<NewRun>,
-    /// The run and all its rows go: parts, its own history, its visibility. Nothing else is set then.
+    /// The run and all its rows go: parts, its own history unless another run goes on from it, its
+    /// visibility, the pointer that says it is current. Nothing else is set then. Unknown keys are fine.
     pub deleted: bool,
     /// From now on the latest run of its workflow id. Of two writes in a batch the later one wins.
     pub becomes_current: bool,
@@ -58,6 +59,11 @@ pub struct NewRun {
     pub run_id: String,
     /// Where it belongs.
     pub slot: Slot,
+    /// The branches of history it goes on from, if it was reset: their events stay until this run and
+    /// every other that names them are deleted.
+    pub ancestors: Vec<RunKey>,
+    /// The branch its first event is in: its own, or the first of its ancestors'.
+    pub first_branch: RunKey,
 }
 
 /// Events of one commit: an encoded `History`. Fragments concatenate.
@@ -123,7 +129,7 @@ pub enum RecordKind {
 pub struct RecordWrite {
     /// What it is about.
     pub kind: RecordKind,
-    /// Which one.
+    /// Which one: not empty, for a page that goes on after "" is the first one.
     pub key: String,
     /// Its new value, or nothing if it goes.
     pub value: Option<Vec<u8>>,

@@ -4,11 +4,20 @@
 //! nothing of what the rows mean: state and history are bytes to it. What it must never do is answer
 //! `Ok` to a commit that a crash could undo, or accept a batch of an owner that has been replaced.
 
+//!
+//! Start with [`Store`]. [`MemoryStore`] says in maps what a store does; [`SqliteStore`] does it on a disk.
+
 mod batch;
+mod check;
+mod memory;
+mod sqlite;
 
 pub use batch::{
     Batch, Fragment, MessageWrite, NewRun, RecordKind, RecordWrite, RunWrite, TaskRow, TaskWrite,
 };
+
+pub use memory::{Disk, MemoryStore};
+pub use sqlite::{Durability, SqliteStore};
 
 use perennial_engine::{NamespaceKey, PartKey, RunKey, Slot, Time};
 
@@ -30,6 +39,10 @@ pub enum Error {
     /// Someone else owns the cell now: stop.
     #[error("another process has taken over: {0}")]
     Fenced(String),
+    /// The batch contradicts itself or what is stored, and nothing of it was written: drop what isn't
+    /// committed, ask for the last sequence, load again.
+    #[error("the batch doesn't fit: {0}")]
+    Conflict(String),
     /// It may or may not have happened. Ask for the last sequence, then go on.
     #[error("the store didn't answer: {0}")]
     Unavailable(String),
@@ -105,8 +118,9 @@ pub trait Store: Send + Sync + 'static {
     /// current epoch.
     fn last_sequence(&self, cell: u32) -> Result<u64, Error>;
 
-    /// Makes the batches durable, all of them or none. Each must carry its cell's current epoch and a
-    /// sequence number one above that of the batch before.
+    /// Makes the batches durable, all of them or none, as if one after the other. Each must carry its
+    /// cell's current epoch and a sequence number one above that of the batch before. Whatever the
+    /// error, nothing of them is to be seen afterwards, unless it is [`Error::Unavailable`].
     fn commit(&self, batches: &[Batch]) -> Result<(), Error>;
 
     /// A run by its id, or the current run of the workflow id.

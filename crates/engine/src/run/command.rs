@@ -45,6 +45,9 @@ pub enum Command {
     Terminate(Terminate),
     /// The worker with its cached state is gone: next task to the normal queue.
     ResetSticky,
+    /// The queue of the worker with its cached state isn't polled: the scheduled task goes to the normal
+    /// queue at once.
+    PassOverSticky,
     /// An update waits outside of the durable state and needs a workflow task to be delivered with.
     WantTaskForUpdate,
     /// Time has passed: whatever is due happens.

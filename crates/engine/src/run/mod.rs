@@ -1,9 +1,28 @@
 //! The state machine of a run.
+//!
+//! A run is a workflow execution: started once, closed once. [`Run`] is its state, [`Command`] what can be
+//! asked of it, [`Run::decide`] what follows. Beside that, [`start`] makes a run, for which a workflow id is
+//! asked rather than a run.
+//!
+//! A decision never changes the run it is asked of. It works on a copy that takes each event as it is
+//! emitted, since the commands of one completion depend on each other, and that is dropped whole if the
+//! command is refused.
 
+mod apply;
 mod command;
+mod context;
+mod deadlines;
+mod decide;
+mod draft;
+mod event;
 mod reply;
+mod rows;
 mod state;
 
 pub use command::*;
+pub use context::{Context, Limits};
+pub use decide::start::{Start, start};
+pub use draft::{Decision, Effect, Offer, Transition};
 pub use reply::*;
+pub use rows::Unreadable;
 pub use state::Run;

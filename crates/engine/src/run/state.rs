@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use perennial_proto::store as stored;
-use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
+use perennial_proto::temporal::common::v1::Priority;
+use perennial_proto::temporal::enums::v1::{TaskQueueKind, WorkflowExecutionStatus};
 use perennial_proto::temporal::history::v1::{
     HistoryEvent, WorkflowExecutionStartedEventAttributes,
 };
+use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 
-use crate::RunKey;
+use super::Limits;
+use crate::{RunKey, Span};
 
 /// The state of a run. Cheap to clone: what hangs on it is shared until it changes.
 ///
@@ -50,5 +53,56 @@ impl Run {
     /// Its id of the last event.
     pub fn last_event_id(&self) -> i64 {
         self.head.next_event_id - 1
+    }
+}
+
+impl Run {
+    /// The queue its workflow tasks go to when no worker has it cached.
+    pub fn task_queue(&self) -> &str {
+        self.started.task_queue.as_ref().map_or("", |queue| queue.name.as_str())
+    }
+
+    /// How urgent its tasks are.
+    pub fn priority(&self) -> Option<&Priority> {
+        self.head.priority.as_ref().or(self.started.priority.as_ref())
+    }
+
+    /// How long a worker may take over a workflow task.
+    pub(crate) fn workflow_task_timeout(&self, limits: &Limits) -> Span {
+        let given = Span::of(self.started.workflow_task_timeout.as_ref());
+        given.get().unwrap_or(limits.workflow_task_timeout)
+    }
+
+    /// A task's queue as events show it.
+    pub fn queue_of(&self, task: &stored::WorkflowTask) -> TaskQueue {
+        let normal = self.task_queue().to_owned();
+        let kind = if task.sticky { TaskQueueKind::Sticky } else { TaskQueueKind::Normal };
+        TaskQueue {
+            name: task.queue.clone(),
+            kind: kind.into(),
+            normal_name: if task.sticky { normal } else { String::new() },
+        }
+    }
+
+    /// The first run of its chain.
+    pub fn first_run_id(&self) -> &str {
+        &self.started.first_execution_run_id
+    }
+
+    /// Its name, for messages.
+    pub fn name(&self) -> stored::RunName {
+        stored::RunName {
+            namespace: self.head.namespace,
+            workflow_id: self.head.workflow_id.clone(),
+            run_id: self.head.run_id.clone(),
+            first_run_id: String::new(),
+        }
+    }
+
+    /// A pending activity by its activity id.
+    pub fn activity_by_id(&self, activity_id: &str) -> Option<&Arc<stored::PendingActivity>> {
+        self.activities.values().find(|activity| {
+            activity.scheduled.as_ref().is_some_and(|it| it.activity_id == activity_id)
+        })
     }
 }

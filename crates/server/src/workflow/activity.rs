@@ -206,7 +206,7 @@ impl Call<'_> {
             details = None;
         }
         let failure = match failure {
-            Some(failure) if failure.encoded_len() > self.shared().config.blob_bytes_max => {
+            Some(failure) if failure.encoded_len() > self.runtime().limits().payload_bytes => {
                 let instead = server_failure(FAILURE_TOO_LARGE);
                 refused.push(instead.clone());
                 Some(instead)
@@ -246,7 +246,7 @@ impl Call<'_> {
     }
 
     fn is_too_large(&self, payloads: Option<&Payloads>) -> bool {
-        validate::blob(payloads, self.shared().config.blob_bytes_max).is_err()
+        validate::blob(payloads, self.runtime().limits().payload_bytes).is_err()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use perennial_engine::run::Rejection;
+use perennial_engine::run::{self, Rejection};
 use perennial_engine::{NamespaceKey, Span};
 use perennial_proto::Duration;
 use perennial_proto::store::NamespaceRecord;
@@ -25,7 +25,6 @@ use super::system::CLUSTER_NAME;
 use crate::call::Call;
 use crate::errors::{Answer, namespace_already_exists, namespace_not_found, refused};
 use crate::search_attributes::kind_name;
-use crate::server::ServerConfig;
 use crate::validate::{self, invalid};
 
 /// Closed runs stay for at least this long.
@@ -85,7 +84,7 @@ impl Call<'_> {
                 );
             }
         };
-        Ok(describe(record, &self.shared().config))
+        Ok(describe(record, self.runtime().limits()))
     }
 
     pub(crate) async fn list_namespaces(
@@ -104,9 +103,9 @@ impl Call<'_> {
         let page: Vec<&Arc<NamespaceRecord>> = rest.by_ref().take(size).collect();
         let last = page.last().filter(|_| rest.peek().is_some());
         let next_page_token = last.map(|last| last.name.clone().into_bytes());
-        let config = &self.shared().config;
+        let limits = self.runtime().limits();
         Ok(ListNamespacesResponse {
-            namespaces: page.into_iter().map(|record| describe(record, config)).collect(),
+            namespaces: page.into_iter().map(|record| describe(record, limits)).collect(),
             next_page_token: next_page_token.unwrap_or_default(),
         })
     }
@@ -147,7 +146,7 @@ impl Call<'_> {
         let updated = self.runtime().update_namespace(key, Box::new(change)).await;
         let updated = updated.map_err(refused)?;
         let DescribeNamespaceResponse { namespace_info, config, replication_config, .. } =
-            describe(&updated, &self.shared().config);
+            describe(&updated, self.runtime().limits());
         Ok(UpdateNamespaceResponse {
             namespace_info,
             config,
@@ -196,7 +195,7 @@ fn next_state(present: i32, asked: i32) -> Result<i32, Rejection> {
     }
 }
 
-fn describe(record: &NamespaceRecord, config: &ServerConfig) -> DescribeNamespaceResponse {
+fn describe(record: &NamespaceRecord, limits: &run::Limits) -> DescribeNamespaceResponse {
     let cluster = ClusterReplicationConfig {
         cluster_name: CLUSTER_NAME.to_owned(),
         ..ClusterReplicationConfig::default()
@@ -211,8 +210,8 @@ fn describe(record: &NamespaceRecord, config: &ServerConfig) -> DescribeNamespac
             id: record.id.clone(),
             capabilities: Some(capabilities()),
             limits: Some(Limits {
-                blob_size_limit_error: bytes(config.blob_bytes_max),
-                memo_size_limit_error: bytes(config.memo_bytes_max),
+                blob_size_limit_error: bytes(limits.payload_bytes),
+                memo_size_limit_error: bytes(limits.memo_bytes),
                 ..Limits::default()
             }),
             supports_schedules: false,

@@ -35,7 +35,7 @@ impl Call<'_> {
         if query.query_type.is_empty() {
             return invalid("QueryType is not set on request.");
         }
-        validate::blob(query.query_args.as_ref(), self.shared().config.blob_bytes_max)?;
+        validate::blob(query.query_args.as_ref(), self.runtime().limits().payload_bytes)?;
         let asked = self.runtime().query(target, query, reject);
         let Some(outcome) = self.wait(QUERY_TIME, asked).await else {
             return Err(Status::deadline_exceeded(
@@ -63,7 +63,7 @@ impl Call<'_> {
             return invalid("Invalid TaskToken.");
         }
         let too_large =
-            validate::blob(request.query_result.as_ref(), self.shared().config.blob_bytes_max);
+            validate::blob(request.query_result.as_ref(), self.runtime().limits().payload_bytes);
         let result = match too_large {
             Ok(()) => WorkflowQueryResult {
                 result_type: request.completed_type,

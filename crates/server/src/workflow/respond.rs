@@ -85,7 +85,7 @@ impl Call<'_> {
         let token = self.task_token(&request.task_token)?;
         validate::identity(&request.identity)?;
         let failure = match request.failure {
-            Some(failure) if failure.encoded_len() > self.shared().config.blob_bytes_max => {
+            Some(failure) if failure.encoded_len() > self.runtime().limits().payload_bytes => {
                 Some(server_failure(FAILURE_TOO_LARGE))
             }
             failure => failure,

@@ -26,7 +26,7 @@ impl Call<'_> {
         }
         validate::no_longer_than_an_id(&request.signal_name, "SignalName")?;
         validate::no_longer_than_an_id(&request.request_id, "RequestId")?;
-        validate::blob(request.input.as_ref(), self.shared().config.blob_bytes_max)?;
+        validate::blob(request.input.as_ref(), self.runtime().limits().payload_bytes)?;
         let request_id = request.request_id;
         let attributes = WorkflowExecutionSignaledEventAttributes {
             signal_name: request.signal_name,
@@ -62,7 +62,7 @@ impl Call<'_> {
                  supported for this operation.",
             );
         }
-        validate::blob(request.signal_input.as_ref(), self.shared().config.blob_bytes_max)?;
+        validate::blob(request.signal_input.as_ref(), self.runtime().limits().payload_bytes)?;
         let (reuse_policy, conflict_policy) = explicit_policies(
             request.workflow_id_reuse_policy(),
             request.workflow_id_conflict_policy(),

@@ -74,9 +74,9 @@ impl Call<'_> {
                 "completion callbacks are not implemented by this server",
             ));
         }
-        let config = &self.shared().config;
-        validate::blob(request.input.as_ref(), config.blob_bytes_max)?;
-        if request.memo.as_ref().map_or(0, Message::encoded_len) > config.memo_bytes_max {
+        let limits = self.runtime().limits();
+        validate::blob(request.input.as_ref(), limits.payload_bytes)?;
+        if request.memo.as_ref().map_or(0, Message::encoded_len) > limits.memo_bytes {
             return invalid("Memo size exceeds limit.");
         }
 

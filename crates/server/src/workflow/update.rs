@@ -86,7 +86,7 @@ impl Call<'_> {
         if input.name.is_empty() {
             return invalid("Update name is not set on request.");
         }
-        validate::blob(input.args.as_ref(), self.shared().config.blob_bytes_max)?;
+        validate::blob(input.args.as_ref(), self.runtime().limits().payload_bytes)?;
         if !update.completion_callbacks.is_empty() {
             return Err(Status::unimplemented(
                 "completion callbacks are not implemented by this server",

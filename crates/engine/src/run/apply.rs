@@ -1,0 +1,461 @@
+//! What a history event changes in a run's state. Mutates, never rejects.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use perennial_proto::store as stored;
+use perennial_proto::temporal::common::v1::{Memo, SearchAttributes};
+use perennial_proto::temporal::enums::v1::{
+    EventType, TaskQueueKind, UpdateWorkflowExecutionLifecycleStage, WorkflowExecutionStatus,
+    WorkflowTaskFailedCause,
+};
+use perennial_proto::temporal::history::v1::HistoryEvent;
+use prost::Message;
+
+use super::Run;
+use super::event::Attributes;
+use crate::{PartKey, Span, Time};
+
+/// Which rows of a run have changed.
+pub(crate) type Touched = BTreeSet<PartKey>;
+
+impl Run {
+    /// Takes an event that stands in the history now.
+    pub(crate) fn apply(&mut self, event: &HistoryEvent, touched: &mut Touched) {
+        let time = event_time(event);
+        self.head.next_event_id = event.event_id + 1;
+        self.head.history_bytes += event.encoded_len() as i64;
+        self.head.last_event_at = self.head.last_event_at.max(time.0);
+        let Some(attributes) = &event.attributes else { return };
+        self.settle(attributes, touched);
+        self.apply_workflow_task(event, attributes);
+        self.apply_pending(event, attributes, touched);
+        self.apply_rest(event, attributes, touched);
+    }
+
+    /// What an event changes even before it has a place in the history: an outcome ends what was pending
+    /// the moment it is known. Doing it again changes nothing.
+    pub(crate) fn settle(&mut self, attributes: &Attributes, touched: &mut Touched) {
+        match attributes {
+            Attributes::ActivityTaskCompletedEventAttributes(outcome) => {
+                self.drop_activity(outcome.scheduled_event_id, touched);
+            }
+            Attributes::ActivityTaskFailedEventAttributes(outcome) => {
+                self.drop_activity(outcome.scheduled_event_id, touched);
+            }
+            Attributes::ActivityTaskTimedOutEventAttributes(outcome) => {
+                self.drop_activity(outcome.scheduled_event_id, touched);
+            }
+            Attributes::ActivityTaskCanceledEventAttributes(outcome) => {
+                self.drop_activity(outcome.scheduled_event_id, touched);
+            }
+            Attributes::TimerFiredEventAttributes(fired) => {
+                remove(&mut self.timers, fired.started_event_id, PartKey::Timer, touched);
+            }
+            Attributes::TimerCanceledEventAttributes(canceled) => {
+                remove(&mut self.timers, canceled.started_event_id, PartKey::Timer, touched);
+            }
+            Attributes::StartChildWorkflowExecutionFailedEventAttributes(failed) => {
+                remove(&mut self.children, failed.initiated_event_id, PartKey::Child, touched);
+            }
+            Attributes::ChildWorkflowExecutionCompletedEventAttributes(closed) => {
+                remove(&mut self.children, closed.initiated_event_id, PartKey::Child, touched);
+            }
+            Attributes::ChildWorkflowExecutionFailedEventAttributes(closed) => {
+                remove(&mut self.children, closed.initiated_event_id, PartKey::Child, touched);
+            }
+            Attributes::ChildWorkflowExecutionCanceledEventAttributes(closed) => {
+                remove(&mut self.children, closed.initiated_event_id, PartKey::Child, touched);
+            }
+            Attributes::ChildWorkflowExecutionTimedOutEventAttributes(closed) => {
+                remove(&mut self.children, closed.initiated_event_id, PartKey::Child, touched);
+            }
+            Attributes::ChildWorkflowExecutionTerminatedEventAttributes(closed) => {
+                remove(&mut self.children, closed.initiated_event_id, PartKey::Child, touched);
+            }
+            Attributes::ExternalWorkflowExecutionSignaledEventAttributes(outcome) => {
+                remove(&mut self.signals, outcome.initiated_event_id, PartKey::Signal, touched);
+            }
+            Attributes::SignalExternalWorkflowExecutionFailedEventAttributes(outcome) => {
+                remove(&mut self.signals, outcome.initiated_event_id, PartKey::Signal, touched);
+            }
+            Attributes::ExternalWorkflowExecutionCancelRequestedEventAttributes(outcome) => {
+                remove(&mut self.cancels, outcome.initiated_event_id, PartKey::Cancel, touched);
+            }
+            Attributes::RequestCancelExternalWorkflowExecutionFailedEventAttributes(outcome) => {
+                remove(&mut self.cancels, outcome.initiated_event_id, PartKey::Cancel, touched);
+            }
+            Attributes::WorkflowExecutionCancelRequestedEventAttributes(_) => {
+                self.head.cancel_requested = true;
+            }
+            Attributes::ChildWorkflowExecutionStartedEventAttributes(started) => {
+                let run_id =
+                    started.workflow_execution.as_ref().map_or("", |child| child.run_id.as_str());
+                self.change_child(started.initiated_event_id, touched, |child| {
+                    child.run_id = run_id.to_owned();
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn apply_workflow_task(&mut self, event: &HistoryEvent, attributes: &Attributes) {
+        let time = event_time(event);
+        match attributes {
+            Attributes::WorkflowTaskScheduledEventAttributes(scheduled) => {
+                let queue = scheduled.task_queue.clone().unwrap_or_default();
+                let sticky = queue.kind() == TaskQueueKind::Sticky;
+                let wait = self.head.sticky.as_ref().map_or(0, |to| to.schedule_to_start_nanos);
+                self.head.workflow_task = Some(stored::WorkflowTask {
+                    scheduled_event_id: event.event_id,
+                    attempt: scheduled.attempt,
+                    scheduled_at: time.0,
+                    original_scheduled_at: time.0,
+                    queue: queue.name,
+                    sticky,
+                    sticky_until: if sticky { time.after(Span(wait)).0 } else { 0 },
+                    kind: stored::WorkflowTaskKind::Normal.into(),
+                    start_to_close_nanos: Span::of(scheduled.start_to_close_timeout.as_ref()).0,
+                    ..stored::WorkflowTask::default()
+                });
+                self.head.first_task_pending = false;
+            }
+            Attributes::WorkflowTaskStartedEventAttributes(started) => {
+                if let Some(task) = &mut self.head.workflow_task {
+                    task.started_event_id = event.event_id;
+                    task.started_at = time.0;
+                    task.identity.clone_from(&started.identity);
+                    task.request_id.clone_from(&started.request_id);
+                    task.suggest_continue_as_new = started.suggest_continue_as_new;
+                    task.history_bytes = started.history_size_bytes;
+                }
+            }
+            Attributes::WorkflowTaskCompletedEventAttributes(completed) => {
+                self.head.workflow_task = None;
+                self.head.previous_started_event_id = completed.started_event_id;
+                self.head.last_completed_event_id = event.event_id;
+                self.head.next_task_attempt = 1;
+                self.head.last_workflow_task_failure = None;
+                if let Some(metadata) = &completed.sdk_metadata {
+                    if !metadata.sdk_name.is_empty() {
+                        self.head.sdk_name.clone_from(&metadata.sdk_name);
+                    }
+                    if !metadata.sdk_version.is_empty() {
+                        self.head.sdk_version.clone_from(&metadata.sdk_version);
+                    }
+                }
+                if completed.worker_version.is_some() {
+                    self.head.worker_version.clone_from(&completed.worker_version);
+                }
+            }
+            Attributes::WorkflowTaskTimedOutEventAttributes(timed_out) => {
+                // A task that no sticky worker fetched was never tried.
+                let was_tried = timed_out.started_event_id != 0;
+                self.end_failed_task(was_tried);
+                self.head.sticky = None;
+            }
+            Attributes::WorkflowTaskFailedEventAttributes(failed) => {
+                let cause = failed.cause();
+                let is_workers = !matches!(
+                    cause,
+                    WorkflowTaskFailedCause::ResetWorkflow
+                        | WorkflowTaskFailedCause::UnhandledCommand
+                        | WorkflowTaskFailedCause::ForceCloseCommand
+                );
+                self.end_failed_task(is_workers);
+                self.head.last_workflow_task_failure.clone_from(&failed.failure);
+                self.head.sticky = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// The task is over without result; the next one counts on, if the worker is to blame.
+    pub(crate) fn end_failed_task(&mut self, counts: bool) {
+        let attempt = self.head.workflow_task.take().map_or(1, |task| task.attempt.max(1));
+        self.head.next_task_attempt = if counts { attempt + 1 } else { 1 };
+    }
+
+    fn apply_pending(
+        &mut self,
+        event: &HistoryEvent,
+        attributes: &Attributes,
+        touched: &mut Touched,
+    ) {
+        let id = event.event_id;
+        let time = event_time(event);
+        match attributes {
+            Attributes::ActivityTaskScheduledEventAttributes(scheduled) => {
+                let activity = stored::PendingActivity {
+                    scheduled: Some(scheduled.clone()),
+                    scheduled_event_id: id,
+                    first_scheduled_at: time.0,
+                    attempt: 1,
+                    attempt_scheduled_at: time.0,
+                    ..stored::PendingActivity::default()
+                };
+                insert(&mut self.activities, id, activity, PartKey::Activity, touched);
+            }
+            Attributes::ActivityTaskCancelRequestedEventAttributes(requested) => {
+                self.change_activity(requested.scheduled_event_id, touched, |activity| {
+                    activity.cancel_requested_event_id = id;
+                });
+            }
+            Attributes::TimerStartedEventAttributes(started) => {
+                let wait = Span::of(started.start_to_fire_timeout.as_ref());
+                let timer = stored::PendingTimer {
+                    timer_id: started.timer_id.clone(),
+                    started_event_id: id,
+                    fires_at: time.after(wait).0,
+                };
+                insert(&mut self.timers, id, timer, PartKey::Timer, touched);
+            }
+            Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) => {
+                let child = stored::PendingChild {
+                    initiated: Some(initiated.clone()),
+                    initiated_event_id: id,
+                    ..stored::PendingChild::default()
+                };
+                insert(&mut self.children, id, child, PartKey::Child, touched);
+            }
+            Attributes::ChildWorkflowExecutionStartedEventAttributes(started) => {
+                self.change_child(started.initiated_event_id, touched, |child| {
+                    child.started_event_id = id;
+                });
+            }
+            Attributes::SignalExternalWorkflowExecutionInitiatedEventAttributes(initiated) => {
+                let signal = stored::PendingSignal {
+                    initiated: Some(initiated.clone()),
+                    initiated_event_id: id,
+                    request_id: format!("{}:{id}", self.head.run_id),
+                };
+                insert(&mut self.signals, id, signal, PartKey::Signal, touched);
+            }
+            Attributes::RequestCancelExternalWorkflowExecutionInitiatedEventAttributes(
+                initiated,
+            ) => {
+                let cancel = stored::PendingCancel {
+                    initiated: Some(initiated.clone()),
+                    initiated_event_id: id,
+                    request_id: format!("{}:{id}", self.head.run_id),
+                };
+                insert(&mut self.cancels, id, cancel, PartKey::Cancel, touched);
+            }
+            _ => {}
+        }
+    }
+
+    fn apply_rest(&mut self, event: &HistoryEvent, attributes: &Attributes, touched: &mut Touched) {
+        let id = event.event_id;
+        match attributes {
+            Attributes::WorkflowExecutionSignaledEventAttributes(signaled) => {
+                self.head.signal_count += 1;
+                self.remember(&signaled.request_id, event.event_type(), id, touched);
+            }
+            Attributes::UpsertWorkflowSearchAttributesEventAttributes(upserted) => {
+                merge_search_attributes(
+                    &mut self.head.search_attributes,
+                    upserted.search_attributes.as_ref(),
+                );
+            }
+            Attributes::WorkflowPropertiesModifiedEventAttributes(modified) => {
+                merge_memo(&mut self.head.memo, modified.upserted_memo.as_ref());
+            }
+            Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(accepted) => {
+                let update = stored::PendingUpdate {
+                    update_id: accepted.protocol_instance_id.clone(),
+                    stage: UpdateWorkflowExecutionLifecycleStage::Accepted.into(),
+                    accepted_event_id: id,
+                    ..stored::PendingUpdate::default()
+                };
+                self.put_update(update, touched);
+            }
+            Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(admitted) => {
+                let request = admitted.request.clone().unwrap_or_default();
+                let update = stored::PendingUpdate {
+                    update_id: request.meta.clone().unwrap_or_default().update_id,
+                    stage: UpdateWorkflowExecutionLifecycleStage::Admitted.into(),
+                    admitted_request: Some(request),
+                    ..stored::PendingUpdate::default()
+                };
+                self.put_update(update, touched);
+            }
+            Attributes::WorkflowExecutionUpdateCompletedEventAttributes(completed) => {
+                let update = stored::PendingUpdate {
+                    update_id: completed.meta.clone().unwrap_or_default().update_id,
+                    stage: UpdateWorkflowExecutionLifecycleStage::Completed.into(),
+                    accepted_event_id: completed.accepted_event_id,
+                    completed_event_id: id,
+                    outcome: completed.outcome.clone(),
+                    ..stored::PendingUpdate::default()
+                };
+                self.put_update(update, touched);
+            }
+            Attributes::WorkflowExecutionOptionsUpdatedEventAttributes(updated) => {
+                if updated.priority.is_some() {
+                    self.head.priority.clone_from(&updated.priority);
+                }
+                self.remember(&updated.attached_request_id, event.event_type(), id, touched);
+            }
+            Attributes::WorkflowExecutionPausedEventAttributes(paused) => {
+                self.head.paused = Some(stored::Paused {
+                    identity: paused.identity.clone(),
+                    reason: paused.reason.clone(),
+                    request_id: paused.request_id.clone(),
+                    paused_at: event_time(event).0,
+                });
+                self.head.set_status(WorkflowExecutionStatus::Paused);
+            }
+            Attributes::WorkflowExecutionUnpausedEventAttributes(_) => {
+                self.head.paused = None;
+                self.head.set_status(WorkflowExecutionStatus::Running);
+            }
+            Attributes::WorkflowExecutionCompletedEventAttributes(closed) => {
+                self.close(event, WorkflowExecutionStatus::Completed, &closed.new_execution_run_id);
+            }
+            Attributes::WorkflowExecutionFailedEventAttributes(closed) => {
+                self.close(event, WorkflowExecutionStatus::Failed, &closed.new_execution_run_id);
+            }
+            Attributes::WorkflowExecutionTimedOutEventAttributes(closed) => {
+                self.close(event, WorkflowExecutionStatus::TimedOut, &closed.new_execution_run_id);
+            }
+            Attributes::WorkflowExecutionContinuedAsNewEventAttributes(closed) => {
+                let successor = &closed.new_execution_run_id;
+                self.close(event, WorkflowExecutionStatus::ContinuedAsNew, successor);
+            }
+            Attributes::WorkflowExecutionCanceledEventAttributes(_) => {
+                self.close(event, WorkflowExecutionStatus::Canceled, "");
+            }
+            Attributes::WorkflowExecutionTerminatedEventAttributes(_) => {
+                self.close(event, WorkflowExecutionStatus::Terminated, "");
+            }
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, event: &HistoryEvent, status: WorkflowExecutionStatus, successor: &str) {
+        self.head.set_status(status);
+        self.head.closed_at = event_time(event).0;
+        self.head.successor_run_id = successor.to_owned();
+        self.head.workflow_task = None;
+        self.head.first_task_pending = false;
+        self.head.paused = None;
+    }
+
+    /// Notes that a request took effect.
+    pub(crate) fn remember(
+        &mut self,
+        request_id: &str,
+        event_type: EventType,
+        event_id: i64,
+        touched: &mut Touched,
+    ) {
+        if request_id.is_empty() {
+            return;
+        }
+        let seen = stored::SeenRequest { event_type: event_type.into(), event_id };
+        Arc::make_mut(&mut self.requests).insert(request_id.to_owned(), Arc::new(seen));
+        touched.insert(PartKey::Request(request_id.to_owned()));
+    }
+
+    /// Alters a pending activity; unknown ones are left alone.
+    pub(crate) fn change_activity(
+        &mut self,
+        scheduled_event_id: i64,
+        touched: &mut Touched,
+        change: impl FnOnce(&mut stored::PendingActivity),
+    ) {
+        let activities = Arc::make_mut(&mut self.activities);
+        if let Some(activity) = activities.get_mut(&scheduled_event_id) {
+            change(Arc::make_mut(activity));
+            touched.insert(PartKey::Activity(scheduled_event_id));
+        }
+    }
+
+    fn drop_activity(&mut self, scheduled_event_id: i64, touched: &mut Touched) {
+        remove(&mut self.activities, scheduled_event_id, PartKey::Activity, touched);
+    }
+
+    pub(crate) fn change_child(
+        &mut self,
+        initiated_event_id: i64,
+        touched: &mut Touched,
+        change: impl FnOnce(&mut stored::PendingChild),
+    ) {
+        let children = Arc::make_mut(&mut self.children);
+        if let Some(child) = children.get_mut(&initiated_event_id) {
+            change(Arc::make_mut(child));
+            touched.insert(PartKey::Child(initiated_event_id));
+        }
+    }
+
+    fn put_update(&mut self, update: stored::PendingUpdate, touched: &mut Touched) {
+        touched.insert(PartKey::Update(update.update_id.clone()));
+        Arc::make_mut(&mut self.updates).insert(update.update_id.clone(), Arc::new(update));
+    }
+}
+
+/// When an event happened.
+pub(crate) fn event_time(event: &HistoryEvent) -> Time {
+    event.event_time.map_or(Time::NONE, Time::from)
+}
+
+/// New values replace old ones of the same name; an empty payload removes.
+pub(crate) fn merge_search_attributes(
+    present: &mut Option<SearchAttributes>,
+    upserted: Option<&SearchAttributes>,
+) {
+    let Some(upserted) = upserted else { return };
+    let fields = &mut present.get_or_insert_default().indexed_fields;
+    for (name, value) in &upserted.indexed_fields {
+        if is_removal(value) {
+            fields.remove(name);
+        } else {
+            fields.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+fn merge_memo(present: &mut Option<Memo>, upserted: Option<&Memo>) {
+    let Some(upserted) = upserted else { return };
+    let fields = &mut present.get_or_insert_default().fields;
+    for (name, value) in &upserted.fields {
+        if is_removal(value) {
+            fields.remove(name);
+        } else {
+            fields.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+/// SDKs say "remove" with a payload that decodes to nothing.
+fn is_removal(value: &perennial_proto::temporal::common::v1::Payload) -> bool {
+    let encoding = value.metadata.get("encoding").map(Vec::as_slice);
+    value.data.is_empty()
+        || encoding == Some(b"binary/null")
+        || value.data == b"null"
+        || value.data == b"[]"
+}
+
+fn insert<T: Clone>(
+    map: &mut Arc<BTreeMap<i64, Arc<T>>>,
+    id: i64,
+    value: T,
+    key: fn(i64) -> PartKey,
+    touched: &mut Touched,
+) {
+    Arc::make_mut(map).insert(id, Arc::new(value));
+    touched.insert(key(id));
+}
+
+fn remove<T: Clone>(
+    map: &mut Arc<BTreeMap<i64, Arc<T>>>,
+    id: i64,
+    key: fn(i64) -> PartKey,
+    touched: &mut Touched,
+) {
+    if map.contains_key(&id) {
+        Arc::make_mut(map).remove(&id);
+        touched.insert(key(id));
+    }
+}

@@ -1,0 +1,67 @@
+//! What a decision may know beside the run's own state.
+
+use crate::{FreshIds, RunKey, Span, Time};
+
+/// The world as far as a decision may see it: all of it is an argument.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// What time it is.
+    pub now: Time,
+    /// Where new ids come from.
+    pub ids: &'a FreshIds,
+    /// For a run that takes this one's place, if one is made.
+    pub next_key: RunKey,
+    /// How much is allowed.
+    pub limits: &'a Limits,
+}
+
+/// How much is allowed. The defaults are Temporal's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Bytes of one payload, or of all payloads of one field.
+    pub payload_bytes: usize,
+    /// Bytes of all memo fields.
+    pub memo_bytes: usize,
+    /// Bytes of any id or name.
+    pub id_bytes: usize,
+    /// Events in a history before the run is terminated.
+    pub history_events: i64,
+    /// Bytes in a history before the run is terminated.
+    pub history_bytes: i64,
+    /// Events from which on workflows are told to continue as new.
+    pub suggest_continue_events: i64,
+    /// Bytes from which on workflows are told to continue as new.
+    pub suggest_continue_bytes: i64,
+    /// Activities, children, external signals and external cancels pending at once, each.
+    pub pending: usize,
+    /// Signals a run takes in its life.
+    pub signals: i64,
+    /// Updates a run takes in its life.
+    pub updates: usize,
+    /// How long a task waits for the worker that has the workflow cached, if the worker doesn't say.
+    pub sticky_wait: Span,
+    /// How long a workflow task may take, if the start doesn't say.
+    pub workflow_task_timeout: Span,
+    /// The longest workflow task timeout.
+    pub workflow_task_timeout_max: Span,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            payload_bytes: 2 * 1024 * 1024,
+            memo_bytes: 2 * 1024 * 1024,
+            id_bytes: 1000,
+            history_events: 50 * 1024,
+            history_bytes: 50 * 1024 * 1024,
+            suggest_continue_events: 4 * 1024,
+            suggest_continue_bytes: 4 * 1024 * 1024,
+            pending: 50_000,
+            signals: 10_000,
+            updates: 2_000,
+            sticky_wait: Span::seconds(10),
+            workflow_task_timeout: Span::seconds(10),
+            workflow_task_timeout_max: Span::seconds(120),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! When a run has to be looked at again though nobody asks.
+
+use perennial_proto::store as stored;
+
+use super::Run;
+use crate::{Span, Time};
+
+/// Something that happens by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Deadline {
+    /// The whole chain took too long.
+    Execution,
+    /// The run took too long.
+    Run,
+    /// A timer fires.
+    Timer(i64),
+    /// The first workflow task is due.
+    FirstTask,
+    /// No sticky worker fetched the workflow task.
+    StickyTask,
+    /// The worker took too long over the workflow task.
+    WorkflowTask,
+    /// An activity took too long, in the way of the second field.
+    Activity(i64, ActivityDeadline),
+    /// An activity's next attempt is due.
+    ActivityRetry(i64),
+}
+
+/// The four timeouts of an activity, in the order in which they count when several are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ActivityDeadline {
+    ScheduleToClose,
+    ScheduleToStart,
+    StartToClose,
+    Heartbeat,
+}
+
+impl Run {
+    /// When the run has to be woken, if ever.
+    pub fn wake_at(&self) -> Option<Time> {
+        self.deadlines().map(|(at, _)| at).min()
+    }
+
+    /// What is due at `now`, in the order of the times.
+    pub(crate) fn due(&self, now: Time) -> Vec<(Time, Deadline)> {
+        let mut due: Vec<_> = self.deadlines().filter(|(at, _)| *at <= now).collect();
+        due.sort_unstable();
+        due
+    }
+
+    fn deadlines(&self) -> impl Iterator<Item = (Time, Deadline)> {
+        let open = self.is_open();
+        let whole = [
+            (self.head.execution_expires_at, Deadline::Execution),
+            (self.head.run_expires_at, Deadline::Run),
+        ];
+        let whole = whole.into_iter().filter(|(at, _)| *at != 0).map(|(at, d)| (Time(at), d));
+        let first = self
+            .head
+            .first_task_pending
+            .then_some((Time(self.head.first_task_at), Deadline::FirstTask));
+        let task = self.head.workflow_task.as_ref().and_then(task_deadline);
+        let timers =
+            self.timers.iter().map(|(id, timer)| (Time(timer.fires_at), Deadline::Timer(*id)));
+        let activities = self.activities.iter().flat_map(|(id, activity)| {
+            activity_deadlines(activity).into_iter().flatten().map(|(at, which)| {
+                let deadline = match which {
+                    Some(which) => Deadline::Activity(*id, which),
+                    None => Deadline::ActivityRetry(*id),
+                };
+                (at, deadline)
+            })
+        });
+        whole.chain(first).chain(task).chain(timers).chain(activities).filter(move |_| open)
+    }
+}
+
+fn task_deadline(task: &stored::WorkflowTask) -> Option<(Time, Deadline)> {
+    if task.started_at != 0 {
+        let timeout = Span(task.start_to_close_nanos).get()?;
+        return Some((Time(task.started_at).after(timeout), Deadline::WorkflowTask));
+    }
+    Time(task.sticky_until).get().map(|at| (at, Deadline::StickyTask))
+}
+
+/// `None` in place of a timeout is the next attempt.
+fn activity_deadlines(
+    activity: &stored::PendingActivity,
+) -> [Option<(Time, Option<ActivityDeadline>)>; 3] {
+    let Some(scheduled) = &activity.scheduled else { return [None; 3] };
+    let after = |start: i64, timeout: &Option<perennial_proto::Duration>| {
+        Span::of(timeout.as_ref()).get().map(|timeout| Time(start).after(timeout))
+    };
+    let whole = after(activity.first_scheduled_at, &scheduled.schedule_to_close_timeout)
+        .map(|at| (at, Some(ActivityDeadline::ScheduleToClose)));
+    if activity.started_at != 0 {
+        let start = after(activity.started_at, &scheduled.start_to_close_timeout)
+            .map(|at| (at, Some(ActivityDeadline::StartToClose)));
+        let last_sign = activity.started_at.max(activity.heartbeat_at);
+        let heartbeat = after(last_sign, &scheduled.heartbeat_timeout)
+            .map(|at| (at, Some(ActivityDeadline::Heartbeat)));
+        return [whole, start, heartbeat];
+    }
+    // A paused activity isn't offered, so it can't be late.
+    if activity.paused.is_some() {
+        return [whole, None, None];
+    }
+    if let Some(retry_at) = Time(activity.retry_at).get() {
+        return [whole, Some((retry_at, None)), None];
+    }
+    let start = after(activity.attempt_scheduled_at, &scheduled.schedule_to_start_timeout)
+        .map(|at| (at, Some(ActivityDeadline::ScheduleToStart)));
+    [whole, start, None]
+}

@@ -1,0 +1,100 @@
+//! The end of one attempt of an activity: another one, or an outcome.
+
+use perennial_proto::store as stored;
+use perennial_proto::temporal::enums::v1::RetryState;
+use perennial_proto::temporal::failure::v1::Failure;
+use perennial_proto::temporal::history::v1::ActivityTaskStartedEventAttributes;
+
+use super::retry;
+pub(super) use super::retry::Ending;
+use crate::run::draft::Draft;
+use crate::run::event::Attributes;
+use crate::{Span, Time};
+
+/// Whether there is another attempt after `failure`.
+pub(super) fn retry_state(
+    activity: &stored::PendingActivity,
+    failure: Option<&Failure>,
+    now: Time,
+) -> Ending {
+    if activity.cancel_requested_event_id != 0 {
+        return Ending::Final(RetryState::CancelRequested);
+    }
+    // An operator's reset counts from the first attempt, whatever the policy says of this one.
+    if activity.reset_requested {
+        return Ending::Retry { at: now, interval: Span::ZERO };
+    }
+    let scheduled = activity.scheduled.clone().unwrap_or_default();
+    let expires_at = Span::of(scheduled.schedule_to_close_timeout.as_ref())
+        .get()
+        .map(|timeout| Time(activity.first_scheduled_at).after(timeout));
+    retry::ending(scheduled.retry_policy.as_ref(), activity.attempt, failure, now, expires_at)
+}
+
+/// Writes down that the activity was started: only now, when its last attempt has ended, because
+/// attempts leave no trace in the history. Returns the event's id, or 0 if it is in the buffer.
+pub(super) fn record_started(draft: &mut Draft<'_>, activity: &stored::PendingActivity) -> i64 {
+    if activity.started_at == 0 {
+        return 0;
+    }
+    let mut started = crate::run::event::event(Attributes::ActivityTaskStartedEventAttributes(
+        ActivityTaskStartedEventAttributes {
+            scheduled_event_id: activity.scheduled_event_id,
+            identity: activity.identity.clone(),
+            request_id: activity.request_id.clone(),
+            attempt: activity.attempt,
+            last_failure: activity.last_failure.clone(),
+            ..ActivityTaskStartedEventAttributes::default()
+        },
+    ));
+    if draft.has_started_task() {
+        draft.happen_event(started);
+        return 0;
+    }
+    started.event_time = Some(Time(activity.started_at).into());
+    draft.record_event(started)
+}
+
+/// Ends the attempt; the next one comes at `at`.
+pub(super) fn end_attempt(
+    draft: &mut Draft<'_>,
+    scheduled_event_id: i64,
+    at: Time,
+    interval: Span,
+    failure: Failure,
+    identity: &str,
+) {
+    let now = draft.now();
+    draft.run.change_activity(scheduled_event_id, &mut draft.touched, |activity| {
+        if activity.reset_requested {
+            activity.attempt = 1;
+            if activity.reset_heartbeats {
+                activity.heartbeat_details = None;
+            }
+        } else {
+            activity.attempt += 1;
+        }
+        activity.reset_requested = false;
+        activity.reset_heartbeats = false;
+        activity.started_at = 0;
+        activity.request_id.clear();
+        activity.identity.clear();
+        activity.heartbeat_at = 0;
+        activity.last_failure = Some(failure);
+        activity.last_worker_identity = identity.to_owned();
+        activity.last_attempt_completed_at = now.0;
+        activity.retry_at = at.0.max(1);
+        activity.retry_interval_nanos = interval.0;
+        activity.stamp += 1;
+    });
+    if at <= now {
+        let is_paused = draft
+            .run
+            .activities
+            .get(&scheduled_event_id)
+            .is_some_and(|activity| activity.paused.is_some());
+        if !is_paused {
+            draft.offer_activity(scheduled_event_id);
+        }
+    }
+}

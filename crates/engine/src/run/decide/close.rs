@@ -1,0 +1,224 @@
+//! The end of a run, and what goes on after it.
+
+use perennial_proto::store as stored;
+use perennial_proto::store::run_message::Body;
+use perennial_proto::temporal::common::v1::{Payloads, WorkflowType};
+use perennial_proto::temporal::enums::v1::{
+    ContinueAsNewInitiator, ParentClosePolicy, RetryState, TimeoutType,
+};
+use perennial_proto::temporal::failure::v1::failure::FailureInfo;
+use perennial_proto::temporal::failure::v1::{Failure, TimeoutFailureInfo};
+use perennial_proto::temporal::history::v1::{
+    WorkflowExecutionStartedEventAttributes, WorkflowExecutionTimedOutEventAttributes,
+};
+
+use super::fail_workflow_task::abandon_task;
+use super::retry::{self, Ending};
+use super::start::Birth;
+use crate::run::draft::{Draft, Effect};
+use crate::run::event::Attributes;
+use crate::{NamespaceKey, PartKey, Span, Time};
+
+/// Ends the run because its time, or its chain's, is up.
+pub(super) fn time_out(draft: &mut Draft<'_>) {
+    let chain_is_over = draft.run.head.execution_expires_at != 0
+        && draft.run.head.execution_expires_at <= draft.cx.now.0;
+    abandon_task(draft);
+    let failure = Failure {
+        message: "workflow timeout".to_owned(),
+        source: "Server".to_owned(),
+        failure_info: Some(FailureInfo::TimeoutFailureInfo(TimeoutFailureInfo {
+            timeout_type: TimeoutType::StartToClose.into(),
+            last_heartbeat_details: None,
+        })),
+        ..Failure::default()
+    };
+    let (retry_state, next) =
+        if chain_is_over { (RetryState::Timeout, None) } else { after_failure(draft, &failure) };
+    let new_execution_run_id = next.map(|next| continue_chain(draft, next)).unwrap_or_default();
+    draft.record(Attributes::WorkflowExecutionTimedOutEventAttributes(
+        WorkflowExecutionTimedOutEventAttributes {
+            retry_state: retry_state.into(),
+            new_execution_run_id,
+        },
+    ));
+    after_close(draft);
+}
+
+/// What a chain goes on with.
+pub(super) struct Continuation {
+    pub(super) initiator: ContinueAsNewInitiator,
+    pub(super) delay: Span,
+    pub(super) attempt: i32,
+    pub(super) failure: Option<Failure>,
+    pub(super) last_result: Option<Payloads>,
+    /// What else is different from the run before.
+    pub(super) change: Option<Box<dyn FnOnce(&mut WorkflowExecutionStartedEventAttributes)>>,
+}
+
+/// After a failure: a retry, the next cron time, or nothing; and why.
+pub(super) fn after_failure(
+    draft: &Draft<'_>,
+    failure: &Failure,
+) -> (RetryState, Option<Continuation>) {
+    let started = &draft.run.started;
+    let expires_at = Time(draft.run.head.execution_expires_at).get();
+    let ending = retry::ending(
+        started.retry_policy.as_ref(),
+        started.attempt,
+        Some(failure),
+        draft.now(),
+        expires_at,
+    );
+    match ending {
+        Ending::Retry { interval, .. } => {
+            let next = Continuation {
+                initiator: ContinueAsNewInitiator::Retry,
+                delay: interval,
+                attempt: started.attempt + 1,
+                failure: Some(failure.clone()),
+                last_result: started.last_completion_result.clone(),
+                change: None,
+            };
+            (RetryState::InProgress, Some(next))
+        }
+        Ending::Final(state) => {
+            let last_result = started.last_completion_result.clone();
+            (state, next_cron(draft, Some(failure.clone()), last_result))
+        }
+    }
+}
+
+/// The next run of a cron chain, if there is one.
+pub(super) fn next_cron(
+    draft: &Draft<'_>,
+    failure: Option<Failure>,
+    last_result: Option<Payloads>,
+) -> Option<Continuation> {
+    let started = &draft.run.started;
+    let first_task_at = Time(draft.run.head.first_task_at);
+    let delay = retry::cron_delay(&started.cron_schedule, first_task_at, draft.now())?;
+    let expires_at = Time(draft.run.head.execution_expires_at).get();
+    if expires_at.is_some_and(|expires_at| draft.now().after(delay) > expires_at) {
+        return None;
+    }
+    Some(Continuation {
+        initiator: ContinueAsNewInitiator::CronSchedule,
+        delay,
+        attempt: 1,
+        failure,
+        last_result,
+        change: None,
+    })
+}
+
+/// Makes the run that takes this one's place. Returns its run id.
+pub(super) fn continue_chain(draft: &mut Draft<'_>, next: Continuation) -> String {
+    let run_id = draft.cx.ids.next(draft.cx.now);
+    let before = &draft.run;
+    let mut started = WorkflowExecutionStartedEventAttributes::clone(&before.started);
+    started.continued_execution_run_id.clone_from(&before.head.run_id);
+    started.original_execution_run_id.clone_from(&run_id);
+    started.initiator = next.initiator.into();
+    started.attempt = next.attempt;
+    started.continued_failure = next.failure;
+    started.last_completion_result = next.last_result;
+    started.memo.clone_from(&before.head.memo);
+    started.search_attributes.clone_from(&before.head.search_attributes);
+    started.priority = before.priority().cloned();
+    started.prev_auto_reset_points.clone_from(&before.head.reset_points);
+    started.eager_execution_accepted = false;
+    if let Some(change) = next.change {
+        change(&mut started);
+    }
+    let birth = Birth {
+        key: draft.cx.next_key,
+        namespace: NamespaceKey(before.head.namespace),
+        run_id: run_id.clone(),
+        request_id: draft.cx.ids.next(draft.cx.now),
+        delay: next.delay,
+        started,
+    };
+    let mut successor = birth.draft(draft.cx, |_| {});
+    successor.want_workflow_task();
+    draft.successor = Some(Box::new(successor.into_transition()));
+    run_id
+}
+
+/// What the end of a run means for others: its children, and its parent if nothing goes on in its place.
+pub(super) fn after_close(draft: &mut Draft<'_>) {
+    draft.is_visible = true;
+    let mut messages = Vec::new();
+    for child in draft.run.children.values() {
+        let Some(initiated) = &child.initiated else { continue };
+        let policy = initiated.parent_close_policy();
+        if policy == ParentClosePolicy::Abandon {
+            continue;
+        }
+        let namespace = initiated.namespace_id.parse().unwrap_or(draft.run.head.namespace);
+        messages.push(stored::RunMessage {
+            key: 0,
+            sender: Some(draft.run.name()),
+            target: Some(stored::RunName {
+                namespace,
+                workflow_id: initiated.workflow_id.clone(),
+                run_id: String::new(),
+                // The child may have continued as new: its chain is what the policy is about.
+                first_run_id: child.run_id.clone(),
+            }),
+            request_id: format!("{}:close:{}", draft.run.head.run_id, child.initiated_event_id),
+            body: Some(Body::ParentClosed(stored::ParentClosed { policy: policy.into() })),
+        });
+    }
+    if draft.successor.is_none() {
+        messages.extend(to_parent(draft));
+    }
+    draft.effects.extend(messages.into_iter().map(Effect::Send));
+    drop_pending(draft);
+}
+
+fn to_parent(draft: &Draft<'_>) -> Option<stored::RunMessage> {
+    let started = &draft.run.started;
+    let parent = started.parent_workflow_execution.as_ref()?;
+    let close_event = draft.events.last().cloned();
+    Some(stored::RunMessage {
+        key: 0,
+        sender: Some(draft.run.name()),
+        target: Some(stored::RunName {
+            namespace: started.parent_workflow_namespace_id.parse().unwrap_or_default(),
+            workflow_id: parent.workflow_id.clone(),
+            run_id: parent.run_id.clone(),
+            first_run_id: String::new(),
+        }),
+        request_id: format!("{}:closed", draft.run.head.run_id),
+        body: Some(Body::ChildClosed(stored::ChildClosed {
+            initiated_event_id: started.parent_initiated_event_id,
+            child: Some(stored::RunName {
+                first_run_id: draft.run.first_run_id().to_owned(),
+                ..draft.run.name()
+            }),
+            workflow_type: Some(WorkflowType {
+                name: started.workflow_type.clone().unwrap_or_default().name,
+            }),
+            close_event,
+        })),
+    })
+}
+
+/// Nothing is pending in a closed run.
+fn drop_pending(draft: &mut Draft<'_>) {
+    let run = &mut draft.run;
+    let gone = (run.activities.keys().map(|id| PartKey::Activity(*id)))
+        .chain(run.timers.keys().map(|id| PartKey::Timer(*id)))
+        .chain(run.children.keys().map(|id| PartKey::Child(*id)))
+        .chain(run.signals.keys().map(|id| PartKey::Signal(*id)))
+        .chain(run.cancels.keys().map(|id| PartKey::Cancel(*id)))
+        .chain(run.buffered.keys().map(|sequence| PartKey::Buffered(*sequence)));
+    draft.touched.extend(gone);
+    run.activities = Default::default();
+    run.timers = Default::default();
+    run.children = Default::default();
+    run.signals = Default::default();
+    run.cancels = Default::default();
+    run.buffered = Default::default();
+}

@@ -1,0 +1,234 @@
+//! Activities a workflow wants scheduled or canceled.
+
+use perennial_proto::temporal::command::v1::{
+    RequestCancelActivityTaskCommandAttributes, ScheduleActivityTaskCommandAttributes,
+};
+use perennial_proto::temporal::common::v1::RetryPolicy;
+use perennial_proto::temporal::enums::v1::{TaskQueueKind, WorkflowTaskFailedCause};
+use perennial_proto::temporal::history::v1::{
+    ActivityTaskCancelRequestedEventAttributes, ActivityTaskCanceledEventAttributes,
+    ActivityTaskScheduledEventAttributes,
+};
+use perennial_proto::temporal::taskqueue::v1::TaskQueue;
+use prost::Message;
+
+use super::{CommandFailure, Step};
+use crate::Span;
+use crate::run::event::Attributes;
+use crate::run::{StartActivity, TaskStamp};
+
+const BAD_SCHEDULE: WorkflowTaskFailedCause =
+    WorkflowTaskFailedCause::BadScheduleActivityAttributes;
+
+pub(super) fn schedule(
+    step: &mut Step<'_, '_>,
+    wanted: ScheduleActivityTaskCommandAttributes,
+) -> Result<(), CommandFailure> {
+    let bad = |message: String| CommandFailure::new(BAD_SCHEDULE, message);
+    let input_bytes = wanted.input.as_ref().map_or(0, Message::encoded_len);
+    step.check_payloads(BAD_SCHEDULE, input_bytes, "ScheduleActivityTaskCommandAttributes.Input")?;
+    let limits = step.draft.cx.limits;
+    let activity_type = wanted.activity_type.clone().unwrap_or_default().name;
+    if wanted.activity_id.is_empty() {
+        return Err(bad(format!(
+            "ActivityId is not set on ScheduleActivityTaskCommand. ActivityType={activity_type}"
+        )));
+    }
+    if activity_type.is_empty() {
+        let id = &wanted.activity_id;
+        return Err(bad(format!(
+            "ActivityType is not set on ScheduleActivityTaskCommand. ActivityID={id}"
+        )));
+    }
+    if wanted.activity_id.len() > limits.id_bytes || activity_type.len() > limits.id_bytes {
+        return Err(bad(
+            "ActivityId or ActivityType on ScheduleActivityTaskCommand exceeds length limit."
+                .to_owned(),
+        ));
+    }
+    if step.draft.run.activity_by_id(&wanted.activity_id).is_some() {
+        return Err(CommandFailure::new(
+            WorkflowTaskFailedCause::ScheduleActivityDuplicateId,
+            format!("ActivityId {} is already used by a pending activity", wanted.activity_id),
+        ));
+    }
+    if step.draft.run.activities.len() >= limits.pending {
+        return Err(CommandFailure::new(
+            WorkflowTaskFailedCause::PendingActivitiesLimitExceeded,
+            format!(
+                "the number of pending activities, {}, has reached the per-workflow limit of {}",
+                step.draft.run.activities.len(),
+                limits.pending
+            ),
+        ));
+    }
+    let timeouts = Timeouts::read(step, &wanted).map_err(bad)?;
+    let queue = wanted.task_queue.clone().unwrap_or_default().name;
+    let queue = if queue.is_empty() { step.draft.run.task_queue().to_owned() } else { queue };
+    let scheduled = ActivityTaskScheduledEventAttributes {
+        activity_id: wanted.activity_id,
+        activity_type: wanted.activity_type,
+        task_queue: Some(TaskQueue {
+            name: queue,
+            kind: TaskQueueKind::Normal.into(),
+            normal_name: String::new(),
+        }),
+        header: wanted.header,
+        input: wanted.input,
+        schedule_to_close_timeout: Some(timeouts.schedule_to_close.into()),
+        schedule_to_start_timeout: Some(timeouts.schedule_to_start.into()),
+        start_to_close_timeout: Some(timeouts.start_to_close.into()),
+        heartbeat_timeout: Some(timeouts.heartbeat.into()),
+        workflow_task_completed_event_id: step.completed_event_id,
+        retry_policy: Some(with_defaults(wanted.retry_policy)),
+        priority: wanted.priority,
+        ..ActivityTaskScheduledEventAttributes::default()
+    };
+    let id = step.record(Attributes::ActivityTaskScheduledEventAttributes(scheduled));
+    if wanted.request_eager_execution {
+        start_at_once(step, id);
+    } else {
+        step.draft.offer_activity(id);
+    }
+    Ok(())
+}
+
+/// The worker has room for it: no queue, no poll.
+fn start_at_once(step: &mut Step<'_, '_>, scheduled_event_id: i64) {
+    let now = step.draft.now();
+    let start = StartActivity {
+        task: TaskStamp { scheduled_event_id, attempt: 1, stamp: 1 },
+        identity: step.complete.identity.clone(),
+        request_id: step.draft.cx.ids.next(now),
+    };
+    step.draft.run.change_activity(scheduled_event_id, &mut step.draft.touched, |activity| {
+        activity.stamp = start.task.stamp;
+        activity.started_at = now.0;
+        activity.identity = start.identity;
+        activity.request_id = start.request_id;
+    });
+    step.progress.eager_activities.push(scheduled_event_id);
+}
+
+pub(super) fn request_cancel(
+    step: &mut Step<'_, '_>,
+    wanted: RequestCancelActivityTaskCommandAttributes,
+) -> Result<(), CommandFailure> {
+    let cause = WorkflowTaskFailedCause::BadRequestCancelActivityAttributes;
+    let id = wanted.scheduled_event_id;
+    if id <= 0 {
+        return Err(CommandFailure::new(
+            cause,
+            "ScheduledEventId is not set on RequestCancelActivityCommand.",
+        ));
+    }
+    let activity = step.draft.run.activities.get(&id).cloned();
+    let ended_in_buffer = step.draft.run.buffered.values().any(|event| {
+        matches!(&event.attributes, Some(Attributes::ActivityTaskStartedEventAttributes(started)) if started.scheduled_event_id == id)
+    });
+    match &activity {
+        None if !ended_in_buffer => {
+            return Err(CommandFailure::new(
+                cause,
+                format!("ScheduledEventId {id} is not that of a pending activity"),
+            ));
+        }
+        Some(activity) if activity.cancel_requested_event_id != 0 => {
+            return Err(CommandFailure::new(
+                cause,
+                format!("the activity scheduled by event {id} was already asked to cancel"),
+            ));
+        }
+        _ => {}
+    }
+    let requested_event_id = step.record(Attributes::ActivityTaskCancelRequestedEventAttributes(
+        ActivityTaskCancelRequestedEventAttributes {
+            scheduled_event_id: id,
+            workflow_task_completed_event_id: step.completed_event_id,
+        },
+    ));
+    if activity.is_some_and(|activity| activity.started_at == 0) {
+        step.record(Attributes::ActivityTaskCanceledEventAttributes(
+            ActivityTaskCanceledEventAttributes {
+                latest_cancel_requested_event_id: requested_event_id,
+                scheduled_event_id: id,
+                identity: step.complete.identity.clone(),
+                ..ActivityTaskCanceledEventAttributes::default()
+            },
+        ));
+        step.progress.wants_task = true;
+    }
+    Ok(())
+}
+
+struct Timeouts {
+    schedule_to_close: Span,
+    schedule_to_start: Span,
+    start_to_close: Span,
+    heartbeat: Span,
+}
+
+impl Timeouts {
+    /// As given, each filled in from the others and none longer than the run may take.
+    fn read(
+        step: &Step<'_, '_>,
+        wanted: &ScheduleActivityTaskCommandAttributes,
+    ) -> Result<Self, String> {
+        let run_timeout = Span::of(step.draft.run.started.workflow_run_timeout.as_ref());
+        let of = |duration: &Option<perennial_proto::Duration>| Span::of(duration.as_ref());
+        let given = [
+            (&wanted.schedule_to_close_timeout, "ScheduleToCloseTimeout"),
+            (&wanted.schedule_to_start_timeout, "ScheduleToStartTimeout"),
+            (&wanted.start_to_close_timeout, "StartToCloseTimeout"),
+            (&wanted.heartbeat_timeout, "HeartbeatTimeout"),
+        ];
+        for (timeout, name) in given {
+            if of(timeout) < Span::ZERO {
+                return Err(format!(
+                    "Invalid {name} for activity {}: negative duration",
+                    wanted.activity_id
+                ));
+            }
+        }
+        let shorter =
+            |span: Span, limit: Span| if limit > Span::ZERO { span.min(limit) } else { span };
+        let or = |span: Span, other: Span| span.get().unwrap_or(other);
+        let (close, to_start, start) = (
+            of(&wanted.schedule_to_close_timeout),
+            of(&wanted.schedule_to_start_timeout),
+            of(&wanted.start_to_close_timeout),
+        );
+        let (schedule_to_close, schedule_to_start, start_to_close) = if close > Span::ZERO {
+            (close, shorter(or(to_start, close), close), shorter(or(start, close), close))
+        } else if start > Span::ZERO {
+            (run_timeout, or(to_start, run_timeout), start)
+        } else {
+            return Err(format!(
+                "A valid StartToClose or ScheduleToCloseTimeout is not set on ScheduleActivityTaskCommand. ActivityId={} ActivityType={}",
+                wanted.activity_id,
+                wanted.activity_type.as_ref().map_or("", |it| it.name.as_str()),
+            ));
+        };
+        let start_to_close = shorter(start_to_close, run_timeout);
+        Ok(Self {
+            schedule_to_close: shorter(schedule_to_close, run_timeout),
+            schedule_to_start: shorter(schedule_to_start, run_timeout),
+            start_to_close,
+            heartbeat: shorter(of(&wanted.heartbeat_timeout), start_to_close),
+        })
+    }
+}
+
+/// Activities are retried unless they say otherwise.
+fn with_defaults(policy: Option<RetryPolicy>) -> RetryPolicy {
+    let mut policy = policy.unwrap_or_default();
+    let initial = Span::of(policy.initial_interval.as_ref()).get().unwrap_or(Span::seconds(1));
+    policy.initial_interval = Some(initial.into());
+    if policy.backoff_coefficient == 0.0 {
+        policy.backoff_coefficient = 2.0;
+    }
+    if Span::of(policy.maximum_interval.as_ref()).get().is_none() {
+        policy.maximum_interval = Some(Span(initial.0.saturating_mul(100)).into());
+    }
+    policy
+}

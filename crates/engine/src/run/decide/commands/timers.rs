@@ -1,0 +1,89 @@
+//! Timers a workflow wants started or canceled.
+
+use perennial_proto::temporal::command::v1::{
+    CancelTimerCommandAttributes, StartTimerCommandAttributes,
+};
+use perennial_proto::temporal::enums::v1::WorkflowTaskFailedCause;
+use perennial_proto::temporal::history::v1::{
+    TimerCanceledEventAttributes, TimerStartedEventAttributes,
+};
+
+use super::{CommandFailure, Step};
+use crate::run::event::Attributes;
+use crate::{PartKey, Span};
+
+pub(super) fn start(
+    step: &mut Step<'_, '_>,
+    wanted: StartTimerCommandAttributes,
+) -> Result<(), CommandFailure> {
+    let bad = |message: &str| {
+        let cause = WorkflowTaskFailedCause::BadStartTimerAttributes;
+        CommandFailure::new(cause, format!("{message} TimerId={}", wanted.timer_id))
+    };
+    if wanted.timer_id.is_empty() {
+        return Err(bad("TimerId is not set on StartTimerCommand."));
+    }
+    if wanted.timer_id.len() > step.draft.cx.limits.id_bytes {
+        return Err(bad("TimerId on StartTimerCommand exceeds length limit."));
+    }
+    if Span::of(wanted.start_to_fire_timeout.as_ref()).get().is_none() {
+        return Err(bad(
+            "An invalid StartToFireTimeout is set on StartTimerCommand: must be positive.",
+        ));
+    }
+    if step.draft.run.timers.values().any(|timer| timer.timer_id == wanted.timer_id) {
+        return Err(CommandFailure::new(
+            WorkflowTaskFailedCause::StartTimerDuplicateId,
+            format!("TimerId {} is already used by a pending timer", wanted.timer_id),
+        ));
+    }
+    step.record(Attributes::TimerStartedEventAttributes(TimerStartedEventAttributes {
+        timer_id: wanted.timer_id,
+        start_to_fire_timeout: wanted.start_to_fire_timeout,
+        workflow_task_completed_event_id: step.completed_event_id,
+    }));
+    Ok(())
+}
+
+pub(super) fn cancel(
+    step: &mut Step<'_, '_>,
+    wanted: CancelTimerCommandAttributes,
+) -> Result<(), CommandFailure> {
+    let cause = WorkflowTaskFailedCause::BadCancelTimerAttributes;
+    if wanted.timer_id.is_empty() {
+        return Err(CommandFailure::new(cause, "TimerId is not set on CancelTimerCommand."));
+    }
+    let pending = step.draft.run.timers.values().find(|timer| timer.timer_id == wanted.timer_id);
+    let started_event_id = match pending {
+        Some(timer) => timer.started_event_id,
+        // It fired while the workflow decided to cancel it, and the workflow hasn't seen that: the
+        // cancellation wins.
+        None => take_fired(step, &wanted.timer_id).ok_or_else(|| {
+            CommandFailure::new(
+                cause,
+                format!("TimerId {} is not that of a pending timer", wanted.timer_id),
+            )
+        })?,
+    };
+    step.record(Attributes::TimerCanceledEventAttributes(TimerCanceledEventAttributes {
+        timer_id: wanted.timer_id,
+        started_event_id,
+        workflow_task_completed_event_id: step.completed_event_id,
+        identity: step.complete.identity.clone(),
+    }));
+    Ok(())
+}
+
+/// Takes the timer's firing out of the buffer, if it is there. Returns the event that started it.
+fn take_fired(step: &mut Step<'_, '_>, timer_id: &str) -> Option<i64> {
+    let (sequence, started_event_id) =
+        step.draft.run.buffered.iter().find_map(|(sequence, event)| match &event.attributes {
+            Some(Attributes::TimerFiredEventAttributes(fired)) if fired.timer_id == timer_id => {
+                Some((*sequence, fired.started_event_id))
+            }
+            _ => None,
+        })?;
+    std::sync::Arc::make_mut(&mut step.draft.run.buffered).remove(&sequence);
+    step.draft.touched.insert(PartKey::Buffered(sequence));
+    Some(started_event_id)
+}

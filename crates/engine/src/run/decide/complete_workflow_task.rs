@@ -1,0 +1,203 @@
+//! A worker finished a workflow task: its commands take effect, in order, all or none.
+
+use perennial_proto::store as stored;
+use perennial_proto::temporal::enums::v1::WorkflowTaskFailedCause;
+use perennial_proto::temporal::history::v1::{
+    WorkflowTaskCompletedEventAttributes, WorkflowTaskFailedEventAttributes,
+};
+
+use super::Decided;
+use super::commands::{self, CommandFailure, Progress};
+use super::fail_workflow_task::{cause_name, fail_task, server_failure, started_task, try_again};
+use super::terminate::terminate;
+use crate::Span;
+use crate::run::draft::Draft;
+use crate::run::event::Attributes;
+use crate::run::{
+    CompleteWorkflowTask, Context, Decision, Rejection, Reply, Run, TaskCompleted, Terminate,
+};
+
+pub(super) fn decide(run: &Run, complete: CompleteWorkflowTask, cx: &Context<'_>) -> Decided {
+    let task = started_task(run, complete.token)?;
+    if is_trace_free(run, task, &complete) {
+        return Ok(drop_speculative(run, &complete, cx));
+    }
+    match carry_out(run, &complete, cx) {
+        Ok(decision) => Ok(decision),
+        Err(failure) => Ok(refuse(run, &complete, failure, cx)),
+    }
+}
+
+/// Everything the worker asked for, or the first thing that can't be.
+fn carry_out(
+    run: &Run,
+    complete: &CompleteWorkflowTask,
+    cx: &Context<'_>,
+) -> Result<Decision, CommandFailure> {
+    let mut draft = run.draft(cx);
+    draft.write_down_task();
+    let task = draft.run.head.workflow_task.clone().unwrap_or_default();
+    let completed_event_id = draft.record(Attributes::WorkflowTaskCompletedEventAttributes(
+        WorkflowTaskCompletedEventAttributes {
+            scheduled_event_id: task.scheduled_event_id,
+            started_event_id: task.started_event_id,
+            identity: complete.identity.clone(),
+            sdk_metadata: complete.sdk_metadata.clone(),
+            metering_metadata: complete.metering_metadata.clone(),
+            worker_version: complete.worker_version.clone(),
+            ..WorkflowTaskCompletedEventAttributes::default()
+        },
+    ));
+    draft.run.head.sticky = complete.sticky.clone().map(|sticky| stored::StickyQueue {
+        schedule_to_start_nanos: Span(sticky.schedule_to_start_nanos)
+            .get()
+            .unwrap_or(cx.limits.sticky_wait)
+            .0,
+        ..sticky
+    });
+    let progress = commands::carry_out(&mut draft, complete, completed_event_id)?;
+    check_size(&draft)?;
+    Ok(finish(draft, complete, &task, progress))
+}
+
+fn finish(
+    mut draft: Draft<'_>,
+    complete: &CompleteWorkflowTask,
+    task: &stored::WorkflowTask,
+    progress: Progress,
+) -> Decision {
+    let Progress { eager_activities, wants_task, updates } = progress;
+    let mut reply = TaskCompleted { eager_activities, updates, ..TaskCompleted::default() };
+    if draft.run.is_open() {
+        let something_new = !draft.run.buffered.is_empty();
+        draft.flush_buffer();
+        let wants =
+            something_new || wants_task || complete.force_new_task || complete.more_updates_wait;
+        if wants {
+            draft.want_workflow_task();
+            if complete.force_new_task && !something_new {
+                // The worker is still at the same work: its patience counts from the first task.
+                let began = task.original_scheduled_at;
+                if let Some(next) = &mut draft.run.head.workflow_task {
+                    next.original_scheduled_at = if began == 0 { next.scheduled_at } else { began };
+                }
+            }
+            if complete.return_new_task {
+                reply.new_task_started = start_next(&mut draft, complete);
+            }
+        }
+    }
+    draft.done(Reply::WorkflowTaskCompleted(reply))
+}
+
+/// Starts the next task on the worker that has just finished one, instead of offering it.
+fn start_next(draft: &mut Draft<'_>, complete: &CompleteWorkflowTask) -> bool {
+    use crate::run::{Effect, StartWorkflowTask, TaskRef};
+    let offered = draft.effects.iter().position(|effect| {
+        matches!(effect, Effect::Offer(offer) if matches!(offer.task, TaskRef::Workflow(_)))
+    });
+    let Some(index) = offered else { return false };
+    let Effect::Offer(offer) = draft.effects.remove(index) else { return false };
+    let TaskRef::Workflow(task) = offer.task else { return false };
+    let start = StartWorkflowTask {
+        task,
+        identity: complete.identity.clone(),
+        request_id: draft.cx.ids.next(draft.cx.now),
+        worker_version: complete.worker_version.clone(),
+    };
+    let Ok(decision) = super::start_workflow_task::decide(&draft.run, start, draft.cx) else {
+        return false;
+    };
+    let Some(step) = decision.transition else { return false };
+    draft.run = step.run;
+    draft.events.extend(step.events);
+    draft.touched.extend(step.touched);
+    true
+}
+
+/// The commands don't fit: the task failed, nothing of them took effect, and the worker hears why.
+fn refuse(
+    run: &Run,
+    complete: &CompleteWorkflowTask,
+    failure: CommandFailure,
+    cx: &Context<'_>,
+) -> Decision {
+    let mut draft = run.draft(cx);
+    let CommandFailure { cause, message, ends_run } = failure;
+    let text = if message.is_empty() {
+        cause_name(cause)
+    } else {
+        format!("{}: {message}", cause_name(cause))
+    };
+    let mut recorded = server_failure(text.clone());
+    if cause == WorkflowTaskFailedCause::UnhandledCommand {
+        recorded.message = "UnhandledCommand".to_owned();
+    }
+    fail_task(
+        &mut draft,
+        WorkflowTaskFailedEventAttributes {
+            cause: cause.into(),
+            failure: Some(recorded),
+            identity: complete.identity.clone(),
+            worker_version: complete.worker_version.clone(),
+            ..WorkflowTaskFailedEventAttributes::default()
+        },
+    );
+    if ends_run {
+        let identity = "history-service".to_owned();
+        terminate(&mut draft, Terminate { reason: text.clone(), identity, ..Terminate::default() });
+    } else {
+        try_again(&mut draft);
+    }
+    let rejection = match cause {
+        WorkflowTaskFailedCause::UnhandledCommand => Rejection::UnhandledCommand,
+        _ => Rejection::InvalidArgument(text),
+    };
+    draft.end(Err(rejection))
+}
+
+/// A history that is over the limit ends the run: nothing could ever replay it.
+fn check_size(draft: &Draft<'_>) -> Result<(), CommandFailure> {
+    let head = &draft.run.head;
+    if !draft.run.is_open() {
+        return Ok(());
+    }
+    let message = if head.history_bytes > draft.cx.limits.history_bytes {
+        "Workflow history size exceeds limit."
+    } else if head.next_event_id > draft.cx.limits.history_events {
+        "Workflow history count exceeds limit."
+    } else {
+        return Ok(());
+    };
+    Err(CommandFailure {
+        cause: WorkflowTaskFailedCause::ForceCloseCommand,
+        message: message.to_owned(),
+        ends_run: true,
+    })
+}
+
+/// A task made for updates alone, all of which were rejected, leaves no trace.
+fn is_trace_free(run: &Run, task: &stored::WorkflowTask, complete: &CompleteWorkflowTask) -> bool {
+    task.kind() == stored::WorkflowTaskKind::Speculative
+        && run.buffered.is_empty()
+        && complete.commands.is_empty()
+        && !complete.force_new_task
+        && !complete.messages.is_empty()
+        && complete.messages.iter().all(commands::is_rejection)
+}
+
+fn drop_speculative(run: &Run, complete: &CompleteWorkflowTask, cx: &Context<'_>) -> Decision {
+    let mut draft = run.draft(cx);
+    draft.run.head.workflow_task = None;
+    let updates = commands::rejections(&complete.messages);
+    // The worker goes back to what it had seen before.
+    let reset_history_event_id = run.head.last_completed_event_id;
+    if complete.more_updates_wait {
+        draft.schedule_speculative_task();
+    }
+    draft.done(Reply::WorkflowTaskCompleted(TaskCompleted {
+        updates,
+        reset_history_event_id,
+        ..TaskCompleted::default()
+    }))
+}

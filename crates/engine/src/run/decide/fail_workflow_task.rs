@@ -1,0 +1,131 @@
+//! A workflow task comes to nothing: the worker says so, or its commands make no sense.
+
+use perennial_proto::store as stored;
+use perennial_proto::temporal::enums::v1::WorkflowTaskFailedCause;
+use perennial_proto::temporal::failure::v1::failure::FailureInfo;
+use perennial_proto::temporal::failure::v1::{Failure, ServerFailureInfo};
+use perennial_proto::temporal::history::v1::WorkflowTaskFailedEventAttributes;
+
+use super::Decided;
+use crate::run::draft::Draft;
+use crate::run::event::Attributes;
+use crate::run::{Context, FailWorkflowTask, Rejection, Reply, Run, WorkflowTaskToken};
+
+pub(super) fn decide(run: &Run, fail: FailWorkflowTask, cx: &Context<'_>) -> Decided {
+    started_task(run, fail.token)?;
+    let mut draft = run.draft(cx);
+    let FailWorkflowTask { cause, failure, identity, worker_version, .. } = fail;
+    fail_task(
+        &mut draft,
+        WorkflowTaskFailedEventAttributes {
+            cause: cause.into(),
+            failure,
+            identity,
+            worker_version,
+            ..WorkflowTaskFailedEventAttributes::default()
+        },
+    );
+    try_again(&mut draft);
+    Ok(draft.done(Reply::Done))
+}
+
+/// The task that the worker's token speaks of, if it still has it.
+pub(super) fn started_task(
+    run: &Run,
+    token: WorkflowTaskToken,
+) -> Result<&stored::WorkflowTask, Rejection> {
+    let not_found = || Rejection::TaskNotFound("Workflow task not found.".to_owned());
+    if !run.is_open() {
+        return Err(Rejection::AlreadyClosed);
+    }
+    let is_it = |task: &&stored::WorkflowTask| {
+        task.started_at != 0
+            && task.scheduled_event_id == token.scheduled_event_id
+            && task.attempt == token.attempt
+            && task.stamp == token.stamp
+    };
+    run.head.workflow_task.as_ref().filter(is_it).ok_or_else(not_found)
+}
+
+/// Ends the started task as failed. A retry that fails again leaves no trace in the history.
+pub(super) fn fail_task(draft: &mut Draft<'_>, mut failed: WorkflowTaskFailedEventAttributes) {
+    let Some(task) = draft.run.head.workflow_task.clone() else { return };
+    match task.kind() {
+        stored::WorkflowTaskKind::Transient | stored::WorkflowTaskKind::Unspecified => {
+            draft.run.end_failed_task(true);
+            draft.run.head.sticky = None;
+            draft.run.head.last_workflow_task_failure = failed.failure;
+        }
+        stored::WorkflowTaskKind::Normal | stored::WorkflowTaskKind::Speculative => {
+            draft.write_down_task();
+            let (scheduled, started) = draft
+                .run
+                .head
+                .workflow_task
+                .as_ref()
+                .map_or((0, 0), |task| (task.scheduled_event_id, task.started_event_id));
+            failed.scheduled_event_id = scheduled;
+            failed.started_event_id = started;
+            draft.record(Attributes::WorkflowTaskFailedEventAttributes(failed));
+        }
+    }
+}
+
+/// Lets in what waited, and has another worker try.
+pub(super) fn try_again(draft: &mut Draft<'_>) {
+    let something_new = !draft.run.buffered.is_empty();
+    draft.flush_buffer();
+    if something_new {
+        draft.run.head.next_task_attempt = 1;
+    }
+    draft.want_workflow_task();
+}
+
+/// Ends the task because the run is closed from outside: its worker will hear "not found".
+pub(super) fn abandon_task(draft: &mut Draft<'_>) {
+    if draft.has_started_task() {
+        let identity = draft
+            .run
+            .head
+            .workflow_task
+            .as_ref()
+            .map(|task| task.identity.clone())
+            .unwrap_or_default();
+        fail_task(
+            draft,
+            WorkflowTaskFailedEventAttributes {
+                cause: WorkflowTaskFailedCause::ForceCloseCommand.into(),
+                failure: Some(server_failure(cause_name(
+                    WorkflowTaskFailedCause::ForceCloseCommand,
+                ))),
+                identity,
+                ..WorkflowTaskFailedEventAttributes::default()
+            },
+        );
+    }
+    draft.run.head.workflow_task = None;
+    draft.flush_buffer();
+}
+
+/// A cause as messages name it: `BadScheduleActivityAttributes`.
+pub(super) fn cause_name(cause: WorkflowTaskFailedCause) -> String {
+    let name = cause.as_str_name().trim_start_matches("WORKFLOW_TASK_FAILED_CAUSE_");
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        let first = letters.next().map(|c| c.to_ascii_uppercase());
+        first.into_iter().chain(letters.map(|c| c.to_ascii_lowercase())).collect::<String>()
+    };
+    name.split('_').map(capital).collect()
+}
+
+/// A failure that we, not a worker, report.
+pub(super) fn server_failure(message: String) -> Failure {
+    Failure {
+        message,
+        source: "Server".to_owned(),
+        failure_info: Some(FailureInfo::ServerFailureInfo(ServerFailureInfo {
+            non_retryable: true,
+        })),
+        ..Failure::default()
+    }
+}

@@ -1,0 +1,102 @@
+//! What follows from a command: one file for each.
+
+mod activity_attempt;
+mod close;
+mod commands;
+mod complete_workflow_task;
+mod fail_workflow_task;
+mod heartbeat_activity;
+mod report_activity;
+mod request_cancel;
+mod retry;
+mod signal;
+pub(super) mod start;
+mod start_activity;
+mod start_workflow_task;
+mod terminate;
+mod undo_start;
+mod wake;
+
+use super::draft::Draft;
+use super::{Command, Context, Decision, Rejection, Reply, Run};
+
+/// What a command to an existing run may end in before anything is recorded.
+type Decided = Result<Decision, Rejection>;
+
+impl Run {
+    /// What follows from `command`. Reads, never mutates.
+    pub fn decide(&self, command: Command, cx: &Context<'_>) -> Decision {
+        let decided = match command {
+            Command::StartWorkflowTask(start) => start_workflow_task::decide(self, start, cx),
+            Command::CompleteWorkflowTask(complete) => {
+                complete_workflow_task::decide(self, *complete, cx)
+            }
+            Command::FailWorkflowTask(fail) => fail_workflow_task::decide(self, *fail, cx),
+            Command::StartActivity(start) => start_activity::decide(self, start, cx),
+            Command::UndoStart(task) => undo_start::decide(self, task, cx),
+            Command::ReportActivity(report) => report_activity::decide(self, *report, cx),
+            Command::HeartbeatActivity(beat) => heartbeat_activity::decide(self, beat, cx),
+            Command::Signal(signal) => signal::decide(self, *signal, cx),
+            Command::RequestCancel(cancel) => request_cancel::decide(self, cancel, cx),
+            Command::Terminate(terminate) => terminate::decide(self, terminate, cx),
+            Command::ResetSticky => reset_sticky(self, cx),
+            Command::PassOverSticky => pass_over_sticky(self, cx),
+            Command::WantTaskForUpdate => want_task_for_update(self, cx),
+            Command::Wake => wake::decide(self, cx),
+            Command::Receive(_)
+            | Command::Settle(_)
+            | Command::ChangeActivities(_)
+            | Command::Pause(_)
+            | Command::Unpause(_)
+            | Command::UpdateOptions(_) => Err(Rejection::InvalidArgument("not yet".into())),
+        };
+        decided.unwrap_or_else(|rejection| Decision { transition: None, reply: Err(rejection) })
+    }
+
+    fn draft<'a>(&self, cx: &'a Context<'a>) -> Draft<'a> {
+        Draft::new(self.clone(), cx)
+    }
+
+    fn open(&self) -> Result<(), Rejection> {
+        if self.is_open() { Ok(()) } else { Err(Rejection::AlreadyClosed) }
+    }
+}
+
+fn reset_sticky(run: &Run, cx: &Context<'_>) -> Decided {
+    run.open()?;
+    let mut draft = run.draft(cx);
+    draft.run.head.sticky = None;
+    Ok(draft.done(Reply::Done))
+}
+
+fn pass_over_sticky(run: &Run, cx: &Context<'_>) -> Decided {
+    run.open()?;
+    let mut draft = run.draft(cx);
+    let queue = run.task_queue().to_owned();
+    let waits = draft.run.head.workflow_task.as_mut().filter(|task| task.started_at == 0);
+    let Some(task) = waits else {
+        return Err(Rejection::TaskNotFound("Workflow task not found.".to_owned()));
+    };
+    task.sticky = false;
+    task.sticky_until = 0;
+    task.queue = queue;
+    draft.run.head.sticky = None;
+    draft.offer_workflow_task();
+    Ok(draft.done(Reply::Done))
+}
+
+/// An update can't wait for something else to happen: a task of its own brings it to the workflow.
+fn want_task_for_update(run: &Run, cx: &Context<'_>) -> Decided {
+    run.open()?;
+    if run.head.workflow_task.is_some() || run.head.first_task_pending || run.head.paused.is_some()
+    {
+        return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
+    }
+    let mut draft = run.draft(cx);
+    if run.head.next_task_attempt > 1 {
+        draft.schedule_workflow_task();
+    } else {
+        draft.schedule_speculative_task();
+    }
+    Ok(draft.done(Reply::Done))
+}

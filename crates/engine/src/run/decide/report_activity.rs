@@ -1,0 +1,115 @@
+//! A worker says how an attempt of an activity ended.
+
+use std::sync::Arc;
+
+use perennial_proto::store as stored;
+use perennial_proto::temporal::enums::v1::RetryState;
+use perennial_proto::temporal::history::v1::{
+    ActivityTaskCanceledEventAttributes, ActivityTaskCompletedEventAttributes,
+    ActivityTaskFailedEventAttributes,
+};
+
+use super::Decided;
+use super::activity_attempt::{Ending, end_attempt, record_started, retry_state};
+use crate::run::event::Attributes;
+use crate::run::{ActivityOutcome, ActivityTarget, Context, Rejection, Reply, ReportActivity, Run};
+
+pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Decided {
+    let activity = Arc::clone(running_activity(run, &report.target)?);
+    let id = activity.scheduled_event_id;
+    let mut draft = run.draft(cx);
+    match report.outcome {
+        ActivityOutcome::Completed(result) => {
+            let started_event_id = record_started(&mut draft, &activity);
+            draft.happen(Attributes::ActivityTaskCompletedEventAttributes(
+                ActivityTaskCompletedEventAttributes {
+                    result,
+                    scheduled_event_id: id,
+                    started_event_id,
+                    identity: report.identity,
+                    ..ActivityTaskCompletedEventAttributes::default()
+                },
+            ));
+            draft.want_workflow_task();
+        }
+        ActivityOutcome::Failed(failure, heartbeat) => {
+            if heartbeat.is_some() {
+                draft.run.change_activity(id, &mut draft.touched, |activity| {
+                    activity.heartbeat_details = heartbeat;
+                });
+            }
+            let failure = failure.unwrap_or_default();
+            match retry_state(&activity, Some(&failure), draft.now()) {
+                Ending::Retry { at, interval } => {
+                    end_attempt(&mut draft, id, at, interval, failure, &report.identity);
+                }
+                Ending::Final(state) => {
+                    let started_event_id = record_started(&mut draft, &activity);
+                    draft.happen(Attributes::ActivityTaskFailedEventAttributes(
+                        ActivityTaskFailedEventAttributes {
+                            failure: Some(failure),
+                            scheduled_event_id: id,
+                            started_event_id,
+                            identity: report.identity,
+                            retry_state: RetryState::into(state),
+                            ..ActivityTaskFailedEventAttributes::default()
+                        },
+                    ));
+                    draft.want_workflow_task();
+                }
+            }
+        }
+        ActivityOutcome::Canceled(details) => {
+            if activity.cancel_requested_event_id == 0 {
+                return Err(Rejection::InvalidArgument(
+                    "ActivityTask cannot be canceled: the workflow didn't request it. Activity id: "
+                        .to_owned()
+                        + &activity.scheduled.as_ref().map_or("", |it| it.activity_id.as_str()),
+                ));
+            }
+            let started_event_id = record_started(&mut draft, &activity);
+            draft.happen(Attributes::ActivityTaskCanceledEventAttributes(
+                ActivityTaskCanceledEventAttributes {
+                    details,
+                    latest_cancel_requested_event_id: activity.cancel_requested_event_id,
+                    scheduled_event_id: id,
+                    started_event_id,
+                    identity: report.identity,
+                    ..ActivityTaskCanceledEventAttributes::default()
+                },
+            ));
+            draft.want_workflow_task();
+        }
+    }
+    Ok(draft.done(Reply::Done))
+}
+
+/// The activity a worker speaks of, if it still has it.
+pub(super) fn running_activity<'a>(
+    run: &'a Run,
+    target: &ActivityTarget,
+) -> Result<&'a Arc<stored::PendingActivity>, Rejection> {
+    let not_found = || {
+        Rejection::TaskNotFound(
+            "invalid activityID or activity already timed out or invoking workflow is completed"
+                .to_owned(),
+        )
+    };
+    if !run.is_open() {
+        return Err(Rejection::AlreadyClosed);
+    }
+    match target {
+        ActivityTarget::Token(stamp) => run
+            .activities
+            .get(&stamp.scheduled_event_id)
+            .filter(|activity| {
+                activity.started_at != 0
+                    && activity.attempt == stamp.attempt
+                    && activity.stamp == stamp.stamp
+            })
+            .ok_or_else(not_found),
+        ActivityTarget::Id(id) => {
+            run.activity_by_id(id).filter(|activity| activity.started_at != 0).ok_or_else(not_found)
+        }
+    }
+}

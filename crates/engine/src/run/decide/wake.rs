@@ -1,0 +1,161 @@
+//! Time has passed: whatever is due happens.
+
+use std::sync::Arc;
+
+use perennial_proto::store as stored;
+use perennial_proto::temporal::enums::v1::{RetryState, TimeoutType};
+use perennial_proto::temporal::failure::v1::failure::FailureInfo;
+use perennial_proto::temporal::failure::v1::{Failure, TimeoutFailureInfo};
+use perennial_proto::temporal::history::v1::{
+    ActivityTaskTimedOutEventAttributes, TimerFiredEventAttributes,
+    WorkflowTaskTimedOutEventAttributes,
+};
+
+use super::Decided;
+use super::activity_attempt::{Ending, end_attempt, record_started, retry_state};
+use super::close::time_out;
+use super::fail_workflow_task::try_again;
+use crate::run::deadlines::{ActivityDeadline, Deadline};
+use crate::run::draft::Draft;
+use crate::run::event::Attributes;
+use crate::run::{Context, Decision, Reply, Run};
+
+pub(super) fn decide(run: &Run, cx: &Context<'_>) -> Decided {
+    let due = run.due(cx.now);
+    if due.is_empty() {
+        return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
+    }
+    let mut draft = run.draft(cx);
+    for (_, deadline) in due {
+        if !draft.run.is_open() {
+            break;
+        }
+        // What happened before may have settled it.
+        if draft.run.due(cx.now).iter().any(|(_, still)| *still == deadline) {
+            happen(&mut draft, deadline);
+        }
+    }
+    Ok(draft.done(Reply::Done))
+}
+
+fn happen(draft: &mut Draft<'_>, deadline: Deadline) {
+    match deadline {
+        Deadline::Execution | Deadline::Run => time_out(draft),
+        Deadline::FirstTask => {
+            draft.run.head.first_task_pending = false;
+            draft.want_workflow_task();
+        }
+        Deadline::Timer(started_event_id) => {
+            let Some(timer) = draft.run.timers.get(&started_event_id) else { return };
+            let timer_id = timer.timer_id.clone();
+            draft.happen(Attributes::TimerFiredEventAttributes(TimerFiredEventAttributes {
+                timer_id,
+                started_event_id,
+            }));
+            draft.want_workflow_task();
+        }
+        Deadline::StickyTask => give_up_sticky(draft),
+        Deadline::WorkflowTask => time_out_task(draft),
+        Deadline::ActivityRetry(id) => draft.offer_activity(id),
+        Deadline::Activity(id, which) => time_out_activity(draft, id, which),
+    }
+}
+
+/// No sticky worker fetched the task: every worker of the normal queue may.
+fn give_up_sticky(draft: &mut Draft<'_>) {
+    let Some(task) = draft.run.head.workflow_task.clone() else { return };
+    draft.run.head.sticky = None;
+    if task.kind() == stored::WorkflowTaskKind::Normal {
+        draft.record(Attributes::WorkflowTaskTimedOutEventAttributes(
+            WorkflowTaskTimedOutEventAttributes {
+                scheduled_event_id: task.scheduled_event_id,
+                started_event_id: 0,
+                timeout_type: TimeoutType::ScheduleToStart.into(),
+            },
+        ));
+        draft.want_workflow_task();
+        return;
+    }
+    let queue = draft.run.task_queue().to_owned();
+    if let Some(task) = &mut draft.run.head.workflow_task {
+        task.sticky = false;
+        task.sticky_until = 0;
+        task.queue = queue;
+    }
+    draft.offer_workflow_task();
+}
+
+fn time_out_task(draft: &mut Draft<'_>) {
+    let Some(task) = draft.run.head.workflow_task.clone() else { return };
+    if task.kind() == stored::WorkflowTaskKind::Transient {
+        draft.run.end_failed_task(true);
+        draft.run.head.sticky = None;
+    } else {
+        draft.write_down_task();
+        let (scheduled_event_id, started_event_id) = draft
+            .run
+            .head
+            .workflow_task
+            .as_ref()
+            .map_or((0, 0), |task| (task.scheduled_event_id, task.started_event_id));
+        draft.record(Attributes::WorkflowTaskTimedOutEventAttributes(
+            WorkflowTaskTimedOutEventAttributes {
+                scheduled_event_id,
+                started_event_id,
+                timeout_type: TimeoutType::StartToClose.into(),
+            },
+        ));
+    }
+    try_again(draft);
+}
+
+fn time_out_activity(draft: &mut Draft<'_>, id: i64, which: ActivityDeadline) {
+    let Some(activity) = draft.run.activities.get(&id).map(Arc::clone) else { return };
+    let (timeout_type, name) = match which {
+        ActivityDeadline::ScheduleToClose => (TimeoutType::ScheduleToClose, "ScheduleToClose"),
+        ActivityDeadline::ScheduleToStart => (TimeoutType::ScheduleToStart, "ScheduleToStart"),
+        ActivityDeadline::StartToClose => (TimeoutType::StartToClose, "StartToClose"),
+        ActivityDeadline::Heartbeat => (TimeoutType::Heartbeat, "Heartbeat"),
+    };
+    let mut failure = Failure {
+        message: format!("activity {name} timeout"),
+        source: "Server".to_owned(),
+        failure_info: Some(FailureInfo::TimeoutFailureInfo(TimeoutFailureInfo {
+            timeout_type: timeout_type.into(),
+            last_heartbeat_details: activity.heartbeat_details.clone(),
+        })),
+        ..Failure::default()
+    };
+    let is_of_attempt =
+        matches!(which, ActivityDeadline::StartToClose | ActivityDeadline::Heartbeat);
+    let ending = if is_of_attempt {
+        retry_state(&activity, Some(&failure), draft.now())
+    } else {
+        Ending::Final(if which == ActivityDeadline::ScheduleToClose {
+            RetryState::Timeout
+        } else {
+            RetryState::NonRetryableFailure
+        })
+    };
+    match ending {
+        Ending::Retry { at, interval } => {
+            let identity = activity.identity.clone();
+            end_attempt(draft, id, at, interval, failure, &identity);
+        }
+        Ending::Final(retry_state) => {
+            if !is_of_attempt {
+                failure.cause = activity.last_failure.clone().map(Box::new);
+            }
+            let started_event_id = record_started(draft, &activity);
+            draft.happen(Attributes::ActivityTaskTimedOutEventAttributes(
+                ActivityTaskTimedOutEventAttributes {
+                    failure: Some(failure),
+                    scheduled_event_id: id,
+                    started_event_id,
+                    retry_state: retry_state.into(),
+                },
+            ));
+            draft.want_workflow_task();
+        }
+    }
+}

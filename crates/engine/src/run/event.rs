@@ -1,0 +1,88 @@
+//! History events: made here, and nowhere else.
+
+use perennial_proto::temporal::enums::v1::EventType;
+use perennial_proto::temporal::history::v1::HistoryEvent;
+pub(crate) use perennial_proto::temporal::history::v1::history_event::Attributes;
+
+/// An event without its place in the history: id and time come when it is recorded.
+pub(crate) fn event(attributes: Attributes) -> HistoryEvent {
+    HistoryEvent {
+        event_type: event_type(&attributes).into(),
+        attributes: Some(attributes),
+        ..HistoryEvent::default()
+    }
+}
+
+/// Which kind of event has these attributes.
+macro_rules! event_types {
+    ($($attributes:ident => $kind:ident,)*) => {
+        fn event_type(attributes: &Attributes) -> EventType {
+            match attributes {
+                $(Attributes::$attributes(_) => EventType::$kind,)*
+            }
+        }
+    };
+}
+
+event_types! {
+    WorkflowExecutionStartedEventAttributes => WorkflowExecutionStarted,
+    WorkflowExecutionCompletedEventAttributes => WorkflowExecutionCompleted,
+    WorkflowExecutionFailedEventAttributes => WorkflowExecutionFailed,
+    WorkflowExecutionTimedOutEventAttributes => WorkflowExecutionTimedOut,
+    WorkflowTaskScheduledEventAttributes => WorkflowTaskScheduled,
+    WorkflowTaskStartedEventAttributes => WorkflowTaskStarted,
+    WorkflowTaskCompletedEventAttributes => WorkflowTaskCompleted,
+    WorkflowTaskTimedOutEventAttributes => WorkflowTaskTimedOut,
+    WorkflowTaskFailedEventAttributes => WorkflowTaskFailed,
+    ActivityTaskScheduledEventAttributes => ActivityTaskScheduled,
+    ActivityTaskStartedEventAttributes => ActivityTaskStarted,
+    ActivityTaskCompletedEventAttributes => ActivityTaskCompleted,
+    ActivityTaskFailedEventAttributes => ActivityTaskFailed,
+    ActivityTaskTimedOutEventAttributes => ActivityTaskTimedOut,
+    TimerStartedEventAttributes => TimerStarted,
+    TimerFiredEventAttributes => TimerFired,
+    ActivityTaskCancelRequestedEventAttributes => ActivityTaskCancelRequested,
+    ActivityTaskCanceledEventAttributes => ActivityTaskCanceled,
+    TimerCanceledEventAttributes => TimerCanceled,
+    MarkerRecordedEventAttributes => MarkerRecorded,
+    WorkflowExecutionSignaledEventAttributes => WorkflowExecutionSignaled,
+    WorkflowExecutionTerminatedEventAttributes => WorkflowExecutionTerminated,
+    WorkflowExecutionCancelRequestedEventAttributes => WorkflowExecutionCancelRequested,
+    WorkflowExecutionCanceledEventAttributes => WorkflowExecutionCanceled,
+    RequestCancelExternalWorkflowExecutionInitiatedEventAttributes => RequestCancelExternalWorkflowExecutionInitiated,
+    RequestCancelExternalWorkflowExecutionFailedEventAttributes => RequestCancelExternalWorkflowExecutionFailed,
+    ExternalWorkflowExecutionCancelRequestedEventAttributes => ExternalWorkflowExecutionCancelRequested,
+    WorkflowExecutionContinuedAsNewEventAttributes => WorkflowExecutionContinuedAsNew,
+    StartChildWorkflowExecutionInitiatedEventAttributes => StartChildWorkflowExecutionInitiated,
+    StartChildWorkflowExecutionFailedEventAttributes => StartChildWorkflowExecutionFailed,
+    ChildWorkflowExecutionStartedEventAttributes => ChildWorkflowExecutionStarted,
+    ChildWorkflowExecutionCompletedEventAttributes => ChildWorkflowExecutionCompleted,
+    ChildWorkflowExecutionFailedEventAttributes => ChildWorkflowExecutionFailed,
+    ChildWorkflowExecutionCanceledEventAttributes => ChildWorkflowExecutionCanceled,
+    ChildWorkflowExecutionTimedOutEventAttributes => ChildWorkflowExecutionTimedOut,
+    ChildWorkflowExecutionTerminatedEventAttributes => ChildWorkflowExecutionTerminated,
+    SignalExternalWorkflowExecutionInitiatedEventAttributes => SignalExternalWorkflowExecutionInitiated,
+    SignalExternalWorkflowExecutionFailedEventAttributes => SignalExternalWorkflowExecutionFailed,
+    ExternalWorkflowExecutionSignaledEventAttributes => ExternalWorkflowExecutionSignaled,
+    UpsertWorkflowSearchAttributesEventAttributes => UpsertWorkflowSearchAttributes,
+    WorkflowExecutionUpdateAcceptedEventAttributes => WorkflowExecutionUpdateAccepted,
+    WorkflowExecutionUpdateRejectedEventAttributes => WorkflowExecutionUpdateRejected,
+    WorkflowExecutionUpdateCompletedEventAttributes => WorkflowExecutionUpdateCompleted,
+    WorkflowPropertiesModifiedExternallyEventAttributes => WorkflowPropertiesModifiedExternally,
+    ActivityPropertiesModifiedExternallyEventAttributes => ActivityPropertiesModifiedExternally,
+    WorkflowPropertiesModifiedEventAttributes => WorkflowPropertiesModified,
+    WorkflowExecutionUpdateAdmittedEventAttributes => WorkflowExecutionUpdateAdmitted,
+    NexusOperationScheduledEventAttributes => NexusOperationScheduled,
+    NexusOperationStartedEventAttributes => NexusOperationStarted,
+    NexusOperationCompletedEventAttributes => NexusOperationCompleted,
+    NexusOperationFailedEventAttributes => NexusOperationFailed,
+    NexusOperationCanceledEventAttributes => NexusOperationCanceled,
+    NexusOperationTimedOutEventAttributes => NexusOperationTimedOut,
+    NexusOperationCancelRequestedEventAttributes => NexusOperationCancelRequested,
+    WorkflowExecutionOptionsUpdatedEventAttributes => WorkflowExecutionOptionsUpdated,
+    NexusOperationCancelRequestCompletedEventAttributes => NexusOperationCancelRequestCompleted,
+    NexusOperationCancelRequestFailedEventAttributes => NexusOperationCancelRequestFailed,
+    WorkflowExecutionPausedEventAttributes => WorkflowExecutionPaused,
+    WorkflowExecutionUnpausedEventAttributes => WorkflowExecutionUnpaused,
+    WorkflowExecutionTimeSkippingTransitionedEventAttributes => WorkflowExecutionTimeSkippingTransitioned,
+}

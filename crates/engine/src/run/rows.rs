@@ -1,0 +1,118 @@
+//! A run as rows, and rows as a run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use perennial_proto::store as stored;
+use perennial_proto::temporal::history::v1::{History, HistoryEvent};
+use prost::Message;
+
+use super::Run;
+use super::event::Attributes;
+use crate::{PartKey, RunKey};
+
+/// Rows that don't make a run. Only damage to the store can lead here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("run {}: {what} can't be read: {why}", run.0)]
+pub struct Unreadable {
+    run: RunKey,
+    what: &'static str,
+    why: String,
+}
+
+impl Run {
+    /// A run from its rows and from the fragment of history that begins with its first event.
+    pub fn from_rows<'a>(
+        key: RunKey,
+        head: &[u8],
+        parts: impl IntoIterator<Item = (&'a PartKey, &'a [u8])>,
+        first_fragment: &[u8],
+    ) -> Result<Self, Unreadable> {
+        let unreadable = |what, why: String| Unreadable { run: key, what, why };
+        let head = stored::RunHead::decode(head).map_err(|e| unreadable("head", e.to_string()))?;
+        let history =
+            History::decode(first_fragment).map_err(|e| unreadable("history", e.to_string()))?;
+        let started = match history.events.into_iter().next().and_then(|event| event.attributes) {
+            Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) => started,
+            _ => return Err(unreadable("first event", "it doesn't start the run".to_owned())),
+        };
+        let mut run = Self::empty(key, head, started);
+        for (part, value) in parts {
+            run.insert_part(part, value).map_err(|e| unreadable("part", e.to_string()))?;
+        }
+        Ok(run)
+    }
+
+    pub(crate) fn empty(
+        key: RunKey,
+        head: stored::RunHead,
+        started: perennial_proto::temporal::history::v1::WorkflowExecutionStartedEventAttributes,
+    ) -> Self {
+        Self {
+            key,
+            started: Arc::new(started),
+            head,
+            activities: Arc::default(),
+            timers: Arc::default(),
+            children: Arc::default(),
+            signals: Arc::default(),
+            cancels: Arc::default(),
+            requests: Arc::default(),
+            updates: Arc::default(),
+            buffered: Arc::default(),
+        }
+    }
+
+    /// The head as it is stored: what is volatile by nature stays out.
+    pub fn head_row(&self) -> Vec<u8> {
+        let is_speculative =
+            |task: &stored::WorkflowTask| task.kind() == stored::WorkflowTaskKind::Speculative;
+        if self.head.workflow_task.as_ref().is_some_and(is_speculative) {
+            let durable = stored::RunHead { workflow_task: None, ..self.head.clone() };
+            return durable.encode_to_vec();
+        }
+        self.head.encode_to_vec()
+    }
+
+    /// A part as it is stored; `None` if the run has it no longer.
+    pub fn part_row(&self, key: &PartKey) -> Option<Vec<u8>> {
+        match key {
+            PartKey::Activity(id) => row(&self.activities, id),
+            PartKey::Timer(id) => row(&self.timers, id),
+            PartKey::Child(id) => row(&self.children, id),
+            PartKey::Signal(id) => row(&self.signals, id),
+            PartKey::Cancel(id) => row(&self.cancels, id),
+            PartKey::Request(id) => row(&self.requests, id),
+            PartKey::Update(id) => row(&self.updates, id),
+            PartKey::Buffered(sequence) => row(&self.buffered, sequence),
+        }
+    }
+
+    fn insert_part(&mut self, key: &PartKey, value: &[u8]) -> Result<(), prost::DecodeError> {
+        match key {
+            PartKey::Activity(id) => put(&mut self.activities, *id, value),
+            PartKey::Timer(id) => put(&mut self.timers, *id, value),
+            PartKey::Child(id) => put(&mut self.children, *id, value),
+            PartKey::Signal(id) => put(&mut self.signals, *id, value),
+            PartKey::Cancel(id) => put(&mut self.cancels, *id, value),
+            PartKey::Request(id) => put(&mut self.requests, id.clone(), value),
+            PartKey::Update(id) => put(&mut self.updates, id.clone(), value),
+            PartKey::Buffered(sequence) => {
+                put::<i64, HistoryEvent>(&mut self.buffered, *sequence, value)
+            }
+        }
+    }
+}
+
+fn row<K: Ord, T: Message>(map: &BTreeMap<K, Arc<T>>, key: &K) -> Option<Vec<u8>> {
+    map.get(key).map(|part| part.encode_to_vec())
+}
+
+fn put<K: Ord + Clone, T: Message + Default + Clone>(
+    map: &mut Arc<BTreeMap<K, Arc<T>>>,
+    key: K,
+    value: &[u8],
+) -> Result<(), prost::DecodeError> {
+    Arc::make_mut(map).insert(key, Arc::new(T::decode(value)?));
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! What a server asks of the runtime, and what it hears.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use perennial_engine::run::{Rejection, Reply, Run, UpdateProgress};
+use perennial_engine::{NamespaceKey, Time};
+use perennial_proto::store::RunName;
+use perennial_proto::temporal::common::v1::{Payloads, WorkerVersionStamp};
+use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
+use perennial_proto::temporal::failure::v1::Failure;
+use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
+use perennial_proto::temporal::query::v1::WorkflowQuery;
+use perennial_store::Fragment;
+
+/// Why a request wasn't done.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Refusal {
+    /// The engine says no.
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    /// It may or may not have happened; ask again.
+    #[error("{0}")]
+    Unavailable(String),
+    /// Too much waits already; ask again later.
+    #[error("{0}")]
+    Overloaded(String),
+    /// The caller's time is up.
+    #[error("deadline exceeded")]
+    TimedOut,
+}
+
+/// What a start led to.
+#[derive(Debug, Clone)]
+pub struct Started {
+    /// The run that has the id now.
+    pub run: Arc<Run>,
+    /// Whether this request (or an earlier delivery of it) made it.
+    pub is_new: bool,
+    /// The first workflow task, if the caller takes it at once.
+    pub eager_task: Option<WorkflowTaskGrant>,
+}
+
+/// A command's answer and the run after it.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    /// What the run said.
+    pub reply: Reply,
+    /// The run after the command.
+    pub run: Arc<Run>,
+    /// With a completed workflow task: the next one, if it was asked for and is there.
+    pub next_task: Option<WorkflowTaskGrant>,
+    /// With a completed workflow task: activities the worker takes at once.
+    pub eager_activities: Vec<ActivityGrant>,
+}
+
+/// A worker that waits for a task.
+#[derive(Debug, Clone)]
+pub struct Poller {
+    /// Whose queue.
+    pub namespace: NamespaceKey,
+    /// The queue's name; a sticky queue's own name.
+    pub queue: String,
+    /// For a sticky queue: the normal queue beside it.
+    pub normal_queue: Option<String>,
+    /// Of the worker.
+    pub identity: String,
+    /// The worker's build, if it told.
+    pub worker_version: Option<WorkerVersionStamp>,
+    /// Which worker process, so that its shutdown can end its polls.
+    pub worker_instance_key: String,
+    /// Tasks a second the worker allows for the whole queue, if it told (activities).
+    pub max_tasks_per_second: Option<f64>,
+}
+
+/// A workflow task, or a query alone, handed to a poller.
+#[derive(Debug, Clone)]
+pub struct WorkflowTaskGrant {
+    /// The run as the task was started; `run.head.workflow_task` is the task.
+    pub run: Arc<Run>,
+    /// A query by itself: no task was started. Its id goes into the token.
+    pub query: Option<(String, WorkflowQuery)>,
+    /// Queries that travel with the task, by id.
+    pub queries: BTreeMap<String, WorkflowQuery>,
+    /// Updates for the workflow.
+    pub messages: Vec<ProtocolMessage>,
+    /// It was taken from the sticky queue: history from where the worker left off is enough.
+    pub sticky: bool,
+    /// Tasks that wait in the queue behind this one.
+    pub backlog: i64,
+    /// The latest part of the history, as far as it is at hand: saves reading it.
+    pub recent: Arc<[Fragment]>,
+}
+
+/// An activity handed to a poller.
+#[derive(Debug, Clone)]
+pub struct ActivityGrant {
+    /// The run as the activity was started.
+    pub run: Arc<Run>,
+    /// Which of its activities.
+    pub scheduled_event_id: i64,
+}
+
+/// How a query ended.
+#[derive(Debug, Clone)]
+pub enum QueryOutcome {
+    /// With an answer.
+    Answered(Option<Payloads>),
+    /// The worker said no.
+    Failed(String, Option<Failure>),
+    /// The run's status is one the caller doesn't want.
+    Rejected(WorkflowExecutionStatus),
+}
+
+/// How far an update came, and whose it is.
+#[derive(Debug, Clone)]
+pub struct UpdateStatus {
+    /// The run that has it.
+    pub run: RunName,
+    /// Its id.
+    pub update_id: String,
+    /// `None` while it is only admitted.
+    pub progress: Option<UpdateProgress>,
+}
+
+/// A queue, for people.
+#[derive(Debug, Clone, Default)]
+pub struct QueueDescription {
+    /// Who polled it lately: identity, when, tasks a second allowed, build.
+    pub pollers: Vec<(String, Time, f64, Option<WorkerVersionStamp>)>,
+    /// How many tasks wait.
+    pub backlog: i64,
+    /// For how long the oldest has waited, in nanoseconds.
+    pub backlog_age_nanos: i64,
+    /// Tasks added a second, of late.
+    pub tasks_add_rate: f32,
+    /// Tasks taken a second, of late.
+    pub tasks_dispatch_rate: f32,
+}
+
+/// Where and how a run is reset.
+#[derive(Debug, Clone)]
+pub struct ResetRun {
+    /// Tells a repetition.
+    pub request_id: String,
+    /// Why.
+    pub reason: String,
+    /// A workflow task completed, failed, timed out or started event: everything up to before it is kept.
+    pub event_id: i64,
+    /// Signals after the point aren't given to the new run.
+    pub exclude_signals: bool,
+    /// Updates after the point aren't given to the new run.
+    pub exclude_updates: bool,
+    /// Cancel requests after the point aren't given to the new run.
+    pub exclude_cancels: bool,
+    /// Who asks.
+    pub identity: String,
+}

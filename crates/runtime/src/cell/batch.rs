@@ -1,0 +1,128 @@
+//! The batch a cell is collecting.
+
+use std::collections::BTreeMap;
+
+use perennial_engine::{PartKey, RunKey, Time};
+use perennial_store::{
+    Batch, Epoch, Fragment, MessageWrite, NewRun, RecordWrite, RunWrite, TaskWrite,
+};
+
+use super::request::Release;
+
+/// What has been decided since the last batch was sealed. Writes to one key collapse into the last one.
+#[derive(Default)]
+pub(super) struct OpenBatch {
+    runs: BTreeMap<RunKey, OpenRun>,
+    tasks: BTreeMap<i64, TaskWrite>,
+    messages: BTreeMap<i64, MessageWrite>,
+    records: Vec<RecordWrite>,
+    releases: Vec<Release>,
+}
+
+#[derive(Default)]
+pub(super) struct OpenRun {
+    pub(super) created: Option<NewRun>,
+    pub(super) deleted: bool,
+    pub(super) becomes_current: bool,
+    pub(super) head: Option<Vec<u8>>,
+    pub(super) parts: BTreeMap<PartKey, Option<Vec<u8>>>,
+    pub(super) history: Vec<Fragment>,
+    pub(super) wake_at: Option<Time>,
+}
+
+impl OpenBatch {
+    pub(super) fn is_empty(&self) -> bool {
+        self.has_no_writes() && self.releases.is_empty()
+    }
+
+    fn has_no_writes(&self) -> bool {
+        self.runs.is_empty()
+            && self.tasks.is_empty()
+            && self.messages.is_empty()
+            && self.records.is_empty()
+    }
+
+    pub(super) fn run(&mut self, key: RunKey) -> &mut OpenRun {
+        self.runs.entry(key).or_default()
+    }
+
+    pub(super) fn put_task(&mut self, key: i64, write: TaskWrite) {
+        // Made and taken within one batch: never written.
+        if matches!(write, TaskWrite::Delete(_))
+            && matches!(self.tasks.get(&key), Some(TaskWrite::Put(_)))
+        {
+            self.tasks.remove(&key);
+            return;
+        }
+        self.tasks.insert(key, write);
+    }
+
+    pub(super) fn put_message(&mut self, key: i64, write: MessageWrite) {
+        self.messages.insert(key, write);
+    }
+
+    pub(super) fn put_record(&mut self, record: RecordWrite) {
+        self.records.retain(|other| other.kind != record.kind || other.key != record.key);
+        self.records.push(record);
+    }
+
+    /// Leaves when this batch is durable.
+    pub(super) fn release(&mut self, release: Release) {
+        self.releases.push(release);
+    }
+
+    pub(super) fn take_releases(&mut self) -> Vec<Release> {
+        std::mem::take(&mut self.releases)
+    }
+
+    /// The batch, if there is anything to write, and what leaves after it.
+    pub(super) fn seal(
+        &mut self,
+        cell: u32,
+        epoch: Epoch,
+        sequence: u64,
+    ) -> (Option<Batch>, Vec<Release>) {
+        let open = std::mem::take(self);
+        if open.has_no_writes() {
+            return (None, open.releases);
+        }
+        let runs = open.runs.into_iter().map(|(key, run)| run.into_write(key)).collect();
+        let batch = Batch {
+            cell,
+            epoch,
+            sequence,
+            runs,
+            tasks: open.tasks.into_values().collect(),
+            messages: open.messages.into_values().collect(),
+            records: open.records,
+        };
+        (Some(batch), open.releases)
+    }
+}
+
+impl OpenRun {
+    fn into_write(self, key: RunKey) -> RunWrite {
+        let is_written = !self.deleted;
+        RunWrite {
+            key,
+            created: self.created.filter(|_| is_written),
+            deleted: self.deleted,
+            becomes_current: self.becomes_current && is_written,
+            head: self.head.filter(|_| is_written),
+            parts: if is_written { self.parts.into_iter().collect() } else { Vec::new() },
+            history: if is_written { merged(self.history) } else { Vec::new() },
+            wake_at: self.wake_at.filter(|_| is_written),
+        }
+    }
+}
+
+/// One row for all events of a run in one batch: encoded histories concatenate.
+fn merged(fragments: Vec<Fragment>) -> Vec<Fragment> {
+    let mut fragments = fragments.into_iter();
+    let Some(mut all) = fragments.next() else { return Vec::new() };
+    for next in fragments {
+        all.last_event_id = next.last_event_id;
+        all.bytes.extend(next.bytes);
+    }
+    vec![all]
+}

@@ -1,0 +1,388 @@
+//! The runs a cell has in memory, and the requests that wait for one to be loaded.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use perennial_engine::RunKey;
+use perennial_engine::run::Run;
+use perennial_proto::store::RunMessage;
+use perennial_proto::store::run_message::Body;
+use perennial_store::{Fragment, StoredRun};
+
+use super::queries::Queries;
+use super::request::{Incoming, ReplyTo, Request};
+use super::updates::Updates;
+
+/// Bytes of history a cached run keeps at hand: enough for a worker that keeps up.
+const RECENT_BYTES: usize = 64 * 1024;
+
+/// A run to be loaded: by its id, or whichever is current.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Wanted {
+    pub(crate) namespace: i64,
+    pub(crate) workflow_id: String,
+    pub(crate) run_id: Option<String>,
+}
+
+/// Where a request's run is.
+pub(crate) enum Resolved {
+    Found(RunKey),
+    /// There is no such run.
+    Absent,
+    /// Nobody knows before it is loaded.
+    Wanted(Wanted),
+}
+
+/// A run in memory, and what is attached to it but never stored.
+pub(super) struct Cached {
+    pub(super) run: Arc<Run>,
+    pub(super) is_current: bool,
+    /// Fragments of its history up to its last event, without a gap.
+    pub(super) recent: VecDeque<Fragment>,
+    recent_bytes: usize,
+    pub(super) watchers: Vec<(i64, ReplyTo)>,
+    pub(super) queries: Queries,
+    pub(super) updates: Updates,
+    state: Commit,
+    last_used: u64,
+}
+
+/// How far what is in memory is durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Commit {
+    Durable,
+    InFlight,
+    Open,
+}
+
+/// Where a reply that saw a run has to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WaitFor {
+    Nothing,
+    BatchInFlight,
+    OpenBatch,
+}
+
+type WorkflowName = (i64, String);
+
+#[derive(Default)]
+struct Workflow {
+    /// `None`: not known. `Some(None)`: there is no run.
+    current: Option<Option<RunKey>>,
+    /// Runs by their ids; `None` where there is none of that id.
+    runs: HashMap<String, Option<RunKey>>,
+}
+
+pub(super) struct Cache {
+    capacity: usize,
+    workflows: HashMap<WorkflowName, Workflow>,
+    runs: HashMap<RunKey, Cached>,
+    by_use: BTreeMap<u64, RunKey>,
+    tick: u64,
+    parked: HashMap<Wanted, Vec<Incoming>>,
+    open: Vec<RunKey>,
+    in_flight: Vec<RunKey>,
+    /// Workflow ids about which something is known not to exist: forgotten soon, or asking for what
+    /// doesn't exist would fill the memory.
+    absent: Vec<WorkflowName>,
+}
+
+impl Cache {
+    pub(super) fn new(capacity: usize) -> Self {
+        Self {
+            capacity,
+            workflows: HashMap::new(),
+            runs: HashMap::new(),
+            by_use: BTreeMap::new(),
+            tick: 0,
+            parked: HashMap::new(),
+            open: Vec::new(),
+            in_flight: Vec::new(),
+            absent: Vec::new(),
+        }
+    }
+
+    pub(super) fn resolve(&mut self, request: &Request) -> Resolved {
+        let Some(target) = request.target() else { return Resolved::Absent };
+        let name = (target.namespace, target.workflow_id);
+        // A child that is to be started may have been, under the run id its parent chose.
+        if let Request::Deliver { message } = request
+            && let Some(run_id) = started_child(message)
+        {
+            match self.look_up(&name, run_id) {
+                Some(None) => {}
+                known => return self.resolved(name, run_id.to_owned(), known),
+            }
+        }
+        let known = self.look_up(&name, &target.run_id);
+        self.resolved(name, target.run_id, known)
+    }
+
+    /// `None`: not known. `Some(None)`: there is none.
+    fn look_up(&self, name: &WorkflowName, run_id: &str) -> Option<Option<RunKey>> {
+        let workflow = self.workflows.get(name)?;
+        if run_id.is_empty() { workflow.current } else { workflow.runs.get(run_id).copied() }
+    }
+
+    fn resolved(
+        &mut self,
+        name: WorkflowName,
+        run_id: String,
+        known: Option<Option<RunKey>>,
+    ) -> Resolved {
+        match known {
+            Some(Some(key)) => {
+                self.touch(key);
+                Resolved::Found(key)
+            }
+            Some(None) => Resolved::Absent,
+            None => Resolved::Wanted(Wanted {
+                namespace: name.0,
+                workflow_id: name.1,
+                run_id: (!run_id.is_empty()).then_some(run_id),
+            }),
+        }
+    }
+
+    /// Puts a request aside until its run is loaded. True if it is the first to wait for it.
+    pub(super) fn park(&mut self, wanted: Wanted, incoming: Incoming) -> bool {
+        let waiting = self.parked.entry(wanted).or_default();
+        waiting.push(incoming);
+        waiting.len() == 1
+    }
+
+    /// Takes what was loaded. Returns the requests that waited for it.
+    pub(super) fn loaded(
+        &mut self,
+        wanted: &Wanted,
+        found: Result<Option<StoredRun>, String>,
+    ) -> Vec<Incoming> {
+        let waiting = self.parked.remove(wanted).unwrap_or_default();
+        let name = (wanted.namespace, wanted.workflow_id.clone());
+        match found {
+            Ok(found) => {
+                let key = found.map(|stored| self.insert_loaded(stored));
+                let key = key.flatten();
+                if key.is_none() {
+                    self.absent.push(name.clone());
+                }
+                let workflow = self.workflows.entry(name).or_default();
+                match (&wanted.run_id, key) {
+                    // Created since it was asked for: what is in memory is newer.
+                    (None, _) if workflow.current.is_some() => {}
+                    (None, key) => workflow.current = Some(key),
+                    (Some(run_id), key) => {
+                        workflow.runs.entry(run_id.clone()).or_insert(key);
+                    }
+                }
+                waiting
+            }
+            Err(why) => {
+                for incoming in waiting {
+                    (incoming.reply)(Err(crate::api::Refusal::Unavailable(why.clone())));
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    fn insert_loaded(&mut self, stored: StoredRun) -> Option<RunKey> {
+        let key = stored.key;
+        if self.runs.contains_key(&key) {
+            return Some(key);
+        }
+        let parts = stored.parts.iter().map(|(key, value)| (key, value.as_slice()));
+        let run = Run::from_rows(key, &stored.head, parts, &stored.first_fragment.bytes).ok()?;
+        self.insert(Arc::new(run), stored.is_current);
+        Some(key)
+    }
+
+    /// Puts a run in, new or loaded.
+    pub(super) fn insert(&mut self, run: Arc<Run>, is_current: bool) {
+        let key = run.key;
+        let name = (run.head.namespace, run.head.workflow_id.clone());
+        let workflow = self.workflows.entry(name).or_default();
+        if is_current {
+            if let Some(Some(before)) = workflow.current.replace(Some(key))
+                && before != key
+                && let Some(before) = self.runs.get_mut(&before)
+            {
+                before.is_current = false;
+            }
+        }
+        workflow.runs.insert(run.head.run_id.clone(), Some(key));
+        self.tick += 1;
+        self.by_use.insert(self.tick, key);
+        let cached = Cached {
+            run,
+            is_current,
+            recent: VecDeque::new(),
+            recent_bytes: 0,
+            watchers: Vec::new(),
+            queries: Queries::default(),
+            updates: Updates::default(),
+            state: Commit::Durable,
+            last_used: self.tick,
+        };
+        self.runs.insert(key, cached);
+    }
+
+    pub(super) fn get(&self, key: RunKey) -> Option<&Cached> {
+        self.runs.get(&key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: RunKey) -> Option<&mut Cached> {
+        self.runs.get_mut(&key)
+    }
+
+    /// Notes that the run in memory is ahead of the store.
+    pub(super) fn changed(&mut self, key: RunKey) {
+        if let Some(cached) = self.runs.get_mut(&key)
+            && cached.state != Commit::Open
+        {
+            cached.state = Commit::Open;
+            self.open.push(key);
+        }
+    }
+
+    pub(super) fn wait_for(&self, key: RunKey) -> WaitFor {
+        match self.runs.get(&key).map(|cached| cached.state) {
+            None | Some(Commit::Durable) => WaitFor::Nothing,
+            Some(Commit::InFlight) => WaitFor::BatchInFlight,
+            Some(Commit::Open) => WaitFor::OpenBatch,
+        }
+    }
+
+    /// The open batch is on its way.
+    pub(super) fn sealed(&mut self) {
+        self.in_flight = std::mem::take(&mut self.open);
+        for key in &self.in_flight {
+            if let Some(cached) = self.runs.get_mut(key) {
+                cached.state = Commit::InFlight;
+            }
+        }
+    }
+
+    /// The batch on its way has arrived.
+    pub(super) fn committed(&mut self) {
+        for key in std::mem::take(&mut self.in_flight) {
+            if let Some(cached) = self.runs.get_mut(&key)
+                && cached.state == Commit::InFlight
+            {
+                cached.state = Commit::Durable;
+            }
+        }
+    }
+
+    /// Forgets a run that was deleted.
+    pub(super) fn remove(&mut self, key: RunKey) {
+        let Some(cached) = self.runs.remove(&key) else { return };
+        self.by_use.remove(&cached.last_used);
+        let name = (cached.run.head.namespace, cached.run.head.workflow_id.clone());
+        if let Some(workflow) = self.workflows.get_mut(&name) {
+            workflow.runs.insert(cached.run.head.run_id.clone(), None);
+            if workflow.current == Some(Some(key)) {
+                workflow.current = Some(None);
+            }
+            self.absent.push(name.clone());
+        }
+        for (_, watcher) in cached.watchers {
+            watcher(Err(perennial_engine::run::Rejection::RunNotFound(name.1.clone()).into()));
+        }
+    }
+
+    fn touch(&mut self, key: RunKey) {
+        let Some(cached) = self.runs.get_mut(&key) else { return };
+        self.by_use.remove(&cached.last_used);
+        self.tick += 1;
+        cached.last_used = self.tick;
+        self.by_use.insert(self.tick, key);
+    }
+
+    /// Drops what was used longest ago, as long as there is too much, and never what isn't durable or has
+    /// someone waiting on it.
+    pub(super) fn evict(&mut self) {
+        self.forget_absent();
+        let mut looked_at = 0;
+        while self.runs.len() > self.capacity && looked_at < 64 {
+            looked_at += 1;
+            let Some((&tick, &key)) = self.by_use.iter().next() else { return };
+            let Some(cached) = self.runs.get_mut(&key) else {
+                self.by_use.remove(&tick);
+                continue;
+            };
+            let is_free = cached.state == Commit::Durable
+                && cached.watchers.is_empty()
+                && cached.queries.is_empty()
+                && cached.updates.is_empty();
+            if !is_free {
+                self.touch(key);
+                continue;
+            }
+            self.forget(key);
+        }
+    }
+
+    fn forget_absent(&mut self) {
+        let parked = &self.parked;
+        let is_asked_for = |name: &WorkflowName| {
+            parked.keys().any(|wanted| wanted.namespace == name.0 && wanted.workflow_id == name.1)
+        };
+        let (keep, drop): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.absent).into_iter().partition(is_asked_for);
+        self.absent = keep;
+        for name in drop {
+            let Some(workflow) = self.workflows.get_mut(&name) else { continue };
+            workflow.runs.retain(|_, key| key.is_some());
+            if workflow.current == Some(None) {
+                workflow.current = None;
+            }
+            if workflow.runs.is_empty() && workflow.current.is_none() {
+                self.workflows.remove(&name);
+            }
+        }
+    }
+
+    fn forget(&mut self, key: RunKey) {
+        let Some(cached) = self.runs.remove(&key) else { return };
+        self.by_use.remove(&cached.last_used);
+        let name = (cached.run.head.namespace, cached.run.head.workflow_id.clone());
+        if let Some(workflow) = self.workflows.get_mut(&name) {
+            workflow.runs.remove(&cached.run.head.run_id);
+            workflow.runs.retain(|_, key| key.is_some());
+            if workflow.current == Some(Some(key)) || workflow.current == Some(None) {
+                workflow.current = None;
+            }
+            if workflow.runs.is_empty() {
+                self.workflows.remove(&name);
+            }
+        }
+    }
+
+    pub(super) fn take_parked(&mut self) -> Vec<Incoming> {
+        std::mem::take(&mut self.parked).into_values().flatten().collect()
+    }
+}
+
+impl Cached {
+    pub(super) fn keep_recent(&mut self, fragment: Fragment) {
+        self.recent_bytes += fragment.bytes.len();
+        self.recent.push_back(fragment);
+        while self.recent_bytes > RECENT_BYTES && self.recent.len() > 1 {
+            if let Some(oldest) = self.recent.pop_front() {
+                self.recent_bytes -= oldest.bytes.len();
+            }
+        }
+    }
+
+    pub(super) fn recent(&self) -> Arc<[Fragment]> {
+        self.recent.iter().cloned().collect()
+    }
+}
+
+fn started_child(message: &RunMessage) -> Option<&str> {
+    match &message.body {
+        Some(Body::StartChild(start)) => Some(&start.run_id),
+        _ => None,
+    }
+}

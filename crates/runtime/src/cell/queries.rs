@@ -1,0 +1,209 @@
+//! Queries: attached to a run, never stored, answered by a worker.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use perennial_engine::run::{Rejection, Run};
+use perennial_engine::{NamespaceKey, RunKey};
+use perennial_proto::temporal::enums::v1::{
+    QueryRejectCondition, QueryResultType, WorkflowExecutionStatus,
+};
+use perennial_proto::temporal::query::v1::{WorkflowQuery, WorkflowQueryResult};
+
+use super::request::{Release, ReplyTo, Response};
+use super::{Cell, World};
+use crate::api::{QueryOutcome, Refusal, WorkflowTaskGrant};
+use crate::queues::{Grant, Poller, QueryTask, QueueKind, QueueName};
+
+/// Queries that may wait on one run.
+const WAITING_MAX: usize = 100;
+/// A workflow task that failed this often won't answer a query either.
+const HOPELESS_ATTEMPT: i32 = 3;
+
+#[derive(Default)]
+pub(super) struct Queries {
+    waiting: BTreeMap<String, Query>,
+}
+
+struct Query {
+    query: WorkflowQuery,
+    reply: ReplyTo,
+    way: Way,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// For the workflow task in hand to end, or the next one to start.
+    Waits,
+    /// It is with a worker, beside a workflow task.
+    WithTask,
+    /// It goes to a worker by itself.
+    ByItself,
+}
+
+impl Queries {
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// The queries that go with a workflow task that starts now.
+    pub(super) fn send_with_task(&mut self) -> BTreeMap<String, WorkflowQuery> {
+        let mut sent = BTreeMap::new();
+        for (id, query) in &mut self.waiting {
+            if query.way == Way::Waits {
+                query.way = Way::WithTask;
+                sent.insert(id.clone(), query.query.clone());
+            }
+        }
+        sent
+    }
+
+    /// Those that wait for a task that won't come, or went with one that came to nothing.
+    fn take_stranded(&mut self) -> Vec<String> {
+        let mut stranded = Vec::new();
+        for (id, query) in &mut self.waiting {
+            if query.way != Way::ByItself {
+                query.way = Way::ByItself;
+                stranded.push(id.clone());
+            }
+        }
+        stranded
+    }
+}
+
+impl Cell {
+    pub(super) fn query(
+        &mut self,
+        key: RunKey,
+        query: WorkflowQuery,
+        reject: QueryRejectCondition,
+        reply: ReplyTo,
+        world: &World<'_>,
+    ) {
+        let Some(run) = self.run(key) else { return };
+        if is_rejected(run.head.status(), reject) {
+            let outcome = QueryOutcome::Rejected(run.head.status());
+            return self.answer(Some(key), reply, Ok(Response::Query(outcome)));
+        }
+        if let Err(why) = can_be_asked(&run) {
+            return self.answer(Some(key), reply, Err(why.into()));
+        }
+        let id = self.ids.next(world.now);
+        let has_task = run.head.workflow_task.is_some();
+        let Some(cached) = self.cache.get_mut(key) else { return };
+        if cached.queries.waiting.len() >= WAITING_MAX {
+            let why = "consistent query buffer is full, this may be caused by too many queries and workflow not able to process query fast enough";
+            return self.answer(Some(key), reply, Err(Refusal::Overloaded(why.to_owned())));
+        }
+        let way = if has_task { Way::Waits } else { Way::ByItself };
+        cached.queries.waiting.insert(id.clone(), Query { query, reply, way });
+        if way == Way::ByItself {
+            self.send_by_itself(&run, id, world);
+        }
+    }
+
+    fn send_by_itself(&mut self, run: &Run, id: String, world: &World<'_>) {
+        let queue = |name: &str| QueueName {
+            namespace: NamespaceKey(run.head.namespace),
+            name: name.to_owned(),
+            kind: QueueKind::Workflow,
+        };
+        let sticky = run.head.sticky.as_ref().filter(|_| run.is_open()).map(|to| queue(&to.name));
+        let sticky = sticky.filter(|queue| world.queues.is_polled(queue, world.now));
+        let is_sticky = sticky.is_some();
+        let task = QueryTask {
+            queue: sticky.unwrap_or_else(|| queue(run.task_queue())),
+            run: run.name(),
+            query_id: id,
+            is_sticky,
+        };
+        self.open.release(Release::OfferQuery(task));
+    }
+
+    /// A query that went by itself and a poller have met.
+    pub(super) fn take_query(&mut self, key: Option<RunKey>, task: QueryTask, poller: Poller) {
+        let grant = key.and_then(|key| {
+            let cached = self.cache.get(key)?;
+            let query = cached.queries.waiting.get(&task.query_id)?;
+            Some(WorkflowTaskGrant {
+                run: Arc::clone(&cached.run),
+                query: Some((task.query_id.clone(), query.query.clone())),
+                queries: BTreeMap::new(),
+                messages: Vec::new(),
+                sticky: task.is_sticky,
+                backlog: 0,
+                recent: cached.recent(),
+            })
+        });
+        self.open.release(match grant {
+            Some(grant) => Release::Grant(poller, Grant::Workflow(Box::new(grant))),
+            None => Release::Repoll(poller),
+        });
+    }
+
+    pub(super) fn answer_queries(
+        &mut self,
+        key: RunKey,
+        answers: BTreeMap<String, WorkflowQueryResult>,
+        reply: ReplyTo,
+    ) {
+        let mut known = 0;
+        for (id, result) in answers {
+            let Some(cached) = self.cache.get_mut(key) else { break };
+            let Some(query) = cached.queries.waiting.remove(&id) else { continue };
+            known += 1;
+            let outcome = match result.result_type() {
+                QueryResultType::Answered => QueryOutcome::Answered(result.answer),
+                QueryResultType::Failed | QueryResultType::Unspecified => {
+                    QueryOutcome::Failed(result.error_message, result.failure)
+                }
+            };
+            self.answer(Some(key), query.reply, Ok(Response::Query(outcome)));
+        }
+        let response = if known > 0 {
+            Ok(Response::Done)
+        } else {
+            Err(Rejection::TaskNotFound("query task not found, or already expired".into()).into())
+        };
+        self.answer(Some(key), reply, response);
+    }
+
+    /// No workflow task is on its way any more: what waited for one goes by itself.
+    pub(super) fn free_queries(&mut self, key: RunKey, world: &World<'_>) {
+        let Some(run) = self.run(key) else { return };
+        if run.head.workflow_task.is_some() {
+            return;
+        }
+        let Some(cached) = self.cache.get_mut(key) else { return };
+        for id in cached.queries.take_stranded() {
+            self.send_by_itself(&run, id, world);
+        }
+    }
+}
+
+fn is_rejected(status: WorkflowExecutionStatus, reject: QueryRejectCondition) -> bool {
+    let is_open = super::run_steps::is_open(status);
+    match reject {
+        QueryRejectCondition::NotOpen => !is_open,
+        QueryRejectCondition::NotCompletedCleanly => {
+            !is_open && status != WorkflowExecutionStatus::Completed
+        }
+        QueryRejectCondition::None | QueryRejectCondition::Unspecified => false,
+    }
+}
+
+/// A worker must have had the run once, or be about to.
+fn can_be_asked(run: &Run) -> Result<(), Rejection> {
+    let task = run.head.workflow_task.as_ref();
+    if task.is_some_and(|task| task.attempt >= HOPELESS_ATTEMPT) {
+        return Err(Rejection::FailedPrecondition(
+            "Unable to query workflow due to Workflow Task in failed state.".to_owned(),
+        ));
+    }
+    if task.is_none() && run.head.previous_started_event_id == 0 {
+        return Err(Rejection::FailedPrecondition(
+            "workflow task is not scheduled yet: the workflow can't be queried".to_owned(),
+        ));
+    }
+    Ok(())
+}

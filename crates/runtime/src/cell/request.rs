@@ -1,0 +1,161 @@
+//! What is asked of a cell, and what leaves it.
+
+use std::collections::BTreeMap;
+
+use perennial_engine::run::{Answer, Command, StartRun};
+use perennial_engine::{NamespaceKey, Slot};
+use perennial_proto::store::{RunMessage, RunName, WaitingTask};
+use perennial_proto::temporal::enums::v1::{
+    QueryRejectCondition, UpdateWorkflowExecutionLifecycleStage,
+};
+use perennial_proto::temporal::query::v1::{WorkflowQuery, WorkflowQueryResult};
+use perennial_proto::temporal::update::v1 as update;
+use perennial_store::RecordWrite;
+
+use crate::api::{QueryOutcome, Refusal, Sent, Started, UpdateStatus};
+use crate::queues::{Grant, Poller, QueryTask};
+
+/// Called once, with the answer.
+pub(crate) type ReplyTo = Box<dyn FnOnce(Result<Response, Refusal>) + Send>;
+
+/// A request and where its answer goes.
+pub(crate) struct Incoming {
+    pub(crate) request: Request,
+    pub(crate) reply: ReplyTo,
+}
+
+/// Something asked of one workflow id.
+pub(crate) enum Request {
+    Start {
+        namespace: NamespaceKey,
+        workflow_id: String,
+        start: Box<StartRun>,
+    },
+    StartWithUpdate {
+        namespace: NamespaceKey,
+        workflow_id: String,
+        start: Box<StartRun>,
+        request: Box<update::Request>,
+        wait: UpdateWorkflowExecutionLifecycleStage,
+    },
+    Command {
+        target: RunName,
+        command: Command,
+    },
+    Read {
+        target: RunName,
+    },
+    Watch {
+        target: RunName,
+        next_event_id: i64,
+    },
+    Delete {
+        target: RunName,
+    },
+    /// A poller and a task that waited have met.
+    StartTask {
+        task: WaitingTask,
+        poller: Poller,
+    },
+    /// A poller and a query have met.
+    TakeQuery {
+        task: QueryTask,
+        poller: Poller,
+    },
+    /// A message from another run.
+    Deliver {
+        message: Box<RunMessage>,
+    },
+    /// What became of a message that a run here sent.
+    Settle {
+        message: Box<RunMessage>,
+        answer: Answer,
+    },
+    /// A single record is written.
+    Put {
+        record: RecordWrite,
+    },
+    Query {
+        target: RunName,
+        query: WorkflowQuery,
+        reject: QueryRejectCondition,
+    },
+    AnswerQueries {
+        target: RunName,
+        answers: BTreeMap<String, WorkflowQueryResult>,
+    },
+    Update {
+        target: RunName,
+        request: Box<update::Request>,
+        wait: UpdateWorkflowExecutionLifecycleStage,
+    },
+    PollUpdate {
+        target: RunName,
+        update_id: String,
+        wait: UpdateWorkflowExecutionLifecycleStage,
+    },
+}
+
+impl Request {
+    /// Whom it is about; the run id is empty for the current run. `None` if it is about no workflow.
+    pub(crate) fn target(&self) -> Option<RunName> {
+        let current = |namespace: &NamespaceKey, workflow_id: &String| RunName {
+            namespace: namespace.0,
+            workflow_id: workflow_id.clone(),
+            ..RunName::default()
+        };
+        match self {
+            Self::Start { namespace, workflow_id, .. }
+            | Self::StartWithUpdate { namespace, workflow_id, .. } => {
+                Some(current(namespace, workflow_id))
+            }
+            Self::Command { target, .. }
+            | Self::Read { target }
+            | Self::Watch { target, .. }
+            | Self::Delete { target }
+            | Self::Query { target, .. }
+            | Self::AnswerQueries { target, .. }
+            | Self::Update { target, .. }
+            | Self::PollUpdate { target, .. } => Some(target.clone()),
+            Self::StartTask { task, .. } => task.run.clone(),
+            Self::TakeQuery { task, .. } => Some(task.run.clone()),
+            Self::Deliver { message } => message.target.clone(),
+            Self::Settle { message, .. } => message.sender.clone(),
+            Self::Put { .. } => None,
+        }
+    }
+
+    /// The slot that owns it; the first one for what is about no workflow.
+    pub(crate) fn slot(&self) -> Slot {
+        self.target()
+            .map_or(Slot(0), |target| Slot::of(NamespaceKey(target.namespace), &target.workflow_id))
+    }
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) enum Response {
+    Done,
+    Started(Box<Started>),
+    StartedWithUpdate(Box<Started>, Result<UpdateStatus, Refusal>),
+    Sent(Box<Sent>),
+    Run(std::sync::Arc<perennial_engine::run::Run>),
+    Answer(Answer),
+    Query(QueryOutcome),
+    Update(UpdateStatus),
+}
+
+/// Something that leaves a cell, once what it follows from is durable.
+pub(crate) enum Release {
+    Reply(ReplyTo, Result<Response, Refusal>),
+    /// A task goes to the poller that was claimed for it.
+    Grant(Poller, Grant),
+    /// A task waits for a poller.
+    Offer(WaitingTask),
+    /// A query waits for a poller.
+    OfferQuery(QueryTask),
+    /// The poller got nothing after all: it goes on waiting.
+    Repoll(Poller),
+    /// A message for another run.
+    Deliver(Box<RunMessage>),
+}

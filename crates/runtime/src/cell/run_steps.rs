@@ -1,0 +1,415 @@
+//! Requests to runs, and the steps they lead to.
+
+use std::sync::Arc;
+
+use perennial_engine::run::{
+    self, Command, Context, Decision, Effect, Rejection, Reply, Run, StartRun, Transition,
+};
+use perennial_engine::{NamespaceKey, RunKey, Slot, Time};
+use perennial_proto::store::RunName;
+use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
+use perennial_proto::temporal::history::v1::History;
+use perennial_store::{Fragment, NewRun};
+use prost::Message;
+
+use super::cache::WaitFor;
+use super::request::{Incoming, Release, ReplyTo, Request, Response};
+use super::{Cell, World};
+use crate::api::{Refusal, Sent, Started};
+
+impl Cell {
+    /// Handles a request whose run is in memory, or isn't there at all.
+    pub(super) fn handle(&mut self, key: Option<RunKey>, incoming: Incoming, world: &World<'_>) {
+        let Incoming { request, reply } = incoming;
+        if let Some(target) = request.target()
+            && let Some(key) = key
+            && !self.is_of_chain(key, &target)
+        {
+            let why = Rejection::NotFound("workflow execution not found".to_owned());
+            return self.refuse_absent(request, reply, why, world);
+        }
+        match request {
+            Request::Start { namespace, workflow_id, start } => {
+                let started = self.start(key, namespace, &workflow_id, *start, world);
+                let seen = started.as_ref().ok().map(|started| started.run.key).or(key);
+                let response = started.map(|it| Response::Started(Box::new(it)));
+                self.answer(seen, reply, response.map_err(Refusal::from));
+            }
+            Request::StartWithUpdate { namespace, workflow_id, start, request, wait } => {
+                match self.start(key, namespace, &workflow_id, *start, world) {
+                    Ok(started) => self.update_started(started, *request, wait, reply, world),
+                    Err(rejection) => self.answer(key, reply, Err(rejection.into())),
+                }
+            }
+            Request::Put { record } => {
+                self.open.put_record(record);
+                self.open.release(Release::Reply(reply, Ok(Response::Done)));
+            }
+            Request::Deliver { message } => self.receive(key, *message, reply, world),
+            Request::Settle { message, answer } => {
+                self.settle(key, *message, answer, reply, world);
+            }
+            Request::StartTask { task, poller } => self.start_waiting(key, task, poller, world),
+            Request::TakeQuery { task, poller } => self.take_query(key, task, poller),
+            other => match key {
+                Some(key) => self.handle_present(key, other, reply, world),
+                None => {
+                    let id = other.target().map(|target| target.workflow_id).unwrap_or_default();
+                    self.answer(None, reply, Err(Rejection::RunNotFound(id).into()));
+                }
+            },
+        }
+    }
+
+    fn handle_present(&mut self, key: RunKey, request: Request, reply: ReplyTo, world: &World<'_>) {
+        match request {
+            Request::Command { command: Command::Wake, .. } => self.wake(key, world),
+            Request::Command { command, .. } => self.command(key, command, reply, world),
+            Request::Read { .. } => self.answer_run(key, reply),
+            Request::Watch { next_event_id, .. } => self.watch(key, next_event_id, reply),
+            Request::Delete { .. } => self.delete(key, reply, world),
+            Request::Query { query, reject, .. } => self.query(key, query, reject, reply, world),
+            Request::AnswerQueries { answers, .. } => self.answer_queries(key, answers, reply),
+            Request::Update { request, wait, .. } => {
+                self.update(key, *request, wait, reply, world);
+            }
+            Request::PollUpdate { update_id, wait, .. } => {
+                self.poll_update(key, update_id, wait, reply);
+            }
+            Request::Start { .. }
+            | Request::StartWithUpdate { .. }
+            | Request::Put { .. }
+            | Request::Deliver { .. }
+            | Request::Settle { .. }
+            | Request::StartTask { .. }
+            | Request::TakeQuery { .. } => {}
+        }
+    }
+
+    /// Whether the run is one of the chain that the caller means.
+    fn is_of_chain(&self, key: RunKey, target: &RunName) -> bool {
+        target.first_run_id.is_empty()
+            || self.cache.get(key).is_some_and(|cached| {
+                cached.run.first_run_id() == target.first_run_id
+                    || cached.run.head.run_id == target.first_run_id
+            })
+    }
+
+    fn refuse_absent(
+        &mut self,
+        request: Request,
+        reply: ReplyTo,
+        why: Rejection,
+        world: &World<'_>,
+    ) {
+        match request {
+            Request::Deliver { message } => self.receive(None, *message, reply, world),
+            _ => self.answer(None, reply, Err(why.into())),
+        }
+    }
+
+    pub(super) fn start(
+        &mut self,
+        current: Option<RunKey>,
+        namespace: NamespaceKey,
+        workflow_id: &str,
+        start: StartRun,
+        world: &World<'_>,
+    ) -> Result<Started, Rejection> {
+        let present = current.and_then(|key| self.run(key));
+        let next_key = RunKey(self.next_key());
+        let decided = {
+            let cx = self.context(next_key, world.now);
+            run::start(present.as_deref(), namespace, workflow_id, start, &cx)?
+        };
+        if let Some(existing) = decided.existing {
+            self.take(existing, false, world);
+        }
+        let key = match decided.created {
+            Some(created) => {
+                let key = created.run.key;
+                self.take_new(created, world);
+                key
+            }
+            None => current.ok_or_else(|| Rejection::RunNotFound(workflow_id.to_owned()))?,
+        };
+        let eager_task = if decided.is_eager { self.grant_for(key, false) } else { None };
+        let run = self.run(key).ok_or_else(|| Rejection::RunNotFound(workflow_id.to_owned()))?;
+        Ok(Started { run, is_new: decided.is_new, eager_task })
+    }
+
+    fn command(&mut self, key: RunKey, command: Command, reply: ReplyTo, world: &World<'_>) {
+        let command = self.with_what_the_cell_knows(key, command, world);
+        let decided = self.decide(key, command, world);
+        let response = decided.map_err(Refusal::from).and_then(|answer| {
+            let run = self.run(key).ok_or_else(|| Refusal::Unavailable("run is gone".into()))?;
+            let mut sent =
+                Sent { reply: answer, run, next_task: None, eager_activities: Vec::new() };
+            if let Reply::WorkflowTaskCompleted(completed) = &sent.reply {
+                let completed = completed.clone();
+                self.after_completion(key, &completed, world);
+                if completed.new_task_started {
+                    sent.next_task = self.grant_for(key, true);
+                }
+                sent.eager_activities = completed
+                    .eager_activities
+                    .iter()
+                    .map(|id| crate::api::ActivityGrant {
+                        run: Arc::clone(&sent.run),
+                        scheduled_event_id: *id,
+                    })
+                    .collect();
+            }
+            Ok(Response::Sent(Box::new(sent)))
+        });
+        self.answer(Some(key), reply, response);
+    }
+
+    fn with_what_the_cell_knows(
+        &self,
+        key: RunKey,
+        command: Command,
+        world: &World<'_>,
+    ) -> Command {
+        match command {
+            Command::CompleteWorkflowTask(mut complete) => {
+                if let Some(cached) = self.cache.get(key) {
+                    complete.admitted_updates = cached.updates.sent();
+                    complete.more_updates_wait = cached.updates.has_unsent();
+                }
+                complete.namespaces = world
+                    .namespaces
+                    .iter()
+                    .map(|record| (record.name.clone(), record.key))
+                    .collect();
+                Command::CompleteWorkflowTask(complete)
+            }
+            other => other,
+        }
+    }
+
+    fn wake(&mut self, key: RunKey, world: &World<'_>) {
+        let Some(run) = self.run(key) else { return };
+        if !run.is_open() {
+            let is_over = super::wakes::retention_end(&run, world)
+                .is_some_and(|retention_end| retention_end <= world.now);
+            if is_over {
+                self.delete_now(key);
+                return;
+            }
+        }
+        let decision = {
+            let next_key = RunKey(self.next_key());
+            let cx = self.context(next_key, world.now);
+            run.decide(Command::Wake, &cx)
+        };
+        match decision.transition {
+            Some(transition) => self.take(transition, true, world),
+            None => self.move_wake(key, world),
+        }
+    }
+
+    /// The stored wake-up came before anything was due: it is moved on.
+    fn move_wake(&mut self, key: RunKey, world: &World<'_>) {
+        let Some(run) = self.run(key) else { return };
+        let mut run = Run::clone(&run);
+        let wake = self.next_stored_wake(&run, true, world);
+        run.head.stored_wake_at = wake.map_or(0, |at| at.0);
+        let write = self.open.run(key);
+        write.wake_at = Some(wake.unwrap_or(Time::NONE));
+        write.head = Some(run.head_row());
+        self.wakes.set(key, run.name(), wake, world.now);
+        if let Some(cached) = self.cache.get_mut(key) {
+            cached.run = Arc::new(run);
+        }
+        self.cache.changed(key);
+    }
+
+    /// Asks a run, and takes what follows.
+    pub(super) fn decide(
+        &mut self,
+        key: RunKey,
+        command: Command,
+        world: &World<'_>,
+    ) -> Result<Reply, Rejection> {
+        let run = self.run(key).ok_or_else(|| Rejection::RunNotFound(String::new()))?;
+        let Decision { transition, reply } = {
+            let next_key = RunKey(self.next_key());
+            let cx = self.context(next_key, world.now);
+            run.decide(command, &cx)
+        };
+        if let Some(transition) = transition {
+            self.take(transition, false, world);
+        }
+        reply
+    }
+
+    fn context(&self, next_key: RunKey, now: Time) -> Context<'_> {
+        Context { now, ids: &self.ids, next_key, limits: &self.limits }
+    }
+
+    pub(super) fn run(&self, key: RunKey) -> Option<Arc<Run>> {
+        self.cache.get(key).map(|cached| Arc::clone(&cached.run))
+    }
+
+    /// Takes the first step of a new run.
+    pub(super) fn take_new(&mut self, transition: Transition, world: &World<'_>) {
+        let run = &transition.run;
+        let namespace = NamespaceKey(run.head.namespace);
+        let ancestors: Vec<_> =
+            run.head.ancestors.iter().map(|range| RunKey(range.branch)).collect();
+        let write = self.open.run(run.key);
+        write.created = Some(NewRun {
+            namespace,
+            workflow_id: run.head.workflow_id.clone(),
+            run_id: run.head.run_id.clone(),
+            slot: Slot::of(namespace, &run.head.workflow_id),
+            first_branch: ancestors.first().copied().unwrap_or(run.key),
+            ancestors,
+        });
+        write.becomes_current = true;
+        self.cache.insert(Arc::new(run.clone()), true);
+        self.take(transition, false, world);
+    }
+
+    /// Takes a step of a run: into memory, into the batch, and its effects on their way.
+    pub(super) fn take(&mut self, transition: Transition, woken: bool, world: &World<'_>) {
+        let Transition { mut run, events, touched, effects, is_visible: _, successor } = transition;
+        let key = run.key;
+        let had_task = self.cache.get(key).and_then(|cached| started_task(&cached.run));
+        let wake = self.next_stored_wake(&run, woken, world);
+        let write = self.open.run(key);
+        if wake.map_or(0, |at| at.0) != run.head.stored_wake_at {
+            run.head.stored_wake_at = wake.map_or(0, |at| at.0);
+            write.wake_at = Some(wake.unwrap_or(Time::NONE));
+        }
+        write.head = Some(run.head_row());
+        for part in touched {
+            let row = run.part_row(&part);
+            write.parts.insert(part, row);
+        }
+        let fragment = fragment_of(events);
+        write.history.extend(fragment.clone());
+        self.wakes.set(key, run.name(), wake, world.now);
+        let run = Arc::new(run);
+        if let Some(cached) = self.cache.get_mut(key) {
+            cached.run = Arc::clone(&run);
+            if let Some(fragment) = fragment {
+                cached.keep_recent(fragment);
+            }
+            if had_task.is_some() && started_task(&run) != had_task {
+                cached.updates.take_back();
+            }
+        }
+        self.cache.changed(key);
+        if let Some(successor) = successor {
+            self.take_new(*successor, world);
+        }
+        for effect in effects {
+            match effect {
+                Effect::Offer(offer) => self.offer(key, offer, world),
+                Effect::Send(message) => self.send(message),
+            }
+        }
+        self.tell_watchers(key);
+        if !run.is_open() {
+            self.end_attached(key);
+        }
+    }
+
+    /// Answers a caller who saw the run: as soon as what it saw is durable.
+    pub(super) fn answer(
+        &mut self,
+        seen: Option<RunKey>,
+        reply: ReplyTo,
+        response: Result<Response, Refusal>,
+    ) {
+        let release = Release::Reply(reply, response);
+        match seen.map_or(WaitFor::Nothing, |key| self.cache.wait_for(key)) {
+            // It leaves at the end of the step, with the batch if there is one.
+            WaitFor::Nothing | WaitFor::OpenBatch => self.open.release(release),
+            WaitFor::BatchInFlight => match &mut self.in_flight {
+                Some(releases) => releases.push(release),
+                None => self.open.release(release),
+            },
+        }
+    }
+
+    fn answer_run(&mut self, key: RunKey, reply: ReplyTo) {
+        let response = self
+            .run(key)
+            .map(Response::Run)
+            .ok_or_else(|| Refusal::Unavailable("the run is gone".to_owned()));
+        self.answer(Some(key), reply, response);
+    }
+
+    fn watch(&mut self, key: RunKey, next_event_id: i64, reply: ReplyTo) {
+        let Some(cached) = self.cache.get_mut(key) else { return };
+        let is_there = cached.run.head.next_event_id > next_event_id || !cached.run.is_open();
+        if is_there {
+            return self.answer_run(key, reply);
+        }
+        cached.watchers.push((next_event_id, reply));
+    }
+
+    fn tell_watchers(&mut self, key: RunKey) {
+        let Some(cached) = self.cache.get_mut(key) else { return };
+        if cached.watchers.is_empty() {
+            return;
+        }
+        let (next, is_open) = (cached.run.head.next_event_id, cached.run.is_open());
+        let (ready, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut cached.watchers)
+            .into_iter()
+            .partition(|(wanted, _)| next > *wanted || !is_open);
+        cached.watchers = waiting;
+        for (_, reply) in ready {
+            self.answer_run(key, reply);
+        }
+    }
+
+    fn delete(&mut self, key: RunKey, reply: ReplyTo, world: &World<'_>) {
+        if self.run(key).is_some_and(|run| run.is_open()) {
+            let terminate = run::Terminate {
+                reason: "Delete workflow execution".to_owned(),
+                identity: "history-service".to_owned(),
+                ..run::Terminate::default()
+            };
+            let ended = self.decide(key, Command::Terminate(terminate), world);
+            if let Err(rejection) = ended {
+                return self.answer(Some(key), reply, Err(rejection.into()));
+            }
+        }
+        self.delete_now(key);
+        self.open.release(Release::Reply(reply, Ok(Response::Done)));
+    }
+
+    fn delete_now(&mut self, key: RunKey) {
+        self.open.run(key).deleted = true;
+        self.wakes.set(key, RunName::default(), None, Time::NONE);
+        self.cache.remove(key);
+    }
+
+    /// A run that has closed answers nothing that waited for it to go on.
+    fn end_attached(&mut self, key: RunKey) {
+        self.abort_updates(key);
+    }
+}
+
+/// The task a worker has, if one has.
+fn started_task(run: &Run) -> Option<(i64, i32, i32)> {
+    let task = run.head.workflow_task.as_ref().filter(|task| task.started_at != 0)?;
+    Some((task.scheduled_event_id, task.attempt, task.stamp))
+}
+
+fn fragment_of(
+    events: Vec<perennial_proto::temporal::history::v1::HistoryEvent>,
+) -> Option<Fragment> {
+    let (first, last) = (events.first()?.event_id, events.last()?.event_id);
+    let bytes = History { events }.encode_to_vec();
+    Some(Fragment { first_event_id: first, last_event_id: last, bytes })
+}
+
+/// Whether a status is that of an open run.
+pub(super) fn is_open(status: WorkflowExecutionStatus) -> bool {
+    matches!(status, WorkflowExecutionStatus::Running | WorkflowExecutionStatus::Paused)
+}

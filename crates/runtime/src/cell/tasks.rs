@@ -1,0 +1,140 @@
+//! Tasks: matched with a poller before the commit if one waits, else offered after it.
+
+use perennial_engine::run::{Command, Offer, StartActivity, StartWorkflowTask, TaskRef, TaskStamp};
+use perennial_engine::{NamespaceKey, RunKey, Slot};
+use perennial_proto::store::{TaskKind, WaitingTask};
+use perennial_store::{TaskRow, TaskWrite};
+use prost::Message;
+
+use super::request::Release;
+use super::{Cell, World};
+use crate::api::{ActivityGrant, WorkflowTaskGrant};
+use crate::queues::{Grant, Poller, QueueKind, QueueName};
+
+impl Cell {
+    /// A task of a run is ready for a worker.
+    pub(super) fn offer(&mut self, key: RunKey, offer: Offer, world: &World<'_>) {
+        let Some(run) = self.run(key) else { return };
+        let namespace = NamespaceKey(run.head.namespace);
+        let (kind, stored_kind, stamp) = match offer.task {
+            TaskRef::Workflow(stamp) => (QueueKind::Workflow, TaskKind::Workflow, stamp),
+            TaskRef::Activity(stamp) => (QueueKind::Activity, TaskKind::Activity, stamp),
+        };
+        let queue = QueueName { namespace, name: offer.queue.clone(), kind };
+        if offer.sticky && !world.queues.is_polled(&queue, world.now) {
+            // The worker that has it cached isn't there: no use to wait for it.
+            if self.decide(key, Command::PassOverSticky, world).is_ok() {
+                return;
+            }
+        }
+        if let Some(poller) = world.queues.claim(&queue) {
+            self.start_for(key, offer.task, poller, None, world);
+            return;
+        }
+        let task_key = self.next_key();
+        let task = WaitingTask {
+            key: task_key,
+            run: Some(run.name()),
+            queue: offer.queue,
+            kind: stored_kind.into(),
+            scheduled_event_id: stamp.scheduled_event_id,
+            attempt: stamp.attempt,
+            stamp: stamp.stamp,
+            priority: offer.priority,
+            created_at: world.now.0,
+            sticky: offer.sticky,
+        };
+        let is_speculative = kind == QueueKind::Workflow
+            && run.head.workflow_task.as_ref().is_some_and(|task| {
+                task.kind() == perennial_proto::store::WorkflowTaskKind::Speculative
+            });
+        if !is_speculative {
+            let slot = Slot::of(namespace, &run.head.workflow_id);
+            let row = TaskRow { key: task_key, slot, value: task.encode_to_vec() };
+            self.open.put_task(task_key, TaskWrite::Put(row));
+        }
+        self.open.release(Release::Offer(task));
+    }
+
+    /// A task that waited and a poller have met.
+    pub(super) fn start_waiting(
+        &mut self,
+        key: Option<RunKey>,
+        task: WaitingTask,
+        poller: Poller,
+        world: &World<'_>,
+    ) {
+        let stamp = TaskStamp {
+            scheduled_event_id: task.scheduled_event_id,
+            attempt: task.attempt,
+            stamp: task.stamp,
+        };
+        let of = match task.kind() {
+            TaskKind::Activity => TaskRef::Activity(stamp),
+            TaskKind::Workflow | TaskKind::Unspecified => TaskRef::Workflow(stamp),
+        };
+        match key {
+            Some(key) => self.start_for(key, of, poller, Some(task.key), world),
+            None => {
+                self.open.put_task(task.key, TaskWrite::Delete(task.key));
+                self.open.release(Release::Repoll(poller));
+            }
+        }
+    }
+
+    /// Starts a task for a poller. A task that is no longer wanted sends the poller back.
+    fn start_for(
+        &mut self,
+        key: RunKey,
+        task: TaskRef,
+        poller: Poller,
+        waited_as: Option<i64>,
+        world: &World<'_>,
+    ) {
+        let request_id = self.ids.next(world.now);
+        let identity = poller.identity().to_owned();
+        let command = match task {
+            TaskRef::Workflow(task) => Command::StartWorkflowTask(StartWorkflowTask {
+                task,
+                identity,
+                request_id,
+                worker_version: poller.worker_version().cloned(),
+            }),
+            TaskRef::Activity(task) => {
+                Command::StartActivity(StartActivity { task, identity, request_id })
+            }
+        };
+        let started = self.decide(key, command, world);
+        if let Some(task_key) = waited_as {
+            self.open.put_task(task_key, TaskWrite::Delete(task_key));
+        }
+        let grant = started.ok().and_then(|_| match task {
+            TaskRef::Workflow(_) => {
+                self.grant_for(key, poller.is_sticky()).map(|it| Grant::Workflow(Box::new(it)))
+            }
+            TaskRef::Activity(stamp) => self.run(key).map(|run| {
+                Grant::Activity(ActivityGrant { run, scheduled_event_id: stamp.scheduled_event_id })
+            }),
+        });
+        self.open.release(match grant {
+            Some(grant) => Release::Grant(poller, grant),
+            None => Release::Repoll(poller),
+        });
+    }
+
+    /// The started workflow task of a run, with all that travels with it.
+    pub(super) fn grant_for(&mut self, key: RunKey, sticky: bool) -> Option<WorkflowTaskGrant> {
+        let cached = self.cache.get_mut(key)?;
+        let task = cached.run.head.workflow_task.as_ref().filter(|task| task.started_at != 0)?;
+        let started_event_id = task.started_event_id;
+        Some(WorkflowTaskGrant {
+            run: std::sync::Arc::clone(&cached.run),
+            query: None,
+            queries: cached.queries.send_with_task(),
+            messages: cached.updates.send(started_event_id),
+            sticky,
+            backlog: 0,
+            recent: cached.recent(),
+        })
+    }
+}

@@ -1,0 +1,301 @@
+//! Updates on their way to a workflow: attached to a run, not stored before the workflow accepts them.
+
+use std::collections::BTreeMap;
+
+use perennial_engine::RunKey;
+use perennial_engine::run::{Command, Rejection, Run, TaskCompleted, UpdateProgress};
+use perennial_proto::Any;
+use perennial_proto::temporal::enums::v1::UpdateWorkflowExecutionLifecycleStage as Stage;
+use perennial_proto::temporal::failure::v1::Failure;
+use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
+use perennial_proto::temporal::protocol::v1::message::SequencingId;
+use perennial_proto::temporal::update::v1 as update;
+use prost::Message;
+
+use super::request::{ReplyTo, Response};
+use super::{Cell, World};
+use crate::api::{Refusal, Started, UpdateStatus};
+
+/// Updates that may be on their way to one run.
+const IN_FLIGHT_MAX: usize = 10;
+
+#[derive(Default)]
+pub(super) struct Updates {
+    admitted: BTreeMap<String, Admitted>,
+    /// Callers that wait for an accepted update to complete, by its id.
+    waiting: BTreeMap<String, Vec<Waiter>>,
+}
+
+struct Admitted {
+    request: update::Request,
+    /// It is with a worker, beside the started workflow task.
+    is_sent: bool,
+    order: u64,
+}
+
+/// Called with how far the update came.
+struct Waiter {
+    wait: Stage,
+    reply: Box<dyn FnOnce(&mut Cell, RunKey, Result<UpdateStatus, Refusal>) + Send>,
+}
+
+impl Updates {
+    pub(super) fn is_empty(&self) -> bool {
+        self.admitted.is_empty() && self.waiting.is_empty()
+    }
+
+    /// Those that a worker has.
+    pub(super) fn sent(&self) -> BTreeMap<String, update::Request> {
+        let sent = self.admitted.iter().filter(|(_, it)| it.is_sent);
+        sent.map(|(id, it)| (id.clone(), it.request.clone())).collect()
+    }
+
+    pub(super) fn has_unsent(&self) -> bool {
+        self.admitted.values().any(|it| !it.is_sent)
+    }
+
+    /// The updates that go with the workflow task that was started by this event.
+    pub(super) fn send(&mut self, started_event_id: i64) -> Vec<ProtocolMessage> {
+        let mut messages: Vec<_> = self
+            .admitted
+            .iter_mut()
+            .map(|(id, update)| {
+                update.is_sent = true;
+                let body = Any {
+                    type_url: "type.googleapis.com/temporal.api.update.v1.Request".to_owned(),
+                    value: update.request.encode_to_vec(),
+                };
+                let message = ProtocolMessage {
+                    id: format!("{id}/request"),
+                    protocol_instance_id: id.clone(),
+                    body: Some(body),
+                    sequencing_id: Some(SequencingId::EventId(started_event_id - 1)),
+                };
+                (update.order, message)
+            })
+            .collect();
+        messages.sort_by_key(|(order, _)| *order);
+        messages.into_iter().map(|(_, message)| message).collect()
+    }
+
+    /// The worker's task came to nothing: its updates go with the next one.
+    pub(super) fn take_back(&mut self) {
+        for update in self.admitted.values_mut() {
+            update.is_sent = false;
+        }
+    }
+}
+
+impl Cell {
+    pub(super) fn update(
+        &mut self,
+        key: RunKey,
+        request: update::Request,
+        wait: Stage,
+        reply: ReplyTo,
+        world: &World<'_>,
+    ) {
+        let reply = Box::new(move |cell: &mut Self, key, status: Result<UpdateStatus, Refusal>| {
+            cell.answer(Some(key), reply, status.map(Response::Update));
+        });
+        self.admit(key, request, Waiter { wait, reply }, world);
+    }
+
+    pub(super) fn update_started(
+        &mut self,
+        started: Started,
+        request: update::Request,
+        wait: Stage,
+        reply: ReplyTo,
+        world: &World<'_>,
+    ) {
+        let key = started.run.key;
+        let reply = Box::new(move |cell: &mut Self, key, status| {
+            let response = Response::StartedWithUpdate(Box::new(started), status);
+            cell.answer(Some(key), reply, Ok(response));
+        });
+        self.admit(key, request, Waiter { wait, reply }, world);
+    }
+
+    fn admit(&mut self, key: RunKey, request: update::Request, waiter: Waiter, world: &World<'_>) {
+        let Some(run) = self.run(key) else { return };
+        let id = request.meta.as_ref().map(|meta| meta.update_id.clone()).unwrap_or_default();
+        if let Some(progress) = known_progress(&run, &id) {
+            return self.follow(key, id, Some(progress), waiter);
+        }
+        if !run.is_open() {
+            return (waiter.reply)(self, key, Err(Rejection::AlreadyClosed.into()));
+        }
+        let limit = self.limits.updates;
+        let order = self.next_key() as u64;
+        let Some(cached) = self.cache.get_mut(key) else { return };
+        if !cached.updates.admitted.contains_key(&id) {
+            let refusal = if cached.updates.admitted.len() >= IN_FLIGHT_MAX {
+                let why = format!(
+                    "limit on number of concurrent in-flight updates has been reached ({IN_FLIGHT_MAX})"
+                );
+                Some(Refusal::Overloaded(why))
+            } else if run.updates.len() + cached.updates.admitted.len() >= limit {
+                let why = format!("limit on number of total updates has been reached ({limit})");
+                Some(Rejection::FailedPrecondition(why).into())
+            } else {
+                None
+            };
+            if let Some(refusal) = refusal {
+                return (waiter.reply)(self, key, Err(refusal));
+            }
+            let admitted = Admitted { request, is_sent: false, order };
+            cached.updates.admitted.insert(id.clone(), admitted);
+        }
+        self.follow(key, id, None, waiter);
+        let _ = self.decide(key, Command::WantTaskForUpdate, world);
+    }
+
+    pub(super) fn poll_update(&mut self, key: RunKey, id: String, wait: Stage, reply: ReplyTo) {
+        let Some(run) = self.run(key) else { return };
+        let progress = known_progress(&run, &id);
+        let is_admitted =
+            self.cache.get(key).is_some_and(|cached| cached.updates.admitted.contains_key(&id));
+        if progress.is_none() && !is_admitted {
+            let why = Rejection::NotFound(format!("update \"{id}\" not found"));
+            return self.answer(Some(key), reply, Err(why.into()));
+        }
+        let reply = Box::new(move |cell: &mut Self, key, status: Result<UpdateStatus, Refusal>| {
+            cell.answer(Some(key), reply, status.map(Response::Update));
+        });
+        self.follow(key, id, progress, Waiter { wait, reply });
+    }
+
+    /// Answers now if the update is far enough, or when it is.
+    fn follow(
+        &mut self,
+        key: RunKey,
+        id: String,
+        progress: Option<UpdateProgress>,
+        waiter: Waiter,
+    ) {
+        let Some(run) = self.run(key) else { return };
+        if is_enough(progress.as_ref(), waiter.wait) {
+            let status = UpdateStatus { run: run.name(), update_id: id, progress };
+            return (waiter.reply)(self, key, Ok(status));
+        }
+        if let Some(cached) = self.cache.get_mut(key) {
+            cached.updates.waiting.entry(id).or_default().push(waiter);
+        }
+    }
+
+    /// A worker completed a workflow task: updates it spoke of are farther, those it ignored are refused.
+    pub(super) fn after_completion(
+        &mut self,
+        key: RunKey,
+        completed: &TaskCompleted,
+        world: &World<'_>,
+    ) {
+        for (id, progress) in &completed.updates {
+            self.update_came_to(key, id, progress);
+        }
+        let ignored: Vec<String> = self
+            .cache
+            .get(key)
+            .map(|cached| cached.updates.sent().into_keys().collect())
+            .unwrap_or_default();
+        let has_next = completed.new_task_started;
+        for id in ignored.into_iter().filter(|_| !has_next) {
+            let failure = Failure {
+                message: "Workflow Update is rejected because it wasn't processed by worker. Probably, Workflow Update is not supported by the worker.".to_owned(),
+                source: "Server".to_owned(),
+                ..Failure::default()
+            };
+            self.update_came_to(key, &id, &UpdateProgress::Rejected(failure));
+        }
+        self.free_queries(key, world);
+    }
+
+    fn update_came_to(&mut self, key: RunKey, id: &str, progress: &UpdateProgress) {
+        let Some(run) = self.run(key) else { return };
+        let Some(cached) = self.cache.get_mut(key) else { return };
+        cached.updates.admitted.remove(id);
+        let waiting = cached.updates.waiting.remove(id).unwrap_or_default();
+        for waiter in waiting {
+            if is_enough(Some(progress), waiter.wait) {
+                let status = UpdateStatus {
+                    run: run.name(),
+                    update_id: id.to_owned(),
+                    progress: Some(progress.clone()),
+                };
+                (waiter.reply)(self, key, Ok(status));
+            } else if let Some(cached) = self.cache.get_mut(key) {
+                cached.updates.waiting.entry(id.to_owned()).or_default().push(waiter);
+            }
+        }
+    }
+
+    /// The run has closed: nothing that is still on its way will arrive.
+    pub(super) fn abort_updates(&mut self, key: RunKey) {
+        let Some(run) = self.run(key) else { return };
+        let Some(cached) = self.cache.get_mut(key) else { return };
+        let updates = std::mem::take(&mut cached.updates);
+        for (id, waiters) in updates.waiting {
+            let progress = known_progress(&run, &id);
+            for waiter in waiters {
+                let status = match &progress {
+                    Some(progress) => Ok(UpdateStatus {
+                        run: run.name(),
+                        update_id: id.clone(),
+                        progress: Some(progress.clone()),
+                    }),
+                    None if !run.head.successor_run_id.is_empty() => Err(Refusal::Overloaded(
+                        "workflow operation can not be applied because workflow is closing".into(),
+                    )),
+                    None => Err(Rejection::NotFound(
+                        "workflow update was aborted by closing workflow".to_owned(),
+                    )
+                    .into()),
+                };
+                (waiter.reply)(self, key, status);
+            }
+        }
+    }
+}
+
+fn is_enough(progress: Option<&UpdateProgress>, wait: Stage) -> bool {
+    match progress {
+        None => matches!(wait, Stage::Admitted | Stage::Unspecified),
+        Some(UpdateProgress::Accepted) => wait != Stage::Completed,
+        Some(UpdateProgress::Completed(_) | UpdateProgress::Rejected(_)) => true,
+    }
+}
+
+/// What the run's durable state knows of an update.
+fn known_progress(run: &Run, id: &str) -> Option<UpdateProgress> {
+    let update = run.updates.get(id)?;
+    if let Some(outcome) = &update.outcome {
+        return Some(UpdateProgress::Completed(outcome.clone()));
+    }
+    if update.accepted_event_id == 0 {
+        return None;
+    }
+    if run.is_open() {
+        return Some(UpdateProgress::Accepted);
+    }
+    Some(UpdateProgress::Completed(closed_before_completion()))
+}
+
+/// The outcome of an update whose workflow closed before completing it.
+fn closed_before_completion() -> update::Outcome {
+    use perennial_proto::temporal::failure::v1::ApplicationFailureInfo;
+    use perennial_proto::temporal::failure::v1::failure::FailureInfo;
+    let failure = Failure {
+        message:
+            "Workflow Update failed because the Workflow completed before the Update completed."
+                .to_owned(),
+        source: "Server".to_owned(),
+        failure_info: Some(FailureInfo::ApplicationFailureInfo(ApplicationFailureInfo {
+            r#type: "AcceptedUpdateCompletedWorkflow".to_owned(),
+            non_retryable: true,
+            ..ApplicationFailureInfo::default()
+        })),
+        ..Failure::default()
+    };
+    update::Outcome { value: Some(update::outcome::Value::Failure(failure)) }
+}

@@ -1,0 +1,178 @@
+//! When runs have to be looked at though nobody asks.
+//!
+//! A run has one stored wake-up, never later than the first thing that happens in it by itself. When it
+//! comes and nothing is due yet, the stored time is moved on: a run that is over soon costs no write for
+//! each deadline that never comes. Only the near future is in memory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use perennial_engine::run::{Command, Run};
+use perennial_engine::{NamespaceKey, RunKey, Span, Time};
+use perennial_proto::store::RunName;
+use perennial_store::Wake;
+
+use super::request::{Incoming, Request};
+use super::{Cell, Effects, World};
+
+/// As many wake-ups are kept in memory.
+const IN_MEMORY: usize = 100_000;
+/// Due ones handled in a step, so that clients get their turn.
+const AT_ONCE: usize = 1_000;
+/// How far ahead is read from the store at a time.
+const HORIZON: Span = Span::seconds(60);
+
+pub(super) struct Wakes {
+    by_time: BTreeMap<(Time, RunKey), Arc<RunName>>,
+    of_run: HashMap<RunKey, Time>,
+    /// Everything up to here is in memory.
+    known_up_to: Time,
+    /// The store has been asked for more.
+    reading: bool,
+    read_after: (Time, RunKey),
+}
+
+impl Default for Wakes {
+    fn default() -> Self {
+        let before_all = (Time(i64::MIN), RunKey(i64::MIN));
+        Self {
+            by_time: BTreeMap::new(),
+            of_run: HashMap::new(),
+            known_up_to: before_all.0,
+            reading: false,
+            read_after: before_all,
+        }
+    }
+}
+
+impl Wakes {
+    pub(super) fn set(&mut self, run: RunKey, name: RunName, at: Option<Time>, now: Time) {
+        if let Some(before) = self.of_run.remove(&run) {
+            self.by_time.remove(&(before, run));
+        }
+        let Some(at) = at else { return };
+        // Farther than the next reading of the store will reach: by the reading after that, what is
+        // decided now has long been durable.
+        if at > self.known_up_to.max(now).after(Span(2 * HORIZON.0)) {
+            return;
+        }
+        let name = Arc::new(name);
+        self.by_time.insert((at, run), name);
+        self.of_run.insert(run, at);
+        if self.by_time.len() > IN_MEMORY {
+            self.shorten();
+        }
+    }
+
+    /// Too many: the farther half is left to the store.
+    fn shorten(&mut self) {
+        let keep = IN_MEMORY / 2;
+        let Some((&(at, _), _)) = self.by_time.iter().nth(keep) else { return };
+        let far = self.by_time.split_off(&(at, RunKey(i64::MIN)));
+        for (_, run) in far.keys() {
+            self.of_run.remove(run);
+        }
+        self.known_up_to = Time(at.0 - 1);
+        self.read_after = (self.known_up_to, RunKey(i64::MAX));
+    }
+
+    pub(super) fn next(&self) -> Option<Time> {
+        let due = self.by_time.keys().next().map(|(at, _)| *at);
+        let refill = Time(self.known_up_to.0.saturating_sub(HORIZON.0 / 2));
+        Some(due.map_or(refill, |due| due.min(refill)))
+    }
+
+    /// What to read from the store, if it is time to.
+    pub(super) fn wanted(&mut self, now: Time) -> Option<((Time, RunKey), Time)> {
+        let enough = now.after(Span(HORIZON.0 / 2));
+        let is_full = self.by_time.len() > IN_MEMORY / 2 && self.known_up_to > now;
+        if self.reading || self.known_up_to > enough || is_full {
+            return None;
+        }
+        self.reading = true;
+        Some((self.read_after, now.after(HORIZON)))
+    }
+
+    /// Takes what was read. `last` is the last one read, which may be another cell's.
+    pub(super) fn loaded(
+        &mut self,
+        up_to: Time,
+        wakes: Vec<Wake>,
+        is_all: bool,
+        last: Option<(Time, RunKey)>,
+    ) {
+        self.reading = false;
+        self.known_up_to = match last {
+            Some((at, _)) if !is_all => at,
+            _ => up_to,
+        };
+        self.read_after = match last {
+            Some(last) if !is_all => last,
+            _ => (up_to, RunKey(i64::MAX)),
+        };
+        for wake in wakes {
+            // What is in memory is newer than what was read.
+            if self.of_run.contains_key(&wake.run) {
+                continue;
+            }
+            let name = RunName {
+                namespace: wake.namespace.0,
+                workflow_id: wake.workflow_id,
+                run_id: wake.run_id,
+                first_run_id: String::new(),
+            };
+            self.by_time.insert((wake.at, wake.run), Arc::new(name));
+            self.of_run.insert(wake.run, wake.at);
+        }
+    }
+
+    fn take_due(&mut self, now: Time) -> Vec<Arc<RunName>> {
+        let mut due = Vec::new();
+        while due.len() < AT_ONCE {
+            let Some(entry) = self.by_time.first_entry().filter(|it| it.key().0 <= now) else {
+                break;
+            };
+            let ((_, run), name) = entry.remove_entry();
+            self.of_run.remove(&run);
+            due.push(name);
+        }
+        due
+    }
+}
+
+impl Cell {
+    /// Wakes the runs whose time has come.
+    pub(super) fn wake_due(&mut self, world: &World<'_>, effects: &mut Effects) {
+        for name in self.wakes.take_due(world.now) {
+            let request =
+                Request::Command { target: RunName::clone(&name), command: Command::Wake };
+            self.ask(Incoming { request, reply: Box::new(|_| {}) }, world, effects);
+        }
+    }
+
+    /// The wake-up to store for a run after a step: earlier if it has to be, later only when the stored one
+    /// has come or the run has closed.
+    pub(super) fn next_stored_wake(
+        &self,
+        run: &Run,
+        woken: bool,
+        world: &World<'_>,
+    ) -> Option<Time> {
+        let stored = Time(run.head.stored_wake_at).get();
+        let wanted = if run.is_open() { run.wake_at() } else { retention_end(run, world) };
+        if woken || !run.is_open() {
+            return wanted;
+        }
+        match (stored, wanted) {
+            (Some(stored), Some(wanted)) => Some(stored.min(wanted)),
+            (Some(stored), None) => Some(stored),
+            (None, wanted) => wanted,
+        }
+    }
+}
+
+/// When a closed run is deleted.
+pub(super) fn retention_end(run: &Run, world: &World<'_>) -> Option<Time> {
+    let namespace = world.namespaces.by_key(NamespaceKey(run.head.namespace))?;
+    Span(namespace.retention_nanos).get().map(|kept| Time(run.head.closed_at).after(kept))
+}

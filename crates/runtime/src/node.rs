@@ -1,0 +1,291 @@
+//! The threads of a node: one for each cell, one that commits, a few that read.
+
+mod cell_thread;
+mod commit_thread;
+mod load_threads;
+
+use std::sync::mpsc;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use perennial_engine::run::Limits;
+use perennial_engine::{FreshIds, Slot, Time};
+use perennial_proto::store::{NamespaceRecord, RunMessage, WaitingTask};
+use perennial_store::{RecordKind, Store};
+use prost::Message;
+
+use crate::cell::{Incoming, Input, Release, Request, Response};
+use crate::namespaces::Namespaces;
+use crate::queues::{Grant, Match, Queues};
+use crate::{OpenError, RuntimeConfig};
+
+/// Rows read from the store at a time.
+const PAGE: usize = 1_000;
+
+/// What the threads of a node share.
+pub(crate) struct Node {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) queues: Queues,
+    pub(crate) limits: Arc<Limits>,
+    namespaces: RwLock<Arc<Namespaces>>,
+    cells: Vec<mpsc::Sender<ToCell>>,
+    commits: mpsc::Sender<commit_thread::Commit>,
+    loads: mpsc::Sender<load_threads::Load>,
+    runs_cached: usize,
+}
+
+/// What a cell's thread is told.
+pub(crate) enum ToCell {
+    Input(Input),
+    /// The batch in flight may or may not be durable.
+    CommitFailed(String),
+    /// A message that couldn't be delivered: again in a moment.
+    DeliverLater(Box<RunMessage>),
+    /// Finish what is in flight, then end.
+    Stop(mpsc::Sender<()>),
+}
+
+impl Node {
+    pub(crate) fn open(
+        store: Arc<dyn Store>,
+        config: &RuntimeConfig,
+    ) -> Result<Arc<Self>, OpenError> {
+        let (commits, commit_queue) = mpsc::channel();
+        let (loads, load_queue) = mpsc::channel();
+        let (cells, cell_queues): (Vec<_>, Vec<_>) =
+            (0..config.cells.max(1)).map(|_| mpsc::channel()).unzip();
+        let namespaces = read_namespaces(store.as_ref())?;
+        let node = Arc::new(Self {
+            store,
+            queues: Queues::default(),
+            limits: Arc::new(config.limits.clone()),
+            namespaces: RwLock::new(Arc::new(namespaces)),
+            cells,
+            commits,
+            loads,
+            runs_cached: config.runs_cached,
+        });
+        commit_thread::start(&node, commit_queue)?;
+        load_threads::start(&node, load_queue)?;
+        for (id, queue) in (0_u32..).zip(cell_queues) {
+            cell_thread::start(&node, id, queue)?;
+        }
+        node.restore()?;
+        Ok(node)
+    }
+
+    /// Lets every cell finish what it has begun. Nothing is handled afterwards.
+    pub(crate) fn stop(&self) {
+        let (ended, all_ended) = mpsc::channel();
+        for cell in &self.cells {
+            let _ = cell.send(ToCell::Stop(ended.clone()));
+        }
+        drop(ended);
+        while all_ended.recv().is_ok() {}
+    }
+
+    /// Brings back what waits in the store: tasks for workers, messages for runs.
+    pub(crate) fn restore(&self) -> Result<(), perennial_store::Error> {
+        self.queues.clear_tasks();
+        let mut after = i64::MIN;
+        loop {
+            let rows = self.store.tasks(after, PAGE)?;
+            let Some(last) = rows.last() else { break };
+            after = last.key;
+            for row in rows {
+                if let Ok(task) = WaitingTask::decode(row.value.as_slice()) {
+                    let met = self.queues.offer(task, self.now());
+                    self.bring_together(met);
+                }
+            }
+        }
+        let mut after = i64::MIN;
+        loop {
+            let rows = self.store.messages(after, PAGE)?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            after = last.key;
+            for row in rows {
+                if let Ok(message) = RunMessage::decode(row.value.as_slice()) {
+                    self.deliver(Box::new(message));
+                }
+            }
+        }
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Time(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+    }
+
+    pub(crate) fn namespaces(&self) -> Arc<Namespaces> {
+        Arc::clone(&self.namespaces.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn set_namespace(&self, record: Arc<NamespaceRecord>) {
+        let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
+        *namespaces = Arc::new(namespaces.with(record));
+    }
+
+    /// Gives a request to the cell that owns its workflow id.
+    pub(crate) fn ask(&self, incoming: Incoming) {
+        let cell = self.cell_of(incoming.request.slot());
+        self.tell(cell, ToCell::Input(Input::Asked(incoming)));
+    }
+
+    /// The cell that owns a slot: each has a range of them.
+    pub(crate) fn cell_of(&self, slot: Slot) -> usize {
+        usize::from(slot.0) * self.cells.len() / usize::from(Slot::COUNT)
+    }
+
+    /// A cell that has ended is told nothing: what it owned waits in the store.
+    fn tell(&self, cell: usize, what: ToCell) {
+        if let Some(cell) = self.cells.get(cell) {
+            let _ = cell.send(what);
+        }
+    }
+
+    /// Lets something leave a cell.
+    pub(crate) fn release(&self, release: Release) {
+        match release {
+            Release::Reply(reply, response) => reply(response),
+            Release::Grant(poller, grant) => {
+                if let Err(grant) = poller.give(grant) {
+                    self.undo(grant);
+                }
+            }
+            Release::Offer(task) => {
+                let met = self.queues.offer(task, self.now());
+                self.bring_together(met);
+            }
+            Release::OfferQuery(task) => {
+                let met = self.queues.offer_query(task);
+                self.bring_together(met);
+            }
+            Release::Repoll(poller) => {
+                let met = self.queues.poll_again(poller, self.now());
+                self.bring_together(met);
+            }
+            Release::Deliver(message) => self.deliver(message),
+        }
+    }
+
+    /// What would have left isn't durable: callers ask again, pollers wait on.
+    pub(crate) fn take_back(&self, release: Release, why: &str) {
+        match release {
+            Release::Reply(reply, _) => {
+                reply(Err(crate::Refusal::Unavailable(why.to_owned())));
+            }
+            Release::Grant(poller, _) | Release::Repoll(poller) => {
+                let met = self.queues.poll_again(poller, self.now());
+                self.bring_together(met);
+            }
+            // Whatever is durable of these is read from the store again.
+            Release::Offer(_) | Release::OfferQuery(_) | Release::Deliver(_) => {}
+        }
+    }
+
+    pub(crate) fn bring_together(&self, met: Option<Match>) {
+        let request = match met {
+            None => return,
+            Some(Match::Task(task, poller)) => Request::StartTask { task, poller },
+            Some(Match::Query(task, poller)) => Request::TakeQuery { task, poller },
+        };
+        self.ask(Incoming { request, reply: Box::new(|_| {}) });
+    }
+
+    /// The poller was gone when its task was durable.
+    fn undo(&self, grant: Grant) {
+        use perennial_engine::run::{Command, TaskRef, TaskStamp};
+        let (run, task) = match grant {
+            Grant::Workflow(grant) => {
+                if grant.query.is_some() {
+                    return;
+                }
+                let Some(task) = grant.run.head.workflow_task.clone() else { return };
+                let stamp = TaskStamp {
+                    scheduled_event_id: task.scheduled_event_id,
+                    attempt: task.attempt,
+                    stamp: task.stamp,
+                };
+                (grant.run, TaskRef::Workflow(stamp))
+            }
+            Grant::Activity(grant) => {
+                let id = grant.scheduled_event_id;
+                let Some(activity) = grant.run.activities.get(&id) else { return };
+                let stamp = TaskStamp {
+                    scheduled_event_id: id,
+                    attempt: activity.attempt,
+                    stamp: activity.stamp,
+                };
+                (Arc::clone(&grant.run), TaskRef::Activity(stamp))
+            }
+        };
+        let request = Request::Command { target: run.name(), command: Command::UndoStart(task) };
+        self.ask(Incoming { request, reply: Box::new(|_| {}) });
+    }
+}
+
+/// Delivery of messages needs the node in the answers' closures.
+trait Delivers {
+    fn deliver(&self, message: Box<RunMessage>);
+}
+
+impl Delivers for Node {
+    fn deliver(&self, message: Box<RunMessage>) {
+        let cells = self.cells.clone();
+        let cell_of = move |request: &Request| {
+            usize::from(request.slot().0) * cells.len() / usize::from(Slot::COUNT)
+        };
+        let cells = self.cells.clone();
+        let sent = message.clone();
+        let reply = Box::new(move |answer: Result<Response, crate::Refusal>| {
+            let answer = match answer {
+                Ok(Response::Answer(answer)) => answer,
+                Ok(_) => perennial_engine::run::Answer::Taken,
+                Err(_) => {
+                    let request = Request::Settle {
+                        message: sent.clone(),
+                        answer: perennial_engine::run::Answer::Taken,
+                    };
+                    if let Some(cell) = cells.get(cell_of(&request)) {
+                        let _ = cell.send(ToCell::DeliverLater(sent));
+                    }
+                    return;
+                }
+            };
+            let request = Request::Settle { message: sent, answer };
+            if let Some(cell) = cells.get(cell_of(&request)) {
+                let incoming = Incoming { request, reply: Box::new(|_| {}) };
+                let _ = cell.send(ToCell::Input(Input::Asked(incoming)));
+            }
+        });
+        self.ask(Incoming { request: Request::Deliver { message }, reply });
+    }
+}
+
+fn read_namespaces(store: &dyn Store) -> Result<Namespaces, OpenError> {
+    let mut records = Vec::new();
+    let mut after = String::new();
+    loop {
+        let page = store.records(RecordKind::Namespace, "", &after, PAGE)?;
+        let Some((last, _)) = page.last() else { return Ok(Namespaces::of(records)) };
+        after.clone_from(last);
+        for (key, value) in page {
+            let record = NamespaceRecord::decode(value.as_slice()).map_err(|error| {
+                perennial_store::Error::Corrupt(format!("namespace {key}: {error}"))
+            })?;
+            records.push(record);
+        }
+    }
+}
+
+/// A seed that no other process has.
+pub(crate) fn seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}
+
+/// Ids for the node itself.
+pub(crate) fn fresh_ids() -> FreshIds {
+    FreshIds::from_seed(seed())
+}

@@ -1,0 +1,56 @@
+//! The threads that read for cells, so that a cell never waits for the disk.
+
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use perennial_engine::{NamespaceKey, RunKey, Time};
+
+use super::{Node, PAGE, ToCell};
+use crate::cell::{Input, Wanted};
+
+const THREADS: usize = 2;
+
+pub(super) enum Load {
+    Run { cell: usize, wanted: Wanted },
+    Wakes { cell: usize, after: (Time, RunKey), up_to: Time },
+}
+
+pub(super) fn start(node: &Arc<Node>, queue: Receiver<Load>) -> Result<(), crate::OpenError> {
+    let queue = Arc::new(Mutex::new(queue));
+    for index in 0..THREADS {
+        let queue = Arc::clone(&queue);
+        let node = Arc::downgrade(node);
+        let body = move || {
+            loop {
+                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                let (Ok(load), Some(node)) = (next, node.upgrade()) else { return };
+                node.load(load);
+            }
+        };
+        thread::Builder::new().name(format!("load-{index}")).spawn(body)?;
+    }
+    Ok(())
+}
+
+impl Node {
+    fn load(&self, load: Load) {
+        match load {
+            Load::Run { cell, wanted } => {
+                let namespace = NamespaceKey(wanted.namespace);
+                let run_id = wanted.run_id.as_deref();
+                let found = self.store.load_run(namespace, &wanted.workflow_id, run_id);
+                let found = found.map_err(|error| error.to_string());
+                self.tell(cell, ToCell::Input(Input::Loaded { wanted, found }));
+            }
+            Load::Wakes { cell, after, up_to } => {
+                // A store that doesn't answer has nothing due for now; the cell asks again.
+                let mut wakes = self.store.wakes(after, up_to, PAGE).unwrap_or_default();
+                let is_all = wakes.len() < PAGE;
+                let last = wakes.last().map(|wake| (wake.at, wake.run));
+                wakes.retain(|wake| self.cell_of(wake.slot) == cell);
+                self.tell(cell, ToCell::Input(Input::WakesLoaded { up_to, wakes, is_all, last }));
+            }
+        }
+    }
+}

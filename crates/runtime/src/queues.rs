@@ -1,0 +1,271 @@
+//! Task queues: pollers that wait for tasks, and tasks that wait for pollers.
+//!
+//! All of it is a hint. A run's own cell decides whether a task is still to be started, and the rows of
+//! waiting tasks are the cell's; what is here can be lost and read again.
+
+mod backlog;
+mod poller;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use perennial_engine::{NamespaceKey, Span, Time};
+use perennial_proto::store::{RunName, TaskKind, WaitingTask};
+
+pub(crate) use self::poller::{Grant, Poller};
+
+use self::backlog::Backlog;
+use crate::api::QueueDescription;
+
+/// A queue counts as polled this long after its last poll.
+const POLLED_WITHIN: Span = Span::seconds(10);
+/// Pollers are shown to people this long after their last poll.
+const SHOWN_FOR: Span = Span::seconds(300);
+
+/// What kind of tasks a queue holds: a name has one queue of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum QueueKind {
+    Workflow,
+    Activity,
+}
+
+/// A queue's name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct QueueName {
+    pub(crate) namespace: NamespaceKey,
+    pub(crate) name: String,
+    pub(crate) kind: QueueKind,
+}
+
+/// A query that goes to a worker by itself. Never stored.
+#[derive(Debug, Clone)]
+pub(crate) struct QueryTask {
+    pub(crate) queue: QueueName,
+    pub(crate) run: RunName,
+    pub(crate) query_id: String,
+    pub(crate) is_sticky: bool,
+}
+
+/// What a poller got.
+pub(crate) enum Match {
+    Task(WaitingTask, Poller),
+    Query(QueryTask, Poller),
+}
+
+/// All queues of a node.
+#[derive(Default)]
+pub(crate) struct Queues {
+    queues: Mutex<HashMap<QueueName, Queue>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    pollers: VecDeque<Poller>,
+    backlog: Backlog,
+    queries: VecDeque<QueryTask>,
+    last_polled: Time,
+    seen: BTreeMap<String, Seen>,
+    added: Rate,
+    taken: Rate,
+}
+
+struct Seen {
+    at: Time,
+    rate: f64,
+    worker_version: Option<perennial_proto::temporal::common::v1::WorkerVersionStamp>,
+}
+
+impl Queues {
+    /// A poller comes. A task that waits for it is taken at once, and the caller brings both together.
+    pub(crate) fn poll(&self, poller: Poller, now: Time) -> Option<Match> {
+        let mut queues = self.lock();
+        let queue = queues.entry(poller.queue.clone()).or_default();
+        queue.last_polled = now;
+        let seen = Seen {
+            at: now,
+            rate: poller.info.max_tasks_per_second.unwrap_or(100_000.0),
+            worker_version: poller.info.worker_version.clone(),
+        };
+        queue.seen.insert(poller.identity().to_owned(), seen);
+        queue.seen.retain(|_, seen| now.since(seen.at) < SHOWN_FOR);
+        queue.meet(poller, now)
+    }
+
+    /// A poller that got nothing after all waits on.
+    pub(crate) fn poll_again(&self, poller: Poller, now: Time) -> Option<Match> {
+        let mut queues = self.lock();
+        queues.entry(poller.queue.clone()).or_default().meet(poller, now)
+    }
+
+    /// A task waits. A poller that came meanwhile takes it at once.
+    pub(crate) fn offer(&self, task: WaitingTask, now: Time) -> Option<Match> {
+        let mut queues = self.lock();
+        let queue = queues.entry(queue_of(&task)).or_default();
+        queue.added.count(now);
+        match queue.claim() {
+            Some(poller) => {
+                queue.taken.count(now);
+                Some(Match::Task(task, poller))
+            }
+            None => {
+                queue.backlog.push(task);
+                None
+            }
+        }
+    }
+
+    /// A query waits.
+    pub(crate) fn offer_query(&self, task: QueryTask) -> Option<Match> {
+        let mut queues = self.lock();
+        let queue = queues.entry(task.queue.clone()).or_default();
+        match queue.claim() {
+            Some(poller) => Some(Match::Query(task, poller)),
+            None => {
+                queue.queries.push_back(task);
+                None
+            }
+        }
+    }
+
+    /// A poller that waits on the queue, taken off it, if nothing else waits for one.
+    pub(crate) fn claim(&self, queue: &QueueName) -> Option<Poller> {
+        let mut queues = self.lock();
+        let queue = queues.get_mut(queue)?;
+        if queue.backlog.is_empty() { queue.claim() } else { None }
+    }
+
+    /// Whether someone polls the queue, or did a moment ago.
+    pub(crate) fn is_polled(&self, queue: &QueueName, now: Time) -> bool {
+        let mut queues = self.lock();
+        queues.get_mut(queue).is_some_and(|queue| {
+            queue.pollers.retain(|poller| !poller.is_gone());
+            !queue.pollers.is_empty() || now.since(queue.last_polled) < POLLED_WITHIN
+        })
+    }
+
+    /// Ends the polls of a worker, and forgets that its own queue was polled.
+    pub(crate) fn end_polls(&self, namespace: NamespaceKey, worker: &str, sticky_queue: &str) {
+        let mut queues = self.lock();
+        for (name, queue) in queues.iter_mut() {
+            if name.namespace != namespace {
+                continue;
+            }
+            if !worker.is_empty() {
+                queue.pollers.retain(|poller| poller.info.worker_instance_key != worker);
+            }
+            if !sticky_queue.is_empty() && name.name == sticky_queue {
+                queue.pollers.clear();
+                queue.last_polled = Time::NONE;
+            }
+        }
+    }
+
+    /// Forgets the waiting tasks: the cells are about to read them again.
+    pub(crate) fn clear_tasks(&self) {
+        for queue in self.lock().values_mut() {
+            queue.backlog = Backlog::default();
+        }
+    }
+
+    pub(crate) fn backlog_of(&self, queue: &QueueName) -> i64 {
+        self.lock().get(queue).map_or(0, |queue| queue.backlog.len() as i64)
+    }
+
+    pub(crate) fn describe(&self, queue: &QueueName, now: Time) -> QueueDescription {
+        let mut queues = self.lock();
+        let Some(queue) = queues.get_mut(queue) else { return QueueDescription::default() };
+        let pollers = queue
+            .seen
+            .iter()
+            .map(|(identity, seen)| {
+                (identity.clone(), seen.at, seen.rate, seen.worker_version.clone())
+            })
+            .collect();
+        let oldest = queue.backlog.oldest();
+        QueueDescription {
+            pollers,
+            backlog: queue.backlog.len() as i64,
+            backlog_age_nanos: oldest.map_or(0, |oldest| now.since(oldest).0),
+            tasks_add_rate: queue.added.per_second(now),
+            tasks_dispatch_rate: queue.taken.per_second(now),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<QueueName, Queue>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn meet(&mut self, poller: Poller, now: Time) -> Option<Match> {
+        if poller.is_gone() {
+            return None;
+        }
+        if let Some(query) = self.queries.pop_front() {
+            return Some(Match::Query(query, poller));
+        }
+        match self.backlog.pop() {
+            Some(task) => {
+                self.taken.count(now);
+                Some(Match::Task(task, poller))
+            }
+            None => {
+                self.pollers.push_back(poller);
+                None
+            }
+        }
+    }
+
+    fn claim(&mut self) -> Option<Poller> {
+        loop {
+            let poller = self.pollers.pop_front()?;
+            if !poller.is_gone() {
+                return Some(poller);
+            }
+        }
+    }
+}
+
+fn queue_of(task: &WaitingTask) -> QueueName {
+    QueueName {
+        namespace: NamespaceKey(task.run.as_ref().map_or(0, |run| run.namespace)),
+        name: task.queue.clone(),
+        kind: match task.kind() {
+            TaskKind::Activity => QueueKind::Activity,
+            TaskKind::Workflow | TaskKind::Unspecified => QueueKind::Workflow,
+        },
+    }
+}
+
+/// Things a second, over the last half minute.
+#[derive(Default)]
+struct Rate {
+    since: Time,
+    count: u32,
+    before: u32,
+}
+
+impl Rate {
+    const WINDOW: Span = Span::seconds(30);
+
+    fn count(&mut self, now: Time) {
+        self.turn(now);
+        self.count += 1;
+    }
+
+    fn per_second(&mut self, now: Time) -> f32 {
+        self.turn(now);
+        let into = now.since(self.since).0 as f32 / Self::WINDOW.0 as f32;
+        let weighted = self.count as f32 + self.before as f32 * (1.0 - into).max(0.0);
+        weighted / 30.0
+    }
+
+    fn turn(&mut self, now: Time) {
+        let passed = now.since(self.since);
+        if passed >= Self::WINDOW {
+            self.before = if passed.0 < 2 * Self::WINDOW.0 { self.count } else { 0 };
+            self.count = 0;
+            self.since = now;
+        }
+    }
+}

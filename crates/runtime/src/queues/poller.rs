@@ -1,0 +1,51 @@
+//! A worker that waits for a task.
+
+use perennial_proto::temporal::common::v1::WorkerVersionStamp;
+use tokio::sync::oneshot;
+
+use super::{QueueKind, QueueName};
+use crate::api::{self, ActivityGrant, WorkflowTaskGrant};
+
+/// A task handed to a poller.
+#[derive(Debug)]
+pub(crate) enum Grant {
+    Workflow(Box<WorkflowTaskGrant>),
+    Activity(ActivityGrant),
+}
+
+/// A poller that waits: when it is dropped without a grant, the poll ends empty.
+pub(crate) struct Poller {
+    pub(crate) queue: QueueName,
+    pub(crate) info: api::Poller,
+    grant: oneshot::Sender<Grant>,
+}
+
+impl Poller {
+    pub(crate) fn new(info: api::Poller, kind: QueueKind) -> (Self, oneshot::Receiver<Grant>) {
+        let (grant, received) = oneshot::channel();
+        let queue = QueueName { namespace: info.namespace, name: info.queue.clone(), kind };
+        (Self { queue, info, grant }, received)
+    }
+
+    pub(crate) fn identity(&self) -> &str {
+        &self.info.identity
+    }
+
+    pub(crate) fn worker_version(&self) -> Option<&WorkerVersionStamp> {
+        self.info.worker_version.as_ref()
+    }
+
+    pub(crate) fn is_sticky(&self) -> bool {
+        self.info.normal_queue.is_some()
+    }
+
+    /// Whether the caller has given up.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.grant.is_closed()
+    }
+
+    /// Hands the task over; given back if the caller has gone.
+    pub(crate) fn give(self, grant: Grant) -> Result<(), Grant> {
+        self.grant.send(grant)
+    }
+}

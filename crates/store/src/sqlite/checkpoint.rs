@@ -1,0 +1,123 @@
+//! Moves what was committed from the log into the database, beside the commits.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use rusqlite::Connection;
+
+use super::connection;
+use crate::{Durability, Error};
+
+/// From this size on the log is moved. Smaller means more writes of the same page; larger means a longer
+/// start after a crash, which reads the whole log.
+const LOG_BYTES_WANTED: i64 = 16 << 20;
+
+/// From this size on commits wait until the log is empty: readers that never let go, or a disk that is
+/// slower than the writer, would let it grow without end.
+const LOG_BYTES_MAX: i64 = 8 * LOG_BYTES_WANTED;
+
+/// The log's header for each page in it.
+const FRAME_HEADER_BYTES: i64 = 24;
+
+/// A thread with a connection of its own, which works when the writer says the log is long.
+#[derive(Debug)]
+pub(super) struct Checkpoints {
+    wanted: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+    frames_wanted: i64,
+}
+
+impl Checkpoints {
+    pub(super) fn start(
+        file: &Path,
+        durability: Durability,
+        writer: Arc<Mutex<Connection>>,
+    ) -> Result<Self, Error> {
+        let connection = connection::checkpointer(file, durability)?;
+        let page_bytes: i64 =
+            connection.pragma_query_value(None, "page_size", |row| row.get::<_, i64>(0))?;
+        let frame_bytes = page_bytes + FRAME_HEADER_BYTES;
+        // One waiting signal is enough: it means "look again".
+        let (wanted, signals) = sync_channel(1);
+        let worker = Worker { connection, writer, frame_bytes };
+        let thread = thread::Builder::new()
+            .name("checkpoint".to_owned())
+            .spawn(move || worker.run(&signals))
+            .map_err(|error| Error::Unavailable(format!("no thread for checkpoints: {error}")))?;
+        let frames_wanted = LOG_BYTES_WANTED / frame_bytes;
+        Ok(Self { wanted: Some(wanted), thread: Some(thread), frames_wanted })
+    }
+
+    /// Called after a commit, on the writer's connection. Never waits.
+    pub(super) fn committed(&self, writer: &Connection) {
+        // Whether the log's length is known or not, the commit was good.
+        let long = Log::measure(writer, "NOOP").is_ok_and(|log| log.frames >= self.frames_wanted);
+        if long && let Some(wanted) = &self.wanted {
+            // Full: the thread has been told already.
+            let _ = wanted.try_send(());
+        }
+    }
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        // Without a sender the thread ends after what it is doing.
+        self.wanted = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Worker {
+    connection: Connection,
+    writer: Arc<Mutex<Connection>>,
+    frame_bytes: i64,
+}
+
+impl Worker {
+    fn run(&self, signals: &Receiver<()>) {
+        while signals.recv().is_ok() {
+            // What failed is tried again after the next commit: the log still holds everything.
+            let _ = self.checkpoint();
+        }
+    }
+
+    /// The log begins anew only when all of it has been moved, and a busy writer adds to it meanwhile. So
+    /// most is moved beside the commits, and the little that came since while they wait.
+    fn checkpoint(&self) -> Result<(), Error> {
+        let log = Log::measure(&self.connection, "PASSIVE")?;
+        if log.is_moved() {
+            return Ok(());
+        }
+        let _commits_wait = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = Log::measure(&self.connection, "PASSIVE")?;
+        if log.frames >= LOG_BYTES_MAX / self.frame_bytes {
+            Log::measure(&self.connection, "TRUNCATE")?;
+        }
+        Ok(())
+    }
+}
+
+/// How long the log is, in frames of a page each.
+#[derive(Debug, Clone, Copy)]
+struct Log {
+    frames: i64,
+    moved: i64,
+}
+
+impl Log {
+    /// Does a checkpoint of this mode and says how the log is then.
+    fn measure(connection: &Connection, mode: &str) -> Result<Self, Error> {
+        let mut statement = connection.prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"))?;
+        let log =
+            statement.query_row((), |row| Ok(Self { frames: row.get(1)?, moved: row.get(2)? }))?;
+        Ok(log)
+    }
+
+    fn is_moved(self) -> bool {
+        self.moved >= self.frames
+    }
+}

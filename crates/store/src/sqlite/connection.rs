@@ -1,0 +1,77 @@
+//! Opening connections, and how they are set.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::{Durability, Error};
+
+/// Somebody else's tool may hold a lock for a moment: a backup, a shell.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// More than there are statements in `sql/`, so that each is compiled once a connection.
+const STATEMENTS_MAX: usize = 128;
+
+/// Pages in memory, in KiB: the writer meets the same hot pages in every commit, a reader seldom does.
+const WRITER_CACHE_KIB: i64 = 16 * 1024;
+const READER_CACHE_KIB: i64 = 4 * 1024;
+
+/// The one connection that writes.
+pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    let mode: String =
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if mode != "wal" {
+        let problem = format!("its journal is `{mode}`: the file system allows no write-ahead log");
+        return Err(Error::Unavailable(problem + "; choose a local disk"));
+    }
+    let synchronous = match durability {
+        Durability::PowerLoss => "FULL",
+        Durability::ProcessCrash => "NORMAL",
+    };
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    // Only macOS has it: there a plain fsync leaves the data in the drive's memory.
+    connection.pragma_update(None, "fullfsync", durability == Durability::PowerLoss)?;
+    configure(&connection, WRITER_CACHE_KIB)?;
+    Ok(connection)
+}
+
+/// One that only reads.
+pub(super) fn reader(path: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.pragma_update(None, "query_only", true)?;
+    configure(&connection, READER_CACHE_KIB)?;
+    Ok(connection)
+}
+
+/// One that moves what was written from the log into the database.
+pub(super) fn checkpointer(path: &Path, durability: Durability) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", durability == Durability::PowerLoss)?;
+    configure(&connection, 0)?;
+    Ok(connection)
+}
+
+/// A database that is gone with its connection.
+pub(super) fn in_memory() -> Result<Connection, Error> {
+    let connection = Connection::open_in_memory()?;
+    configure(&connection, WRITER_CACHE_KIB)?;
+    Ok(connection)
+}
+
+fn configure(connection: &Connection, cache_kib: i64) -> Result<(), Error> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    connection.pragma_update(None, "cache_size", -cache_kib)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "foreign_keys", false)?;
+    // The checkpoint thread does it: a commit must never pay for it.
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! What SQLite's errors mean to the caller.
+
+use std::path::Path;
+
+use rusqlite::ErrorCode;
+
+use crate::Error;
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        let message = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full(format!("{message}; make room on the disk")),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(message),
+            Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig) => Self::Conflict(message),
+            // I/O, locks, memory, permissions: what lies around the file. It may pass.
+            Some(_) => Self::Unavailable(message),
+            // A row that doesn't have the columns it was written with.
+            None => Self::Corrupt(message),
+        }
+    }
+}
+
+/// The same error, with the file it is about.
+pub(super) fn about_file(error: Error, file: &Path) -> Error {
+    let named = |message: String| format!("{}: {message}", file.display());
+    match error {
+        Error::Fenced(message) => Error::Fenced(named(message)),
+        Error::Conflict(message) => Error::Conflict(named(message)),
+        Error::Unavailable(message) => Error::Unavailable(named(message)),
+        Error::Full(message) => Error::Full(named(message)),
+        Error::Corrupt(message) => Error::Corrupt(named(message)),
+    }
+}

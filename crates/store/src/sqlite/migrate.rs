@@ -1,0 +1,116 @@
+//! Brings a database to the shape this program knows.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::Error;
+
+/// What each version added, in order. A migration that was released never changes; a new one goes to the
+/// end, with rows of the version before it in the test below.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_first_tables.sql")];
+
+/// Marks a file as ours: "PREN".
+const APPLICATION_ID: i32 = 0x5052_454e;
+
+/// Runs the migrations the database hasn't seen, all in one transaction.
+///
+/// Refuses a database of another program, and one of a newer version of this program.
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), Error> {
+    migrate_to(connection, MIGRATIONS.len())
+}
+
+fn migrate_to(connection: &mut Connection, version: usize) -> Result<(), Error> {
+    if stored_version(connection)? == version {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let stored = stored_version(&transaction)?;
+    for migration in MIGRATIONS.iter().take(version).skip(stored) {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", version as i64)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+/// How many migrations the database has seen.
+fn stored_version(connection: &Connection) -> Result<usize, Error> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
+    let tables: i64 =
+        connection.query_row("SELECT COUNT(*) FROM sqlite_schema", (), |row| row.get(0))?;
+    if tables == 0 {
+        return Ok(0);
+    }
+    if application != APPLICATION_ID {
+        let problem = "it is a database of another program; choose another file";
+        return Err(Error::Corrupt(problem.to_owned()));
+    }
+    match usize::try_from(version) {
+        Ok(version) if version <= MIGRATIONS.len() => Ok(version),
+        _ => Err(Error::Corrupt(format!(
+            "its schema has version {version} and this program knows versions up to {}; run the \
+             newer program that wrote it",
+            MIGRATIONS.len()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::{MIGRATIONS, migrate, migrate_to};
+
+    /// Rows as each version wrote them, the first for version 1.
+    const ROWS: &[&str] = &[include_str!("migrations/rows/0001.sql")];
+
+    fn schema(connection: &Connection) -> Vec<String> {
+        let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name";
+        let mut statement = connection.prepare(sql).unwrap();
+        statement.query_map((), |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn every_earlier_version_arrives_at_the_same_schema_with_its_rows() {
+        assert_eq!(ROWS.len(), MIGRATIONS.len(), "each version has rows to start from");
+        let mut fresh = Connection::open_in_memory().unwrap();
+        migrate(&mut fresh).unwrap();
+        for (index, rows) in ROWS.iter().enumerate() {
+            let mut connection = Connection::open_in_memory().unwrap();
+            migrate_to(&mut connection, index + 1).unwrap();
+            connection.execute_batch(rows).unwrap();
+            migrate(&mut connection).unwrap();
+            assert_eq!(schema(&connection), schema(&fresh), "from version {}", index + 1);
+            let head: Vec<u8> =
+                connection.query_row("SELECT head FROM runs", (), |row| row.get(0)).unwrap();
+            assert_eq!(head, b"head", "from version {}", index + 1);
+        }
+    }
+
+    #[test]
+    fn migrating_twice_changes_nothing() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection).unwrap();
+        let before = schema(&connection);
+        migrate(&mut connection).unwrap();
+        assert_eq!(schema(&connection), before);
+    }
+
+    #[test]
+    fn newer_database_is_refused() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection).unwrap();
+        connection.pragma_update(None, "user_version", MIGRATIONS.len() as i64 + 1).unwrap();
+        let error = migrate(&mut connection).unwrap_err().to_string();
+        assert!(error.contains("run the newer program"), "{error}");
+    }
+
+    #[test]
+    fn database_of_another_program_is_refused() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE recipes (name TEXT)").unwrap();
+        let error = migrate(&mut connection).unwrap_err().to_string();
+        assert!(error.contains("another program"), "{error}");
+    }
+}

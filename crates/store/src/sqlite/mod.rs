@@ -1,0 +1,204 @@
+//! A store in one SQLite file.
+//!
+//! One connection writes ([`write`]), a few read ([`readers`]), one moves the log into the database
+//! ([`checkpoint`]). A lock beside the file says that it is ours ([`lock`]).
+
+mod checkpoint;
+mod connection;
+mod error;
+mod lock;
+mod migrate;
+mod read;
+mod readers;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use perennial_engine::{NamespaceKey, RunKey, Time};
+use rusqlite::{Connection, TransactionBehavior};
+
+use self::checkpoint::Checkpoints;
+use self::error::about_file;
+use self::lock::FileLock;
+use self::readers::Readers;
+use crate::{
+    Batch, Error, Fragment, HistoryRange, Lease, RecordKind, Store, StoredMessage, StoredRun,
+    TaskRow, Wake, check,
+};
+
+/// What a commit survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The machine losing power: every commit waits for the disk.
+    #[default]
+    PowerLoss,
+    /// This process dying: a commit waits for the operating system only. The file stays sound when the
+    /// power goes, but the last commits may be missing.
+    ProcessCrash,
+}
+
+/// A store in one SQLite file, owned by this process as long as it is open.
+///
+/// Commits are done by the calling thread, one at a time; reads go on meanwhile.
+///
+/// ```
+/// use perennial_store::{SqliteStore, Store};
+///
+/// let store = SqliteStore::in_memory()?;
+/// let epoch = store.lease(0)?.epoch;
+/// assert!(store.lease(1)?.epoch > epoch);
+/// # Ok::<(), perennial_store::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct SqliteStore {
+    // In this order they are dropped: the connections, then what proves that the file is ours.
+    place: Place,
+    writer: Arc<Mutex<Connection>>,
+    _lock: Option<FileLock>,
+}
+
+/// Where the data is, and what comes with it.
+#[derive(Debug)]
+enum Place {
+    File {
+        path: PathBuf,
+        readers: Readers,
+        checkpoints: Checkpoints,
+    },
+    /// The writer reads too: another connection would see another database.
+    Memory,
+}
+
+impl SqliteStore {
+    /// Opens the file, or makes it. Refuses one that another process has open, one of another program, and
+    /// one that a newer version wrote.
+    pub fn open(path: impl AsRef<Path>, durability: Durability) -> Result<Self, Error> {
+        let path = path.as_ref();
+        Self::open_file(path, durability).map_err(|error| about_file(error, path))
+    }
+
+    /// An empty database of its own, gone with the store.
+    pub fn in_memory() -> Result<Self, Error> {
+        let mut writer = connection::in_memory()?;
+        migrate::migrate(&mut writer)?;
+        Ok(Self { place: Place::Memory, writer: Arc::new(Mutex::new(writer)), _lock: None })
+    }
+
+    fn open_file(path: &Path, durability: Durability) -> Result<Self, Error> {
+        let path = real_path(path)?;
+        let lock = FileLock::take(&path)?;
+        let mut writer = connection::writer(&path, durability)?;
+        migrate::migrate(&mut writer)?;
+        let writer = Arc::new(Mutex::new(writer));
+        let checkpoints = Checkpoints::start(&path, durability, Arc::clone(&writer))?;
+        let place = Place::File { readers: Readers::of(path.clone()), path, checkpoints };
+        Ok(Self { place, writer, _lock: Some(lock) })
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Connection> {
+        // A panic in between has dropped its transaction, which undid it.
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&mut Connection) -> Result<T, Error>) -> Result<T, Error> {
+        match &self.place {
+            Place::File { path, readers, .. } => {
+                readers.read(read).map_err(|error| about_file(error, path))
+            }
+            Place::Memory => read(&mut self.writer()),
+        }
+    }
+
+    /// Runs `write` in a transaction: it happens when both it and the commit are good, or not at all.
+    fn write<T>(&self, write: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
+        let mut writer = self.writer();
+        let written = (|| {
+            let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let value = write(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        })();
+        match &self.place {
+            Place::File { path, checkpoints, .. } => {
+                checkpoints.committed(&writer);
+                written.map_err(|error| about_file(error, path))
+            }
+            Place::Memory => written,
+        }
+    }
+}
+
+impl Store for SqliteStore {
+    fn lease(&self, cell: u32) -> Result<Lease, Error> {
+        self.write(|connection| write::take_lease(connection, cell))
+    }
+
+    fn last_sequence(&self, cell: u32) -> Result<u64, Error> {
+        self.read(|connection| read::last_sequence(connection, cell))
+    }
+
+    fn commit(&self, batches: &[Batch]) -> Result<(), Error> {
+        batches.iter().try_for_each(check::check)?;
+        self.write(|connection| {
+            batches.iter().try_for_each(|batch| write::write_batch(connection, batch))
+        })
+    }
+
+    fn load_run(
+        &self,
+        namespace: NamespaceKey,
+        workflow_id: &str,
+        run_id: Option<&str>,
+    ) -> Result<Option<StoredRun>, Error> {
+        self.read(|connection| read::load_run(connection, namespace, workflow_id, run_id))
+    }
+
+    fn history(
+        &self,
+        range: HistoryRange,
+        max_bytes: usize,
+        reverse: bool,
+    ) -> Result<Vec<Fragment>, Error> {
+        self.read(|connection| read::history(connection, range, max_bytes, reverse))
+    }
+
+    fn wakes(&self, after: (Time, RunKey), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
+        self.read(|connection| read::wakes(connection, after, up_to, limit))
+    }
+
+    fn tasks(&self, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error> {
+        self.read(|connection| read::tasks(connection, after, limit))
+    }
+
+    fn messages(&self, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Error> {
+        self.read(|connection| read::messages(connection, after, limit))
+    }
+
+    fn records(
+        &self,
+        kind: RecordKind,
+        prefix: &str,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        self.read(|connection| read::records(connection, kind, prefix, after, limit))
+    }
+}
+
+/// The file under its one true name, so that a link to it is locked as the same file.
+fn real_path(path: &Path) -> Result<PathBuf, Error> {
+    if let Ok(path) = path.canonicalize() {
+        return Ok(path);
+    }
+    let name = path.file_name().ok_or_else(|| Error::Unavailable("it has no file name".into()))?;
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let folder = folder.canonicalize().map_err(|error| {
+        let folder = folder.display();
+        Error::Unavailable(format!("the folder {folder} can't be used: {error}; make it first"))
+    })?;
+    Ok(folder.join(name))
+}

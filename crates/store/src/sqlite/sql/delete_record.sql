@@ -1,0 +1,1 @@
+DELETE FROM records WHERE kind = ?1 AND key = ?2

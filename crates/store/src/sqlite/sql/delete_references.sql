@@ -1,0 +1,1 @@
+DELETE FROM branch_references WHERE run_key = ?1 RETURNING branch

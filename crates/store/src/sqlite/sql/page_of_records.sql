@@ -1,0 +1,1 @@
+SELECT key, value FROM records WHERE kind = ?1 AND key >= ?2 AND key > ?3 ORDER BY key LIMIT ?4

@@ -1,0 +1,1 @@
+SELECT epoch, sequence FROM leases WHERE cell = ?1

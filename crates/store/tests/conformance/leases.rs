@@ -1,0 +1,76 @@
+//! Who may write.
+
+use perennial_store::{Epoch, Error, Store};
+
+use crate::writing::{Owner, Rows, current, load, new_run};
+
+pub(crate) fn epoch_of_a_new_lease_is_above_all_others(store: &dyn Store) {
+    let mut last = Epoch(0);
+    for cell in [0, 1, 0, 7, 1, u32::MAX] {
+        let epoch = store.lease(cell).unwrap().epoch;
+        assert!(epoch > last, "{epoch:?} after {last:?}");
+        last = epoch;
+    }
+}
+
+pub(crate) fn batch_of_an_earlier_epoch_is_fenced(store: &dyn Store) {
+    let mut old = Owner::of(store, 0);
+    old.commit(Rows::default());
+    let mut new = Owner::of(store, 0);
+    let refused = old.try_commit(current(new_run(1, "order")));
+    assert!(matches!(refused, Err(Error::Fenced(_))), "{refused:?}");
+    assert!(load(store, "order").is_none());
+    new.commit(current(new_run(1, "order")));
+    assert!(load(store, "order").is_some());
+}
+
+pub(crate) fn batch_of_an_epoch_never_given_is_fenced(store: &dyn Store) {
+    let mut owner = Owner::of(store, 0);
+    owner.epoch = Epoch(owner.epoch.0 + 1);
+    assert!(matches!(owner.try_commit(Rows::default()), Err(Error::Fenced(_))));
+}
+
+pub(crate) fn cell_that_was_never_leased_is_fenced(store: &dyn Store) {
+    let mut owner = Owner::of(store, 0);
+    owner.cell = 1;
+    assert!(matches!(owner.try_commit(Rows::default()), Err(Error::Fenced(_))));
+    assert_eq!(store.last_sequence(1).unwrap(), 0);
+}
+
+pub(crate) fn sequence_begins_anew_with_each_lease(store: &dyn Store) {
+    let mut owner = Owner::of(store, 0);
+    assert_eq!(store.last_sequence(0).unwrap(), 0);
+    owner.commit(Rows::default());
+    owner.commit(Rows::default());
+    assert_eq!(store.last_sequence(0).unwrap(), 2);
+    let mut owner = Owner::of(store, 0);
+    assert_eq!(store.last_sequence(0).unwrap(), 0);
+    owner.commit(Rows::default());
+    assert_eq!(store.last_sequence(0).unwrap(), 1);
+}
+
+pub(crate) fn sequence_that_doesnt_follow_is_refused(store: &dyn Store) {
+    let mut owner = Owner::of(store, 0);
+    owner.commit(Rows::default());
+    for last in [0, 2, 41, i64::MAX as u64, u64::MAX - 1] {
+        owner.sequence = last;
+        owner.conflict(current(new_run(1, "order")));
+    }
+    let mut batch = owner.batch(Rows::default());
+    batch.sequence = 0;
+    assert!(matches!(store.commit(&[batch]), Err(Error::Conflict(_))));
+    assert!(load(store, "order").is_none());
+    assert_eq!(store.last_sequence(0).unwrap(), 1);
+}
+
+pub(crate) fn cells_count_for_themselves(store: &dyn Store) {
+    let mut first = Owner::of(store, 0);
+    let mut second = Owner::of(store, 1);
+    first.commit(Rows::default());
+    first.commit(Rows::default());
+    second.commit(Rows::default());
+    let sequences = [0, 1, 2].map(|cell| store.last_sequence(cell).unwrap());
+    assert_eq!(sequences, [2, 1, 0]);
+    Owner::of(store, 1);
+    first.commit(Rows::default());
+}

@@ -1,0 +1,107 @@
+//! One suite of facts that every store passes, and a random comparison of one with another.
+//!
+//! A new backend implements [`Backend`] and gets a line in [`facts`].
+
+mod backends;
+mod commits;
+mod deletion;
+mod history;
+mod leases;
+mod queues;
+mod records;
+mod reopening;
+mod runs;
+mod strings;
+mod wakes;
+mod writing;
+
+use backends::{Backend, Memory, SqliteFile, SqliteMemory};
+
+/// Makes a test of each fact for each backend.
+macro_rules! facts {
+    ($($module:ident: $($fact:ident)*;)*) => {
+        facts!(@of memory Memory; $($($module $fact)*)*);
+        facts!(@of sqlite_file SqliteFile; $($($module $fact)*)*);
+        facts!(@of sqlite_in_memory SqliteMemory; $($($module $fact)*)*);
+    };
+    (@of $backend:ident $type:ident; $($module:ident $fact:ident)*) => {
+        mod $backend {
+            use super::{Backend, $type};
+            $(
+                #[test]
+                fn $fact() {
+                    super::$module::$fact($type::fresh().store());
+                }
+            )*
+        }
+    };
+}
+
+facts! {
+    leases:
+        epoch_of_a_new_lease_is_above_all_others
+        batch_of_an_earlier_epoch_is_fenced
+        batch_of_an_epoch_never_given_is_fenced
+        cell_that_was_never_leased_is_fenced
+        sequence_begins_anew_with_each_lease
+        sequence_that_doesnt_follow_is_refused
+        cells_count_for_themselves;
+    commits:
+        commit_of_nothing_is_good
+        batches_of_one_commit_follow_each_other
+        refused_batch_takes_the_others_of_its_commit_with_it
+        refused_write_leaves_no_trace_of_those_before_it
+        store_goes_on_after_a_refused_batch
+        last_write_to_a_key_wins;
+    runs:
+        new_run_is_loaded_whole
+        unknown_names_load_nothing
+        run_is_found_only_under_its_own_names
+        head_changes_alone
+        parts_come_in_the_order_of_their_keys
+        parts_are_replaced_and_removed
+        current_run_is_the_one_that_became_it_last
+        earlier_run_becomes_current_again
+        run_needs_a_uuid_a_head_and_a_first_event
+        run_is_created_once
+        run_id_is_used_once
+        write_to_an_unknown_run_is_refused
+        reset_run_begins_in_its_ancestors_branch
+        first_branch_must_be_an_ancestor;
+    deletion:
+        deleted_run_is_gone_with_all_its_rows
+        unknown_run_is_deleted_without_complaint
+        run_is_not_deleted_and_written_at_once
+        deleting_an_earlier_run_leaves_the_current_one
+        names_of_a_deleted_run_are_free_again
+        history_stays_while_a_run_goes_on_from_it
+        history_goes_with_the_last_run_that_needs_it
+        own_history_of_a_reset_run_goes_with_it;
+    history:
+        range_gives_the_fragments_that_hold_its_events
+        fragments_come_in_reverse_from_the_end
+        bytes_bound_the_fragments_but_one_always_comes
+        empty_and_foreign_ranges_hold_nothing
+        event_is_added_once
+        fragment_must_be_a_range;
+    wakes:
+        wakes_come_by_time_then_by_run
+        wakes_are_paged_without_loss_or_repetition
+        wake_is_moved_kept_and_removed
+        times_before_the_epoch_wake_too;
+    queues:
+        tasks_are_paged_in_the_order_of_their_keys
+        tasks_are_replaced_and_removed
+        messages_are_paged_in_the_order_of_their_keys
+        messages_are_replaced_and_removed
+        unknown_tasks_and_messages_are_removed_without_complaint;
+    records:
+        records_are_kept_by_kind_and_key
+        records_are_paged_within_a_prefix
+        record_without_a_key_is_refused;
+    strings:
+        any_string_is_a_workflow_id
+        any_string_asks_for_a_run_without_harm
+        any_string_names_a_part_and_a_record
+        any_bytes_are_a_value;
+}
