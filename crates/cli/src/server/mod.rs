@@ -25,7 +25,7 @@ pub(crate) struct Args {
     command: Option<Command>,
 
     #[command(flatten)]
-    settings: settings::Args,
+    settings: settings::Settings,
 }
 
 #[derive(Debug, Subcommand)]
