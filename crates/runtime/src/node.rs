@@ -5,11 +5,12 @@ mod commit_thread;
 mod load_threads;
 
 use std::sync::mpsc;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use perennial_engine::run::Limits;
-use perennial_engine::{FreshIds, Slot, Time};
+use perennial_engine::{FreshIds, NamespaceKey, Slot, Time};
 use perennial_proto::store::{NamespaceRecord, RunMessage, WaitingTask};
 use perennial_store::{RecordKind, Store};
 use prost::Message;
@@ -31,6 +32,7 @@ pub(crate) struct Node {
     cells: Vec<mpsc::Sender<ToCell>>,
     commits: mpsc::Sender<commit_thread::Commit>,
     loads: mpsc::Sender<load_threads::Load>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
     runs_cached: usize,
 }
 
@@ -42,7 +44,7 @@ pub(crate) enum ToCell {
     /// A message that couldn't be delivered: again in a moment.
     DeliverLater(Box<RunMessage>),
     /// Finish what is in flight, then end.
-    Stop(mpsc::Sender<()>),
+    Stop,
 }
 
 impl Node {
@@ -63,25 +65,40 @@ impl Node {
             cells,
             commits,
             loads,
+            threads: Mutex::default(),
             runs_cached: config.runs_cached,
         });
-        commit_thread::start(&node, commit_queue)?;
-        load_threads::start(&node, load_queue)?;
+        let mut threads = vec![commit_thread::start(&node, commit_queue)?];
+        threads.extend(load_threads::start(&node, load_queue)?);
         for (id, queue) in (0_u32..).zip(cell_queues) {
-            cell_thread::start(&node, id, queue)?;
+            threads.push(cell_thread::start(&node, id, queue)?);
         }
+        *node.threads.lock().unwrap_or_else(PoisonError::into_inner) = threads;
         node.restore()?;
         Ok(node)
     }
 
-    /// Lets every cell finish what it has begun. Nothing is handled afterwards.
+    /// Lets every cell finish what it has begun, and ends all threads. Nothing is handled afterwards.
     pub(crate) fn stop(&self) {
-        let (ended, all_ended) = mpsc::channel();
         for cell in &self.cells {
-            let _ = cell.send(ToCell::Stop(ended.clone()));
+            let _ = cell.send(ToCell::Stop);
         }
-        drop(ended);
-        while all_ended.recv().is_ok() {}
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        // The cells end first: they need the others to finish.
+        let (cells, others): (Vec<_>, Vec<_>) = threads
+            .into_iter()
+            .partition(|thread| thread.thread().name().is_some_and(|it| it.starts_with("cell-")));
+        for cell in cells {
+            let _ = cell.join();
+        }
+        let _ = self.commits.send(commit_thread::Commit::Stop);
+        for _ in 0..load_threads::THREADS {
+            let _ = self.loads.send(load_threads::Load::Stop);
+        }
+        for other in others {
+            let _ = other.join();
+        }
     }
 
     /// Brings back what waits in the store: tasks for workers, messages for runs.
@@ -225,38 +242,24 @@ impl Node {
     }
 }
 
-/// Delivery of messages needs the node in the answers' closures.
-trait Delivers {
-    fn deliver(&self, message: Box<RunMessage>);
-}
-
-impl Delivers for Node {
-    fn deliver(&self, message: Box<RunMessage>) {
-        let cells = self.cells.clone();
-        let cell_of = move |request: &Request| {
-            usize::from(request.slot().0) * cells.len() / usize::from(Slot::COUNT)
-        };
-        let cells = self.cells.clone();
+impl Node {
+    /// Takes a message to its receiver, and the answer back to its sender.
+    pub(crate) fn deliver(&self, message: Box<RunMessage>) {
+        let sender = message.sender.clone().unwrap_or_default();
+        let slot = Slot::of(NamespaceKey(sender.namespace), &sender.workflow_id);
+        let cell_of_sender = self.cells.get(self.cell_of(slot)).cloned();
         let sent = message.clone();
         let reply = Box::new(move |answer: Result<Response, crate::Refusal>| {
-            let answer = match answer {
-                Ok(Response::Answer(answer)) => answer,
-                Ok(_) => perennial_engine::run::Answer::Taken,
-                Err(_) => {
-                    let request = Request::Settle {
-                        message: sent.clone(),
-                        answer: perennial_engine::run::Answer::Taken,
-                    };
-                    if let Some(cell) = cells.get(cell_of(&request)) {
-                        let _ = cell.send(ToCell::DeliverLater(sent));
-                    }
-                    return;
+            let back = match answer {
+                Ok(Response::Answer(answer)) => {
+                    let request = Request::Settle { message: sent, answer };
+                    let incoming = Incoming { request, reply: Box::new(|_| {}) };
+                    ToCell::Input(Input::Asked(incoming))
                 }
+                Ok(_) | Err(_) => ToCell::DeliverLater(sent),
             };
-            let request = Request::Settle { message: sent, answer };
-            if let Some(cell) = cells.get(cell_of(&request)) {
-                let incoming = Incoming { request, reply: Box::new(|_| {}) };
-                let _ = cell.send(ToCell::Input(Input::Asked(incoming)));
+            if let Some(cell) = cell_of_sender {
+                let _ = cell.send(back);
             }
         });
         self.ask(Incoming { request: Request::Deliver { message }, reply });

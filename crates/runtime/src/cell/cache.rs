@@ -202,13 +202,12 @@ impl Cache {
         let key = run.key;
         let name = (run.head.namespace, run.head.workflow_id.clone());
         let workflow = self.workflows.entry(name).or_default();
-        if is_current {
-            if let Some(Some(before)) = workflow.current.replace(Some(key))
-                && before != key
-                && let Some(before) = self.runs.get_mut(&before)
-            {
-                before.is_current = false;
-            }
+        if is_current
+            && let Some(Some(before)) = workflow.current.replace(Some(key))
+            && before != key
+            && let Some(before) = self.runs.get_mut(&before)
+        {
+            before.is_current = false;
         }
         workflow.runs.insert(run.head.run_id.clone(), Some(key));
         self.tick += 1;

@@ -36,8 +36,10 @@ struct Admitted {
 /// Called with how far the update came.
 struct Waiter {
     wait: Stage,
-    reply: Box<dyn FnOnce(&mut Cell, RunKey, Result<UpdateStatus, Refusal>) + Send>,
+    reply: Told,
 }
+
+type Told = Box<dyn FnOnce(&mut Cell, RunKey, Result<UpdateStatus, Refusal>) + Send>;
 
 impl Updates {
     pub(super) fn is_empty(&self) -> bool {
