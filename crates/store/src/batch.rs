@@ -66,7 +66,8 @@ pub struct NewRun {
     pub first_branch: RunKey,
 }
 
-/// Events of one commit: an encoded `History`. Fragments concatenate.
+/// Events of one commit: an encoded `History`. Fragments concatenate; those of one branch don't overlap,
+/// which the cell that writes them sees to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fragment {
     /// Of the first event.

@@ -121,7 +121,9 @@ impl SqliteStore {
         })();
         match &self.place {
             Place::File { path, checkpoints, .. } => {
-                checkpoints.committed(&writer);
+                let length = checkpoints.log_length(&writer);
+                drop(writer);
+                checkpoints.request(length);
                 written.map_err(|error| about_file(error, path))
             }
             Place::Memory => written,

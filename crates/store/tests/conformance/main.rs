@@ -1,12 +1,14 @@
 //! One suite of facts that every store passes, and a random comparison of one with another.
 //!
 //! A new backend implements [`Backend`] and gets a line in [`facts`].
+#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
 mod backends;
 mod commits;
 mod deletion;
 mod history;
 mod leases;
+mod model;
 mod queues;
 mod records;
 mod reopening;
