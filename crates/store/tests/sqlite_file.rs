@@ -33,6 +33,7 @@ fn batch(epoch: Epoch, sequence: u64, head_bytes: usize) -> Batch {
         parts: vec![],
         history: vec![Fragment { first_event_id: 1, last_event_id: 1, bytes: vec![1] }],
         wake_at: None,
+        visibility: None,
     };
     Batch {
         cell: 0,

@@ -1,6 +1,7 @@
 //! SQLite against memory: whatever is committed, both say the same.
 
 use perennial_engine::{NamespaceKey, PartKey, RunKey, Slot, Time};
+use perennial_store::visibility::{Attributes, Query};
 use perennial_store::{
     Batch, Epoch, Error, HistoryRange, MemoryStore, MessageWrite, RecordKind, RunWrite,
     SqliteStore, Store, TaskRow, TaskWrite,
@@ -8,6 +9,7 @@ use perennial_store::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use crate::lists::listed;
 use crate::records::record;
 use crate::writing::{NAMESPACE, change, delete, fragment, new_run, reset_run, run_id};
 
@@ -97,6 +99,16 @@ fn everything(store: &dyn Store) -> String {
     said.push(format!("{:?}", store.messages(2, 2)));
     said.push(format!("{:?}", store.records(RecordKind::Cluster, "", "", 100)));
     said.push(format!("{:?}", store.records(RecordKind::Cluster, "a", "a", 2)));
+    for text in [
+        "",
+        "ExecutionStatus = 'Running'",
+        "CloseTime > '1970-01-01T00:00:09Z' GROUP BY ExecutionStatus",
+    ] {
+        let query = Query::parse(text, &Attributes::builtin()).unwrap();
+        let page = store.list(NAMESPACE, &query, 2, None).unwrap();
+        let next = store.list(NAMESPACE, &query, 100, page.next.as_ref());
+        said.push(format!("{page:?} {next:?} {:?}", store.count(NAMESPACE, &query)));
+    }
     said.join("\n")
 }
 
@@ -157,22 +169,19 @@ fn changed() -> impl Strategy<Value = RunWrite> {
     ];
     let parts = vec((part, proptest::option::of(vec(any::<u8>(), 0..3))), 0..3);
     // Fragments of a branch don't overlap.
-    let history = proptest::option::weighted(
-        0.3,
-        (0..4_i64, 0..2_i64).prop_map(|(n, more)| (2 * n + 1, more)),
-    );
-    (KEYS, head, wake_at, parts, history).prop_map(|(key, head, wake_at, parts, history)| {
-        RunWrite {
+    let events = (0..4_i64, 0..2_i64).prop_map(|(n, more)| fragment(2 * n + 1, 2 * n + 1 + more));
+    let history = proptest::option::weighted(0.3, events);
+    let shown = proptest::option::weighted(0.3, proptest::option::of(8..11_i64));
+    (KEYS, head, wake_at, parts, history, shown).prop_map(
+        |(key, head, wake_at, parts, history, shown)| RunWrite {
             head,
             wake_at,
             parts,
-            history: history
-                .map(|(first, more)| fragment(first, first + more))
-                .into_iter()
-                .collect(),
+            history: history.into_iter().collect(),
+            visibility: shown.map(|closed_at| listed(key, "order", closed_at)),
             ..change(key)
-        }
-    })
+        },
+    )
 }
 
 fn task() -> impl Strategy<Value = TaskWrite> {
