@@ -201,6 +201,12 @@ impl Runtime {
         self.ask(Request::Delete { target }).await.map(|_| ())
     }
 
+    /// Starts a new run from the history of an old one, up to before `event_id`. Returns its run id.
+    pub async fn reset(&self, _target: RunName, _reset: ResetRun) -> Result<String, Refusal> {
+        let message = "resetting a run is not possible yet".to_owned();
+        Err(Refusal::Rejected(Rejection::FailedPrecondition(message)))
+    }
+
     /// Fragments holding the run's events `first..=last`, in order or reversed, about `max_bytes` of them.
     pub async fn history(
         &self,

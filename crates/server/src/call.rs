@@ -1,0 +1,158 @@
+//! One request on its way: who asks, for how long, and of what namespace.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use perennial_engine::NamespaceKey;
+use perennial_proto::store::{NamespaceRecord, RunName};
+use perennial_proto::temporal::common::v1::WorkflowExecution;
+use perennial_runtime::Runtime;
+use tokio::time::Instant;
+use tonic::Status;
+use tonic::metadata::MetadataMap;
+
+use crate::errors::{Answer, namespace_not_found};
+use crate::server::Shared;
+use crate::validate;
+
+/// One request. Each RPC is a method on it, in the file of its group.
+pub(crate) struct Call<'a> {
+    shared: &'a Shared,
+    client_name: Option<String>,
+    /// The client gives up then.
+    deadline: Option<Instant>,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn new(shared: &'a Shared, metadata: &MetadataMap) -> Self {
+        let text = |key| metadata.get(key).and_then(|value| value.to_str().ok());
+        let timeout = text("grpc-timeout").and_then(parse_timeout);
+        Self {
+            shared,
+            client_name: text("client-name").map(str::to_owned),
+            deadline: timeout.map(|timeout| Instant::now() + timeout),
+        }
+    }
+
+    pub(crate) fn runtime(&self) -> &'a Runtime {
+        &self.shared.runtime
+    }
+
+    pub(crate) fn shared(&self) -> &'a Shared {
+        self.shared
+    }
+
+    /// What the client calls itself, as in `temporal-python`.
+    pub(crate) fn client_name(&self) -> &str {
+        self.client_name.as_deref().unwrap_or_default()
+    }
+
+    /// How long a long poll may last: `at_most`, and so much less than the client waits that the empty
+    /// answer reaches it in time.
+    pub(crate) fn poll_time(&self, at_most: Duration) -> Duration {
+        /// On the way, and in the client's own queues.
+        const TAIL_ROOM: Duration = Duration::from_secs(1);
+        match self.deadline {
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                at_most.min(left.saturating_sub(TAIL_ROOM))
+            }
+            None => at_most,
+        }
+    }
+
+    /// Waits for `work`, but no longer than [`poll_time`](Self::poll_time), nor when the server is about
+    /// to stop.
+    pub(crate) async fn wait<T>(
+        &self,
+        at_most: Duration,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let mut stopping = self.shared.stopping.clone();
+        tokio::select! {
+            biased;
+            done = work => Some(done),
+            () = tokio::time::sleep(self.poll_time(at_most)) => None,
+            // An error means that nobody can say stop any more: then it has been said.
+            _ = stopping.wait_for(|stopping| *stopping) => None,
+        }
+    }
+
+    /// The namespace of that name.
+    pub(crate) fn namespace(&self, name: &str) -> Answer<Arc<NamespaceRecord>> {
+        if name.is_empty() {
+            return Err(Status::invalid_argument("Namespace is empty."));
+        }
+        let namespaces = self.runtime().namespaces();
+        namespaces.by_name(name).cloned().ok_or_else(|| namespace_not_found(name))
+    }
+
+    /// Its key alone.
+    pub(crate) fn namespace_key(&self, name: &str) -> Answer<NamespaceKey> {
+        Ok(NamespaceKey(self.namespace(name)?.key))
+    }
+
+    /// The name a namespace has now.
+    pub(crate) fn namespace_name(&self, key: i64) -> String {
+        let namespaces = self.runtime().namespaces();
+        namespaces.by_key(NamespaceKey(key)).map(|record| record.name.clone()).unwrap_or_default()
+    }
+
+    /// The run a request is about.
+    pub(crate) fn run_name(
+        &self,
+        namespace: &str,
+        execution: Option<WorkflowExecution>,
+    ) -> Answer<RunName> {
+        let namespace = self.namespace_key(namespace)?.0;
+        let execution = validate::execution(execution)?;
+        Ok(RunName {
+            namespace,
+            workflow_id: execution.workflow_id,
+            run_id: execution.run_id,
+            first_run_id: String::new(),
+        })
+    }
+
+    /// The id of a request, made up for clients that don't repeat theirs.
+    pub(crate) fn request_id(&self, given: String) -> Answer<String> {
+        if given.len() > validate::ID_BYTES_MAX {
+            return Err(Status::invalid_argument("RequestId length exceeds limit."));
+        }
+        Ok(if given.is_empty() { self.runtime().fresh_id() } else { given })
+    }
+}
+
+/// `grpc-timeout`: up to eight digits and a unit.
+fn parse_timeout(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let amount: u64 = if digits.len() <= 8 { digits.parse().ok()? } else { return None };
+    Some(match unit {
+        "H" => Duration::from_secs(amount * 3_600),
+        "M" => Duration::from_secs(amount * 60),
+        "S" => Duration::from_secs(amount),
+        "m" => Duration::from_millis(amount),
+        "u" => Duration::from_micros(amount),
+        "n" => Duration::from_nanos(amount),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_of_clients_are_read_in_every_unit() {
+        let read = |text| parse_timeout(text).map(|timeout| timeout.as_nanos());
+        assert_eq!(read("70S"), Some(70_000_000_000));
+        assert_eq!(read("1H"), Some(3_600_000_000_000));
+        assert_eq!(read("2M"), Some(120_000_000_000));
+        assert_eq!(read("69999m"), Some(69_999_000_000));
+        assert_eq!(read("5u"), Some(5_000));
+        assert_eq!(read("5n"), Some(5));
+        for bad in ["", "S", "5", "5x", "-5S", "123456789S", "é"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+}

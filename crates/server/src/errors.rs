@@ -1,0 +1,315 @@
+//! What a client is told when something isn't done: Temporal's code, message and detail.
+//!
+//! SDKs decide by the code, and by a detail that travels in `grpc-status-details-bin`. A permanent error
+//! never has a code they retry.
+
+use perennial_engine::run::Rejection;
+use perennial_proto::Any;
+use perennial_proto::temporal::enums::v1::{ResourceExhaustedCause, ResourceExhaustedScope};
+use perennial_proto::temporal::errordetails::v1 as detail;
+use perennial_proto::temporal::failure::v1::Failure;
+use perennial_runtime::Refusal;
+use prost::Message;
+use tonic::{Code, Status};
+
+/// What an RPC gives back.
+pub(crate) type Answer<T> = Result<T, Status>;
+
+/// Says why the runtime didn't do it.
+pub(crate) fn refused(refusal: Refusal) -> Status {
+    match refusal {
+        Refusal::Rejected(rejection) => rejected(rejection),
+        Refusal::Unavailable(message) => Status::unavailable(message),
+        Refusal::Overloaded(message) => {
+            let exhausted = detail::ResourceExhaustedFailure {
+                cause: ResourceExhaustedCause::SystemOverloaded.into(),
+                scope: ResourceExhaustedScope::System.into(),
+            };
+            with_detail(Code::ResourceExhausted, message, "ResourceExhaustedFailure", &exhausted)
+        }
+        Refusal::TimedOut => Status::deadline_exceeded("context deadline exceeded"),
+    }
+}
+
+/// Says why the engine said no.
+pub(crate) fn rejected(rejection: Rejection) -> Status {
+    let message = rejection.to_string();
+    match rejection {
+        Rejection::AlreadyStarted {
+            workflow_id,
+            run_id,
+            start_request_id,
+            first_run_id,
+            is_closed,
+        } => {
+            let message = if is_closed {
+                format!(
+                    "Workflow execution already finished. WorkflowId: {workflow_id}, RunId: {run_id}. \
+                     Workflow Id reuse policy: reject duplicate workflow Id."
+                )
+            } else {
+                message
+            };
+            let already_started = detail::WorkflowExecutionAlreadyStartedFailure {
+                start_request_id,
+                run_id,
+                first_execution_run_id: first_run_id,
+            };
+            with_detail(
+                Code::AlreadyExists,
+                message,
+                "WorkflowExecutionAlreadyStartedFailure",
+                &already_started,
+            )
+        }
+        Rejection::RunNotFound(_)
+        | Rejection::AlreadyClosed
+        | Rejection::TaskNotFound(_)
+        | Rejection::NotFound(_) => not_found(message),
+        Rejection::InvalidArgument(_)
+        | Rejection::UnhandledCommand
+        | Rejection::LimitExceeded(_) => Status::invalid_argument(message),
+        Rejection::FailedPrecondition(_) => Status::failed_precondition(message),
+    }
+}
+
+/// Something isn't there.
+pub(crate) fn not_found(message: impl Into<String>) -> Status {
+    let detail = detail::NotFoundFailure::default();
+    with_detail(Code::NotFound, message, "NotFoundFailure", &detail)
+}
+
+/// There is no such namespace.
+pub(crate) fn namespace_not_found(namespace: &str) -> Status {
+    let detail = detail::NamespaceNotFoundFailure { namespace: namespace.to_owned() };
+    let message = format!("Namespace {namespace} is not found.");
+    with_detail(Code::NotFound, message, "NamespaceNotFoundFailure", &detail)
+}
+
+/// The name of a new namespace is taken.
+pub(crate) fn namespace_already_exists(namespace: &str) -> Status {
+    let detail = detail::NamespaceAlreadyExistsFailure::default();
+    let message = format!("Namespace \"{namespace}\" already exists");
+    with_detail(Code::AlreadyExists, message, "NamespaceAlreadyExistsFailure", &detail)
+}
+
+/// The worker could not answer a query.
+pub(crate) fn query_failed(message: String, failure: Option<Failure>) -> Status {
+    let detail = detail::QueryFailedFailure { failure };
+    with_detail(Code::InvalidArgument, message, "QueryFailedFailure", &detail)
+}
+
+/// What became of one of several operations that belong together.
+#[derive(Debug)]
+pub(crate) enum Operation {
+    /// It took effect.
+    Done,
+    /// It wasn't tried, or left no trace, because of another.
+    Aborted,
+    /// It is the one that failed.
+    Failed(Status),
+}
+
+/// One of several operations that belong together failed.
+pub(crate) fn multi_operation_failed(operations: [Operation; 2]) -> Status {
+    use detail::multi_operation_execution_failure::OperationStatus;
+    let failed = operations.iter().find_map(|operation| match operation {
+        Operation::Failed(status) => Some(status.code()),
+        Operation::Done | Operation::Aborted => None,
+    });
+    let statuses = operations
+        .into_iter()
+        .map(|operation| {
+            let RpcStatus { code, message, details } = match operation {
+                Operation::Done => RpcStatus::default(),
+                Operation::Aborted => RpcStatus {
+                    code: Code::Aborted.into(),
+                    message: "Operation was aborted.".to_owned(),
+                    details: vec![any("failure.v1.MultiOperationExecutionAborted", &[])],
+                },
+                Operation::Failed(status) => RpcStatus::of(&status),
+            };
+            OperationStatus { code, message, details }
+        })
+        .collect();
+    let detail = detail::MultiOperationExecutionFailure { statuses };
+    let message = "Update-with-Start could not be executed.";
+    let code = failed.unwrap_or(Code::Aborted);
+    with_detail(code, message, "MultiOperationExecutionFailure", &detail)
+}
+
+/// Part of Temporal's API that Perennial doesn't have yet.
+pub(crate) fn not_implemented(rpc: &str) -> Status {
+    Status::unimplemented(format!("{rpc} is not implemented by this server"))
+}
+
+fn with_detail(
+    code: Code,
+    message: impl Into<String>,
+    name: &str,
+    detail: &impl Message,
+) -> Status {
+    let message = message.into();
+    let details = vec![any(&format!("errordetails.v1.{name}"), &detail.encode_to_vec())];
+    let status = RpcStatus { code: code.into(), message: message.clone(), details };
+    Status::with_details(code, message, status.encode_to_vec().into())
+}
+
+fn any(name: &str, value: &[u8]) -> Any {
+    let type_url = format!("type.googleapis.com/temporal.api.{name}");
+    Any { type_url, value: value.to_vec() }
+}
+
+/// `google.rpc.Status`: what `grpc-status-details-bin` holds.
+#[derive(Clone, PartialEq, Message)]
+struct RpcStatus {
+    #[prost(int32, tag = "1")]
+    code: i32,
+    #[prost(string, tag = "2")]
+    message: String,
+    #[prost(message, repeated, tag = "3")]
+    details: Vec<Any>,
+}
+
+impl RpcStatus {
+    fn of(status: &Status) -> Self {
+        // Only statuses made here have details, so they always decode.
+        Self::decode(status.details()).ok().filter(|own| !own.details.is_empty()).unwrap_or_else(
+            || Self {
+                code: status.code().into(),
+                message: status.message().to_owned(),
+                details: vec![],
+            },
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(status: &Status, expected: Expect) {
+        let inner = RpcStatus::decode(status.details()).unwrap();
+        let details: Vec<_> = inner
+            .details
+            .iter()
+            .map(|any| format!("{} {:?}", any.type_url, String::from_utf8_lossy(&any.value)))
+            .collect();
+        let same = inner.details.is_empty()
+            || (inner.code == i32::from(status.code()) && inner.message == status.message());
+        assert!(same, "the detail repeats code and message");
+        let text = format!("{:?}: {}\n{}\n", status.code(), status.message(), details.join("\n"));
+        expected.assert_eq(&text);
+    }
+
+    fn already_started(is_closed: bool) -> Status {
+        rejected(Rejection::AlreadyStarted {
+            workflow_id: "order".to_owned(),
+            run_id: "run".to_owned(),
+            start_request_id: "request".to_owned(),
+            first_run_id: "first".to_owned(),
+            is_closed,
+        })
+    }
+
+    #[test]
+    fn duplicate_start_names_the_run_that_is_there() {
+        check(
+            &already_started(false),
+            expect![[r#"
+                AlreadyExists: Workflow execution is already running. WorkflowId: order, RunId: run.
+                type.googleapis.com/temporal.api.errordetails.v1.WorkflowExecutionAlreadyStartedFailure "\n\u{7}request\u{12}\u{3}run\u{1a}\u{5}first"
+            "#]],
+        );
+        check(
+            &already_started(true),
+            expect![[r#"
+                AlreadyExists: Workflow execution already finished. WorkflowId: order, RunId: run. Workflow Id reuse policy: reject duplicate workflow Id.
+                type.googleapis.com/temporal.api.errordetails.v1.WorkflowExecutionAlreadyStartedFailure "\n\u{7}request\u{12}\u{3}run\u{1a}\u{5}first"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_says_so_in_its_detail() {
+        check(
+            &rejected(Rejection::RunNotFound("order".to_owned())),
+            expect![[r#"
+                NotFound: workflow not found for ID: order
+                type.googleapis.com/temporal.api.errordetails.v1.NotFoundFailure ""
+            "#]],
+        );
+        check(
+            &namespace_not_found("shop"),
+            expect![[r#"
+                NotFound: Namespace shop is not found.
+                type.googleapis.com/temporal.api.errordetails.v1.NamespaceNotFoundFailure "\n\u{4}shop"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn unhandled_events_have_exactly_the_words_sdks_look_for() {
+        let status = rejected(Rejection::UnhandledCommand);
+        assert_eq!((status.code(), status.message()), (Code::InvalidArgument, "UnhandledCommand"));
+    }
+
+    #[test]
+    fn permanent_errors_have_no_code_that_sdks_retry() {
+        let permanent = [
+            Rejection::RunNotFound(String::new()),
+            Rejection::AlreadyClosed,
+            Rejection::TaskNotFound(String::new()),
+            Rejection::InvalidArgument(String::new()),
+            Rejection::UnhandledCommand,
+            Rejection::FailedPrecondition(String::new()),
+            Rejection::LimitExceeded(String::new()),
+            Rejection::NotFound(String::new()),
+        ];
+        let retried = [
+            Code::DataLoss,
+            Code::Internal,
+            Code::Unknown,
+            Code::ResourceExhausted,
+            Code::Aborted,
+            Code::OutOfRange,
+            Code::Unavailable,
+        ];
+        for rejection in permanent {
+            let code = rejected(rejection.clone()).code();
+            assert!(!retried.contains(&code), "{rejection:?} is answered with {code:?}");
+        }
+    }
+
+    #[test]
+    fn failed_start_aborts_the_update_beside_it() {
+        use detail::MultiOperationExecutionFailure;
+        let status =
+            multi_operation_failed([Operation::Failed(already_started(false)), Operation::Aborted]);
+        assert_eq!(status.code(), Code::AlreadyExists);
+        let inner = RpcStatus::decode(status.details()).unwrap();
+        let detail =
+            MultiOperationExecutionFailure::decode(inner.details[0].value.as_slice()).unwrap();
+        let operations: Vec<_> = detail
+            .statuses
+            .iter()
+            .map(|status| (Code::from(status.code), status.details[0].type_url.as_str()))
+            .collect();
+        assert_eq!(
+            operations,
+            [
+                (
+                    Code::AlreadyExists,
+                    "type.googleapis.com/temporal.api.errordetails.v1.\
+                     WorkflowExecutionAlreadyStartedFailure"
+                ),
+                (
+                    Code::Aborted,
+                    "type.googleapis.com/temporal.api.failure.v1.MultiOperationExecutionAborted"
+                ),
+            ]
+        );
+    }
+}

@@ -1,0 +1,26 @@
+//! Temporal's gRPC API in front of the runtime: wire to command and back, nothing else.
+//!
+//! A request is checked here, where it comes in, and refused with the code, words and detail that
+//! Temporal's own server has for it; what passes becomes a command to the [`Runtime`], and its answer
+//! a response. Nothing here keeps state, decides what follows from a command, or waits for anything
+//! but the runtime.
+//!
+//! Start reading at [`serve`], then at `services.rs`, the table of all RPCs; each of them is a method of
+//! that name on a `Call`, in the file of its group.
+
+mod call;
+mod errors;
+mod history;
+mod operator;
+mod search_attributes;
+mod server;
+mod services;
+mod tokens;
+mod transport;
+mod validate;
+#[cfg(test)]
+mod validate_test;
+mod workflow;
+
+pub use perennial_runtime::Runtime;
+pub use server::{ServeError, ServerConfig, serve};

@@ -1,0 +1,131 @@
+//! The server: a listener, the services, and how they stop.
+
+use std::future::Future;
+use std::time::Duration;
+
+use perennial_proto::DESCRIPTORS;
+use perennial_proto::service::operator::operator_service_server::OperatorServiceServer;
+use perennial_proto::service::workflow::workflow_service_server::WorkflowServiceServer;
+use perennial_runtime::Runtime;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tonic::codec::CompressionEncoding;
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
+use tower::util::MapResponseLayer;
+
+use crate::services::{Operator, Workflow};
+use crate::transport::too_large_as_temporal_says_it;
+
+/// How the server behaves. The default is Temporal's.
+#[derive(Debug, Clone)]
+pub struct ServerConfig {
+    /// Tells this cluster from others; shown to clients.
+    pub cluster_id: String,
+    /// Shown to clients as the store that is used.
+    pub store_name: String,
+    /// A request may be this large. A worker whose request is larger fails its task for that reason,
+    /// instead of trying for ever.
+    pub request_bytes_max: usize,
+    /// A poll for a task waits this long.
+    pub poll_time: Duration,
+    /// A wait for history or for an update lasts this long before the client asks again.
+    pub long_poll_time: Duration,
+    /// Requests that are under way when the server stops have this long to end.
+    pub grace: Duration,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            cluster_id: String::new(),
+            store_name: "sqlite".to_owned(),
+            request_bytes_max: 4 * 1024 * 1024,
+            poll_time: Duration::from_secs(60),
+            long_poll_time: Duration::from_secs(20),
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Why serving ended before it was told to.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The listener or a connection.
+    #[error("the gRPC server stopped: {0}")]
+    Transport(#[from] tonic::transport::Error),
+    /// The descriptors that reflection shows.
+    #[error("reflection can't be served: {0}")]
+    Reflection(#[from] tonic_reflection::server::Error),
+}
+
+/// What all requests share.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) runtime: Runtime,
+    pub(crate) config: ServerConfig,
+    /// Becomes true when the server is to stop: long polls then end, empty.
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+/// Serves Temporal's API on `listener` until `shutdown` is done.
+///
+/// It then takes no more requests, ends long polls, and returns when the requests under way have their
+/// answers, or after [`ServerConfig::grace`].
+pub async fn serve(
+    runtime: Runtime,
+    config: ServerConfig,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), ServeError> {
+    let (stop, stopping) = watch::channel(false);
+    let grace = config.grace;
+    let request_bytes_max = config.request_bytes_max;
+    let shared = Shared { runtime, config, stopping: stopping.clone() };
+
+    let (health_reporter, health) = tonic_health::server::health_reporter();
+    health_reporter.set_serving::<WorkflowServiceServer<Workflow>>().await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()?;
+    let workflow = WorkflowServiceServer::new(Workflow(shared.clone()))
+        .accept_compressed(CompressionEncoding::Gzip)
+        .send_compressed(CompressionEncoding::Gzip)
+        .max_decoding_message_size(request_bytes_max);
+    let operator = OperatorServiceServer::new(Operator(shared))
+        .accept_compressed(CompressionEncoding::Gzip)
+        .send_compressed(CompressionEncoding::Gzip)
+        .max_decoding_message_size(request_bytes_max);
+
+    let serving = Server::builder()
+        .http2_keepalive_interval(Some(Duration::from_secs(60)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(20)))
+        .http2_adaptive_window(Some(true))
+        .layer(MapResponseLayer::new(too_large_as_temporal_says_it(request_bytes_max)))
+        .add_service(health)
+        .add_service(reflection)
+        .add_service(operator)
+        .add_service(workflow)
+        .serve_with_incoming_shutdown(
+            TcpIncoming::from(listener).with_nodelay(Some(true)),
+            async move {
+                shutdown.await;
+                // The receivers live in the requests; there may be none.
+                let _ = stop.send(true);
+            },
+        );
+
+    let mut stopping = stopping;
+    let out_of_grace = async move {
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+        tokio::time::sleep(grace).await;
+    };
+    tokio::select! {
+        served = serving => Ok(served?),
+        () = out_of_grace => {
+            tracing::warn!("requests were still under way {grace:?} after the server was told to stop");
+            Ok(())
+        }
+    }
+}

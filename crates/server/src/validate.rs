@@ -1,0 +1,243 @@
+//! Checks of what requests have in common, with the words Temporal's server has for them.
+
+use perennial_engine::Span;
+use perennial_proto::Duration;
+use perennial_proto::temporal::common::v1::{Payloads, Priority, RetryPolicy, WorkflowExecution};
+use perennial_proto::temporal::enums::v1::{
+    TaskQueueKind, TimeoutType, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
+};
+use perennial_proto::temporal::taskqueue::v1::TaskQueue;
+use prost::Message;
+use tonic::Status;
+
+use crate::errors::Answer;
+
+/// Names and ids may be this long.
+pub(crate) const ID_BYTES_MAX: usize = 1_000;
+
+/// Longer timeouts are shortened to this one: a hundred years.
+const SPAN_MAX: i64 = 100 * 365 * 24 * 3_600;
+
+/// Marks the queues that Temporal's server keeps for itself.
+const RESERVED_QUEUE_PREFIX: &str = "/_sys/";
+
+/// The id of a workflow to start.
+pub(crate) fn workflow_id(id: &str) -> Answer<()> {
+    if id.is_empty() {
+        return invalid("WorkflowId is not set on request.");
+    }
+    if id.len() > ID_BYTES_MAX {
+        return invalid(format!(
+            "WorkflowId exceeds maximum allowed length ({}/{ID_BYTES_MAX})",
+            id.len()
+        ));
+    }
+    Ok(())
+}
+
+/// The run a request is about.
+pub(crate) fn execution(execution: Option<WorkflowExecution>) -> Answer<WorkflowExecution> {
+    let Some(execution) = execution else {
+        return invalid("Execution is not set on request.");
+    };
+    if execution.workflow_id.is_empty() {
+        return invalid("WorkflowId is not set on request.");
+    }
+    run_id(&execution.run_id)?;
+    Ok(execution)
+}
+
+/// A run id, which may be left out.
+pub(crate) fn run_id(id: &str) -> Answer<()> {
+    if id.is_empty() || is_uuid(id) { Ok(()) } else { invalid("Invalid RunId.") }
+}
+
+/// Who calls.
+pub(crate) fn identity(identity: &str) -> Answer<()> {
+    no_longer_than_an_id(identity, "Identity")
+}
+
+/// A text that may be as long as an id.
+pub(crate) fn no_longer_than_an_id(text: &str, field: &str) -> Answer<()> {
+    if text.len() > ID_BYTES_MAX {
+        return invalid(format!("{field} length exceeds limit."));
+    }
+    Ok(())
+}
+
+/// A task queue; its kind is normal unless it says otherwise.
+pub(crate) fn task_queue(queue: Option<TaskQueue>) -> Answer<TaskQueue> {
+    let Some(mut queue) = queue else {
+        return invalid("taskQueue is not set");
+    };
+    if queue.kind() == TaskQueueKind::Unspecified {
+        queue.kind = TaskQueueKind::Normal.into();
+    }
+    if queue.name.is_empty() {
+        return invalid("missing task queue name");
+    }
+    queue_name(&queue.name)?;
+    if queue.name.starts_with(RESERVED_QUEUE_PREFIX) {
+        return invalid(format!(
+            "task queue name cannot start with reserved prefix {RESERVED_QUEUE_PREFIX}"
+        ));
+    }
+    if queue.kind() == TaskQueueKind::Sticky && !queue.normal_name.is_empty() {
+        queue_name(&queue.normal_name)?;
+    }
+    Ok(queue)
+}
+
+fn queue_name(name: &str) -> Answer<()> {
+    if name.len() > ID_BYTES_MAX {
+        return invalid("taskQueue length exceeds limit");
+    }
+    Ok(())
+}
+
+/// A span that may be left out but not be negative; an absurdly long one is shortened.
+pub(crate) fn span(duration: Option<&Duration>) -> Result<Option<Duration>, &'static str> {
+    let Some(duration) = duration else {
+        return Ok(None);
+    };
+    let (seconds, nanos) = (duration.seconds, duration.nanos);
+    if (seconds > 0 && nanos < 0) || (seconds < 0 && nanos > 0) {
+        return Err("duration has seconds and nanos with different signs");
+    }
+    if seconds < 0 || nanos < 0 {
+        return Err("negative duration");
+    }
+    if seconds >= SPAN_MAX {
+        return Ok(Some(Duration { seconds: SPAN_MAX, nanos: 0 }));
+    }
+    Ok(Some(Duration { seconds, nanos }))
+}
+
+/// A timeout of a start, by the name it has in messages.
+pub(crate) fn timeout(duration: Option<&Duration>, name: &str) -> Answer<Span> {
+    match span(duration) {
+        Ok(duration) => Ok(Span::of(duration.as_ref())),
+        Err(cause) => invalid(format!("An invalid {name} is set on request. cause: {cause}")),
+    }
+}
+
+/// A retry policy with what it leaves out filled in.
+pub(crate) fn retry_policy(policy: Option<RetryPolicy>) -> Answer<Option<RetryPolicy>> {
+    const INITIAL_INTERVAL: Span = Span::seconds(1);
+    const BACKOFF: f64 = 2.0;
+    const INTERVALS_MAX: i64 = 100;
+
+    let Some(mut policy) = policy else {
+        return Ok(None);
+    };
+    if Span::of(policy.initial_interval.as_ref()) == Span::ZERO {
+        policy.initial_interval = Some(INITIAL_INTERVAL.into());
+    }
+    if Span::of(policy.maximum_interval.as_ref()) == Span::ZERO {
+        let initial = Span::of(policy.initial_interval.as_ref());
+        policy.maximum_interval = Some(Span(initial.0.saturating_mul(INTERVALS_MAX)).into());
+    }
+    if policy.backoff_coefficient == 0.0 {
+        policy.backoff_coefficient = BACKOFF;
+    }
+    if policy.maximum_attempts == 1 {
+        // Without a second attempt the rest means nothing, so nothing in it is wrong.
+        return Ok(Some(policy));
+    }
+    let interval = |duration: Option<&Duration>, name| {
+        span(duration).map_err(|cause| {
+            Status::invalid_argument(format!("invalid {name} set on retry policy: {cause}"))
+        })
+    };
+    policy.initial_interval = interval(policy.initial_interval.as_ref(), "InitialInterval")?;
+    if policy.backoff_coefficient < 1.0 || policy.backoff_coefficient.is_nan() {
+        return invalid("BackoffCoefficient cannot be less than 1 on retry policy.");
+    }
+    policy.maximum_interval = interval(policy.maximum_interval.as_ref(), "MaximumInterval")?;
+    if Span::of(policy.maximum_interval.as_ref()) < Span::of(policy.initial_interval.as_ref()) {
+        return invalid("MaximumInterval cannot be less than InitialInterval on retry policy.");
+    }
+    if policy.maximum_attempts < 0 {
+        return invalid("MaximumAttempts cannot be negative on retry policy.");
+    }
+    for error_type in &policy.non_retryable_error_types {
+        if let Some(name) = error_type.strip_prefix("TemporalTimeout:")
+            && !is_timeout_type(name)
+        {
+            return invalid(format!("Invalid timeout type value: {name}."));
+        }
+    }
+    Ok(Some(policy))
+}
+
+/// As in `TemporalTimeout:StartToClose`, or by the full name of the enum's value.
+fn is_timeout_type(name: &str) -> bool {
+    ["StartToClose", "ScheduleToStart", "ScheduleToClose", "Heartbeat"].contains(&name)
+        || TimeoutType::from_str_name(name).is_some_and(|kind| kind != TimeoutType::Unspecified)
+}
+
+/// A priority.
+pub(crate) fn priority(priority: Option<&Priority>) -> Answer<()> {
+    const FAIRNESS_KEY_BYTES_MAX: usize = 64;
+    let Some(priority) = priority else {
+        return Ok(());
+    };
+    if priority.priority_key < 0 {
+        return invalid("priority key can't be negative");
+    }
+    if priority.fairness_key.len() > FAIRNESS_KEY_BYTES_MAX {
+        return invalid("fairness key length exceeds limit");
+    }
+    if priority.fairness_weight < 0.0 {
+        return invalid("must be greater than zero");
+    }
+    Ok(())
+}
+
+/// What to do about a workflow that has the id already: the two policies must not contradict.
+#[allow(deprecated, reason = "older clients still send it")]
+pub(crate) fn id_policies(
+    reuse: WorkflowIdReusePolicy,
+    conflict: WorkflowIdConflictPolicy,
+) -> Answer<()> {
+    if reuse == WorkflowIdReusePolicy::TerminateIfRunning
+        && conflict != WorkflowIdConflictPolicy::Unspecified
+    {
+        return invalid(
+            "Invalid WorkflowIDReusePolicy: WORKFLOW_ID_REUSE_POLICY_TERMINATE_IF_RUNNING cannot be \
+             used together with a WorkflowIDConflictPolicy",
+        );
+    }
+    if reuse == WorkflowIdReusePolicy::RejectDuplicate
+        && conflict == WorkflowIdConflictPolicy::TerminateExisting
+    {
+        return invalid(
+            "Invalid WorkflowIDReusePolicy: WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE cannot be used \
+             together with WorkflowIdConflictPolicy \
+             WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING",
+        );
+    }
+    Ok(())
+}
+
+/// Payloads of one field.
+pub(crate) fn blob(payloads: Option<&Payloads>, bytes_max: usize) -> Answer<()> {
+    if payloads.map_or(0, Message::encoded_len) > bytes_max {
+        return invalid("Blob data size exceeds limit.");
+    }
+    Ok(())
+}
+
+/// An INVALID_ARGUMENT with that message.
+pub(crate) fn invalid<T>(message: impl Into<String>) -> Answer<T> {
+    Err(Status::invalid_argument(message))
+}
+
+/// Whether `text` is a UUID: 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12.
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(index, byte)| match index {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}

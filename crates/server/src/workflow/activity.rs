@@ -1,0 +1,259 @@
+//! Workers and others telling how an activity goes.
+
+use perennial_engine::run::{
+    ActivityOutcome, ActivityTarget, Command, HeartbeatActivity, HeartbeatReply, Reply,
+    ReportActivity,
+};
+use perennial_proto::store::RunName;
+use perennial_proto::temporal::common::v1::Payloads;
+use perennial_proto::temporal::failure::v1::Failure;
+use perennial_proto::temporal::failure::v1::failure::FailureInfo;
+use perennial_proto::temporal::workflowservice::v1::{
+    RecordActivityTaskHeartbeatByIdRequest, RecordActivityTaskHeartbeatByIdResponse,
+    RecordActivityTaskHeartbeatRequest, RecordActivityTaskHeartbeatResponse,
+    RespondActivityTaskCanceledByIdRequest, RespondActivityTaskCanceledByIdResponse,
+    RespondActivityTaskCanceledRequest, RespondActivityTaskCanceledResponse,
+    RespondActivityTaskCompletedByIdRequest, RespondActivityTaskCompletedByIdResponse,
+    RespondActivityTaskCompletedRequest, RespondActivityTaskCompletedResponse,
+    RespondActivityTaskFailedByIdRequest, RespondActivityTaskFailedByIdResponse,
+    RespondActivityTaskFailedRequest, RespondActivityTaskFailedResponse,
+};
+use prost::Message;
+
+use super::respond::{FAILURE_TOO_LARGE, server_failure};
+use crate::call::Call;
+use crate::errors::{Answer, refused};
+use crate::tokens;
+use crate::validate::{self, invalid};
+
+/// An activity somewhere.
+type Which = (RunName, ActivityTarget);
+
+impl Call<'_> {
+    pub(crate) async fn record_activity_task_heartbeat(
+        &self,
+        request: RecordActivityTaskHeartbeatRequest,
+    ) -> Answer<RecordActivityTaskHeartbeatResponse> {
+        let which = self.by_token(&request.task_token)?;
+        let said = self.heartbeat(which, request.details, request.identity).await?;
+        Ok(RecordActivityTaskHeartbeatResponse {
+            cancel_requested: said.cancel_requested,
+            activity_paused: said.paused,
+            activity_reset: said.reset,
+        })
+    }
+
+    pub(crate) async fn record_activity_task_heartbeat_by_id(
+        &self,
+        request: RecordActivityTaskHeartbeatByIdRequest,
+    ) -> Answer<RecordActivityTaskHeartbeatByIdResponse> {
+        let which = self.by_id(
+            &request.namespace,
+            request.workflow_id,
+            request.run_id,
+            request.activity_id,
+        )?;
+        let said = self.heartbeat(which, request.details, request.identity).await?;
+        Ok(RecordActivityTaskHeartbeatByIdResponse {
+            cancel_requested: said.cancel_requested,
+            activity_paused: said.paused,
+            activity_reset: said.reset,
+        })
+    }
+
+    pub(crate) async fn respond_activity_task_completed(
+        &self,
+        request: RespondActivityTaskCompletedRequest,
+    ) -> Answer<RespondActivityTaskCompletedResponse> {
+        let which = self.by_token(&request.task_token)?;
+        self.completed(which, request.result, request.identity).await?;
+        Ok(RespondActivityTaskCompletedResponse {})
+    }
+
+    pub(crate) async fn respond_activity_task_completed_by_id(
+        &self,
+        request: RespondActivityTaskCompletedByIdRequest,
+    ) -> Answer<RespondActivityTaskCompletedByIdResponse> {
+        let which = self.by_id(
+            &request.namespace,
+            request.workflow_id,
+            request.run_id,
+            request.activity_id,
+        )?;
+        self.completed(which, request.result, request.identity).await?;
+        Ok(RespondActivityTaskCompletedByIdResponse {})
+    }
+
+    pub(crate) async fn respond_activity_task_failed(
+        &self,
+        request: RespondActivityTaskFailedRequest,
+    ) -> Answer<RespondActivityTaskFailedResponse> {
+        let which = self.by_token(&request.task_token)?;
+        let details = request.last_heartbeat_details;
+        let failures = self.failed(which, request.failure, details, request.identity).await?;
+        Ok(RespondActivityTaskFailedResponse { failures })
+    }
+
+    pub(crate) async fn respond_activity_task_failed_by_id(
+        &self,
+        request: RespondActivityTaskFailedByIdRequest,
+    ) -> Answer<RespondActivityTaskFailedByIdResponse> {
+        let which = self.by_id(
+            &request.namespace,
+            request.workflow_id,
+            request.run_id,
+            request.activity_id,
+        )?;
+        let details = request.last_heartbeat_details;
+        let failures = self.failed(which, request.failure, details, request.identity).await?;
+        Ok(RespondActivityTaskFailedByIdResponse { failures })
+    }
+
+    pub(crate) async fn respond_activity_task_canceled(
+        &self,
+        request: RespondActivityTaskCanceledRequest,
+    ) -> Answer<RespondActivityTaskCanceledResponse> {
+        let which = self.by_token(&request.task_token)?;
+        self.canceled(which, request.details, request.identity).await?;
+        Ok(RespondActivityTaskCanceledResponse {})
+    }
+
+    pub(crate) async fn respond_activity_task_canceled_by_id(
+        &self,
+        request: RespondActivityTaskCanceledByIdRequest,
+    ) -> Answer<RespondActivityTaskCanceledByIdResponse> {
+        let which = self.by_id(
+            &request.namespace,
+            request.workflow_id,
+            request.run_id,
+            request.activity_id,
+        )?;
+        self.canceled(which, request.details, request.identity).await?;
+        Ok(RespondActivityTaskCanceledByIdResponse {})
+    }
+
+    fn by_token(&self, token: &[u8]) -> Answer<Which> {
+        let token = self.task_token(token)?;
+        Ok((tokens::run_of(&token), tokens::activity_of(&token)))
+    }
+
+    fn by_id(
+        &self,
+        namespace: &str,
+        workflow_id: String,
+        run_id: String,
+        activity_id: String,
+    ) -> Answer<Which> {
+        let run = self.run_by_id(namespace, workflow_id, run_id)?;
+        if activity_id.is_empty() {
+            return invalid("ActivityId is not set on request.");
+        }
+        Ok((run, ActivityTarget::Id(activity_id)))
+    }
+
+    async fn heartbeat(
+        &self,
+        (run, target): Which,
+        details: Option<Payloads>,
+        identity: String,
+    ) -> Answer<HeartbeatReply> {
+        if self.is_too_large(details.as_ref()) {
+            let failure = server_failure("Heartbeat details exceed size limit.");
+            let outcome = ActivityOutcome::Failed(Some(failure), None);
+            self.report((run, target), outcome, identity).await?;
+            return Ok(HeartbeatReply { cancel_requested: true, ..HeartbeatReply::default() });
+        }
+        let command = Command::HeartbeatActivity(HeartbeatActivity { target, details, identity });
+        let sent = self.runtime().send(run, command).await.map_err(refused)?;
+        Ok(match sent.reply {
+            Reply::Heartbeat(said) => said,
+            Reply::Done
+            | Reply::TaskStarted
+            | Reply::WorkflowTaskCompleted(_)
+            | Reply::Answered(_) => HeartbeatReply::default(),
+        })
+    }
+
+    async fn completed(
+        &self,
+        which: Which,
+        result: Option<Payloads>,
+        identity: String,
+    ) -> Answer<()> {
+        let outcome = if self.is_too_large(result.as_ref()) {
+            let failure = server_failure("Complete result exceeds size limit.");
+            ActivityOutcome::Failed(Some(failure), None)
+        } else {
+            ActivityOutcome::Completed(result)
+        };
+        self.report(which, outcome, identity).await
+    }
+
+    /// Returns what of the report was too large to be kept.
+    async fn failed(
+        &self,
+        which: Which,
+        failure: Option<Failure>,
+        mut details: Option<Payloads>,
+        identity: String,
+    ) -> Answer<Vec<Failure>> {
+        if let Some(failure) = &failure {
+            check_failure(failure)?;
+        }
+        let mut refused = Vec::new();
+        if self.is_too_large(details.as_ref()) {
+            refused.push(server_failure("Heartbeat details exceed size limit."));
+            details = None;
+        }
+        let failure = match failure {
+            Some(failure) if failure.encoded_len() > self.runtime().limits().payload_bytes => {
+                let instead = server_failure(FAILURE_TOO_LARGE);
+                refused.push(instead.clone());
+                Some(instead)
+            }
+            failure => failure,
+        };
+        self.report(which, ActivityOutcome::Failed(failure, details), identity).await?;
+        Ok(refused)
+    }
+
+    async fn canceled(
+        &self,
+        which: Which,
+        details: Option<Payloads>,
+        identity: String,
+    ) -> Answer<()> {
+        let outcome = if self.is_too_large(details.as_ref()) {
+            let failure = server_failure("Cancel details exceed size limit.");
+            ActivityOutcome::Failed(Some(failure), None)
+        } else {
+            ActivityOutcome::Canceled(details)
+        };
+        self.report(which, outcome, identity).await
+    }
+
+    async fn report(
+        &self,
+        (run, target): Which,
+        outcome: ActivityOutcome,
+        identity: String,
+    ) -> Answer<()> {
+        validate::identity(&identity)?;
+        let report = ReportActivity { target, outcome, identity };
+        let command = Command::ReportActivity(Box::new(report));
+        self.runtime().send(run, command).await.map_err(refused)?;
+        Ok(())
+    }
+
+    fn is_too_large(&self, payloads: Option<&Payloads>) -> bool {
+        validate::blob(payloads, self.runtime().limits().payload_bytes).is_err()
+    }
+}
+
+/// A failure that an activity may report.
+fn check_failure(failure: &Failure) -> Answer<()> {
+    match failure.failure_info {
+        Some(FailureInfo::ApplicationFailureInfo(_)) => Ok(()),
+        _ => invalid("Failure must have ApplicationFailureInfo."),
+    }
+}

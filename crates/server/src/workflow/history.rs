@@ -1,0 +1,154 @@
+//! Reading a history: in pages, backwards, and as it grows.
+
+use std::sync::Arc;
+
+use perennial_engine::run::Run;
+use perennial_proto::store::RunName;
+use perennial_proto::temporal::enums::v1::HistoryEventFilterType;
+use perennial_proto::temporal::history::v1::{History, HistoryEvent};
+use perennial_proto::temporal::workflowservice::v1::{
+    GetWorkflowExecutionHistoryRequest, GetWorkflowExecutionHistoryResponse,
+    GetWorkflowExecutionHistoryReverseRequest, GetWorkflowExecutionHistoryReverseResponse,
+};
+use prost::Message;
+
+use crate::call::Call;
+use crate::errors::{Answer, refused};
+use crate::history::{PageLimits, backwards, forwards, unwritten_events};
+use crate::tokens::HistoryCursor;
+
+impl Call<'_> {
+    pub(crate) async fn get_workflow_execution_history(
+        &self,
+        request: GetWorkflowExecutionHistoryRequest,
+    ) -> Answer<GetWorkflowExecutionHistoryResponse> {
+        let mut target = self.run_name(&request.namespace, request.execution.clone())?;
+        let cursor = HistoryCursor::read(&request.next_page_token, &target.run_id)?;
+        if let Some(cursor) = &cursor {
+            target.run_id.clone_from(&cursor.run_id);
+        }
+        match request.history_event_filter_type() {
+            HistoryEventFilterType::CloseEvent => {
+                self.close_event(target, request.wait_new_event).await
+            }
+            HistoryEventFilterType::Unspecified | HistoryEventFilterType::AllEvent => {
+                self.all_events(target, cursor, &request).await
+            }
+        }
+    }
+
+    async fn all_events(
+        &self,
+        mut target: RunName,
+        cursor: Option<HistoryCursor>,
+        request: &GetWorkflowExecutionHistoryRequest,
+    ) -> Answer<GetWorkflowExecutionHistoryResponse> {
+        let mut run = self.runtime().read(target.clone()).await.map_err(refused)?;
+        // From here on it is this run that is meant, not whichever is current.
+        target.run_id.clone_from(&run.head.run_id);
+        let first = cursor.as_ref().map_or(1, |cursor| cursor.next_event_id);
+        let bound = cursor.map_or(0, |cursor| cursor.last_event_id);
+        if request.wait_new_event && bound == 0 && run.is_open() && first > run.last_event_id() {
+            let watched = self.runtime().watch(target, first);
+            if let Some(watched) = self.wait(self.shared().config.long_poll_time, watched).await {
+                run = watched.map_err(refused)?;
+            }
+        }
+
+        let last = if bound == 0 { run.last_event_id() } else { bound };
+        let limits = PageLimits::of(request.maximum_page_size);
+        let mut events = forwards(self.runtime(), &run, first, last, limits).await?;
+        let next = events.last().map_or(first, |event| event.event_id + 1);
+        let is_last_page = next > last;
+        if is_last_page && last == run.last_event_id() && self.takes_unwritten_events() {
+            events.extend(unwritten_events(&run));
+        }
+        let more_comes = request.wait_new_event && bound == 0 && run.is_open();
+        let cursor = HistoryCursor {
+            run_id: run.head.run_id.clone(),
+            next_event_id: next,
+            last_event_id: bound,
+        };
+        Ok(page(events, (!is_last_page || more_comes).then_some(cursor)))
+    }
+
+    /// Only the event that closed the run; nothing while it is open.
+    async fn close_event(
+        &self,
+        mut target: RunName,
+        wait: bool,
+    ) -> Answer<GetWorkflowExecutionHistoryResponse> {
+        let mut run = self.runtime().read(target.clone()).await.map_err(refused)?;
+        target.run_id.clone_from(&run.head.run_id);
+        if run.is_open() && wait {
+            let closed = self.closed(target, &run);
+            if let Some(closed) = self.wait(self.shared().config.long_poll_time, closed).await {
+                run = closed?;
+            }
+        }
+        if run.is_open() {
+            let cursor = HistoryCursor {
+                run_id: run.head.run_id.clone(),
+                next_event_id: run.head.next_event_id,
+                last_event_id: 0,
+            };
+            return Ok(page(Vec::new(), wait.then_some(cursor)));
+        }
+        let last = run.last_event_id();
+        let events = forwards(self.runtime(), &run, last, last, PageLimits::of(1)).await?;
+        Ok(page(events, None))
+    }
+
+    async fn closed(&self, target: RunName, run: &Run) -> Answer<Arc<Run>> {
+        let mut seen = run.head.next_event_id;
+        loop {
+            let run = self.runtime().watch(target.clone(), seen).await.map_err(refused)?;
+            if !run.is_open() {
+                return Ok(run);
+            }
+            seen = run.head.next_event_id;
+        }
+    }
+
+    pub(crate) async fn get_workflow_execution_history_reverse(
+        &self,
+        request: GetWorkflowExecutionHistoryReverseRequest,
+    ) -> Answer<GetWorkflowExecutionHistoryReverseResponse> {
+        let mut target = self.run_name(&request.namespace, request.execution)?;
+        let cursor = HistoryCursor::read(&request.next_page_token, &target.run_id)?;
+        if let Some(cursor) = &cursor {
+            target.run_id.clone_from(&cursor.run_id);
+        }
+        let run = self.runtime().read(target).await.map_err(refused)?;
+        let last = cursor.map_or(run.last_event_id(), |cursor| cursor.next_event_id);
+        let limits = PageLimits::of(request.maximum_page_size);
+        let events = backwards(self.runtime(), &run, last, limits).await?;
+        let next = events.last().map_or(0, |event| event.event_id - 1);
+        let cursor = HistoryCursor {
+            run_id: run.head.run_id.clone(),
+            next_event_id: next,
+            last_event_id: 0,
+        };
+        let next_page_token = if next > 0 { cursor.encode_to_vec() } else { Vec::new() };
+        Ok(GetWorkflowExecutionHistoryReverseResponse {
+            history: Some(History { events }),
+            next_page_token,
+        })
+    }
+
+    /// Workers need the events of a task that isn't written yet; to people they would look like history.
+    fn takes_unwritten_events(&self) -> bool {
+        !["temporal-cli", "temporal-ui"].contains(&self.client_name())
+    }
+}
+
+fn page(
+    events: Vec<HistoryEvent>,
+    next: Option<HistoryCursor>,
+) -> GetWorkflowExecutionHistoryResponse {
+    GetWorkflowExecutionHistoryResponse {
+        history: Some(History { events }),
+        next_page_token: next.map(|cursor| cursor.encode_to_vec()).unwrap_or_default(),
+        ..GetWorkflowExecutionHistoryResponse::default()
+    }
+}

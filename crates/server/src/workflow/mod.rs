@@ -1,0 +1,24 @@
+//! `temporal.api.workflowservice.v1.WorkflowService`, a file for each group of RPCs.
+
+mod activity;
+mod activity_options;
+mod batch;
+mod control;
+mod describe;
+mod history;
+mod multi_operation;
+mod namespace;
+mod pending;
+mod poll;
+mod query;
+mod reset;
+mod respond;
+mod signal;
+mod start;
+mod system;
+mod task;
+mod task_queue;
+mod update;
+mod visibility;
+
+pub(crate) use system::CLUSTER_NAME;

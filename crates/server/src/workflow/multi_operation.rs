@@ -1,0 +1,148 @@
+//! Update-with-start: two operations that succeed or fail together.
+
+use perennial_engine::run::StartRun;
+use perennial_engine::{NamespaceKey, Span};
+use perennial_proto::store::NamespaceRecord;
+use perennial_proto::temporal::enums::v1::UpdateWorkflowExecutionLifecycleStage as Stage;
+use perennial_proto::temporal::update::v1::Request;
+use perennial_proto::temporal::workflowservice::v1::execute_multi_operation_request::operation::Operation as Asked;
+use perennial_proto::temporal::workflowservice::v1::execute_multi_operation_response::{
+    Response, response::Response as Answered,
+};
+use perennial_proto::temporal::workflowservice::v1::{
+    ExecuteMultiOperationRequest, ExecuteMultiOperationResponse, StartWorkflowExecutionRequest,
+    UpdateWorkflowExecutionRequest,
+};
+use tonic::Status;
+
+use super::update::update_response;
+use crate::call::Call;
+use crate::errors::{Answer, Operation, multi_operation_failed, refused};
+use crate::validate::invalid;
+
+impl Call<'_> {
+    pub(crate) async fn execute_multi_operation(
+        &self,
+        request: ExecuteMultiOperationRequest,
+    ) -> Answer<ExecuteMultiOperationResponse> {
+        let namespace = self.namespace(&request.namespace)?;
+        let (start, update) = start_and_update(request)?;
+        let workflow_id = start.workflow_id.clone();
+        let updated_id = update.workflow_execution.clone().unwrap_or_default().workflow_id;
+
+        let start = self.start_operation(start, &namespace);
+        let update = self.update_operation(update, &namespace);
+        let (start, (update, stage)) = match (start, update) {
+            (Ok(start), Ok(update)) => (start, update),
+            (start, update) => return Err(multi_operation_failed([of(start), of(update)])),
+        };
+        if workflow_id != updated_id {
+            let inconsistent = Status::invalid_argument(
+                "WorkflowId is not consistent with previous operation(s).",
+            );
+            return Err(multi_operation_failed([
+                Operation::Aborted,
+                Operation::Failed(inconsistent),
+            ]));
+        }
+
+        let namespace_key = NamespaceKey(namespace.key);
+        let both =
+            self.runtime().start_with_update(namespace_key, workflow_id, start, update, stage);
+        let Some(both) = self.wait(self.shared().config.long_poll_time, both).await else {
+            return Err(Status::deadline_exceeded("context deadline exceeded"));
+        };
+        let (started, updated) = match both {
+            Ok(both) => both,
+            Err(refusal) => {
+                let start = Operation::Failed(refused(refusal));
+                return Err(multi_operation_failed([start, Operation::Aborted]));
+            }
+        };
+        let updated = match updated {
+            Ok(status) => update_response(status),
+            Err(refusal) => {
+                let start = if started.is_new { Operation::Done } else { Operation::Aborted };
+                let update = Operation::Failed(refused(refusal));
+                return Err(multi_operation_failed([start, update]));
+            }
+        };
+        let started = self.start_response(started, &namespace.name).await?;
+        let response = |answered| Response { response: Some(answered) };
+        Ok(ExecuteMultiOperationResponse {
+            responses: vec![
+                response(Answered::StartWorkflow(started)),
+                response(Answered::UpdateWorkflow(updated)),
+            ],
+        })
+    }
+
+    fn start_operation(
+        &self,
+        request: StartWorkflowExecutionRequest,
+        namespace: &NamespaceRecord,
+    ) -> Answer<StartRun> {
+        same_namespace(&request.namespace, namespace)?;
+        let has_cron = !request.cron_schedule.is_empty();
+        let is_eager = request.request_eager_execution;
+        let start = self.start_of(request, namespace)?;
+        if has_cron {
+            return invalid("CronSchedule is not allowed.");
+        }
+        if is_eager {
+            return invalid("RequestEagerExecution is not supported.");
+        }
+        if start.delay > Span::ZERO {
+            return invalid("WorkflowStartDelay is not supported.");
+        }
+        Ok(start)
+    }
+
+    fn update_operation(
+        &self,
+        request: UpdateWorkflowExecutionRequest,
+        namespace: &NamespaceRecord,
+    ) -> Answer<(Request, Stage)> {
+        same_namespace(&request.namespace, namespace)?;
+        let has_first_run_id = !request.first_execution_run_id.is_empty();
+        let has_run_id =
+            request.workflow_execution.as_ref().is_some_and(|named| !named.run_id.is_empty());
+        let update = self.update_of(request)?;
+        if has_first_run_id {
+            return invalid("FirstExecutionRunId is not allowed.");
+        }
+        if has_run_id {
+            return invalid("RunId is not allowed.");
+        }
+        Ok(update)
+    }
+}
+
+/// The only two operations there are, in the only order they may have.
+fn start_and_update(
+    request: ExecuteMultiOperationRequest,
+) -> Answer<(StartWorkflowExecutionRequest, UpdateWorkflowExecutionRequest)> {
+    let operations = request.operations.into_iter().map(|asked| asked.operation);
+    let operations: Result<[_; 2], _> = operations.collect::<Vec<_>>().try_into();
+    match operations {
+        Ok([Some(Asked::StartWorkflow(start)), Some(Asked::UpdateWorkflow(update))]) => {
+            Ok((start, update))
+        }
+        _ => invalid("Operations have to be exactly [Start, Update]."),
+    }
+}
+
+/// What became of an operation that was only checked.
+fn of<T>(checked: Answer<T>) -> Operation {
+    match checked {
+        Ok(_) => Operation::Aborted,
+        Err(status) => Operation::Failed(status),
+    }
+}
+
+fn same_namespace(name: &str, namespace: &NamespaceRecord) -> Answer<()> {
+    if !name.is_empty() && name != namespace.name {
+        return invalid("Operation namespace did not match request's namespace.");
+    }
+    Ok(())
+}

@@ -1,0 +1,287 @@
+//! Namespaces: registering, describing, listing and altering them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use perennial_engine::run::{self, Rejection};
+use perennial_engine::{NamespaceKey, Span};
+use perennial_proto::Duration;
+use perennial_proto::store::NamespaceRecord;
+use perennial_proto::temporal::enums::v1::{ArchivalState, IndexedValueType, NamespaceState};
+use perennial_proto::temporal::namespace::v1::namespace_info::{Capabilities, Limits};
+use perennial_proto::temporal::namespace::v1::{BadBinaries, NamespaceConfig, NamespaceInfo};
+use perennial_proto::temporal::replication::v1::{
+    ClusterReplicationConfig, NamespaceReplicationConfig,
+};
+use perennial_proto::temporal::workflowservice::v1::{
+    DeprecateNamespaceRequest, DeprecateNamespaceResponse, DescribeNamespaceRequest,
+    DescribeNamespaceResponse, ListNamespacesRequest, ListNamespacesResponse,
+    RegisterNamespaceRequest, RegisterNamespaceResponse, UpdateNamespaceRequest,
+    UpdateNamespaceResponse,
+};
+use tonic::Status;
+
+use super::system::CLUSTER_NAME;
+use crate::call::Call;
+use crate::errors::{Answer, namespace_already_exists, namespace_not_found, refused};
+use crate::search_attributes::kind_name;
+use crate::validate::{self, invalid};
+
+/// Closed runs stay for at least this long.
+const RETENTION_MIN: Span = Span::seconds(24 * 3_600);
+
+impl Call<'_> {
+    pub(crate) async fn register_namespace(
+        &self,
+        request: RegisterNamespaceRequest,
+    ) -> Answer<RegisterNamespaceResponse> {
+        let name = request.namespace;
+        if name.is_empty() {
+            return invalid("Namespace not set on request.");
+        }
+        validate::no_longer_than_an_id(&name, "Namespace")?;
+        let retention = retention(request.workflow_execution_retention_period.as_ref())?;
+        if request.is_global_namespace {
+            return invalid("Cannot register global namespace when not enabled");
+        }
+        if self.runtime().namespaces().by_name(&name).is_some() {
+            return Err(namespace_already_exists(&name));
+        }
+        let record = NamespaceRecord {
+            id: self.runtime().fresh_id(),
+            name: name.clone(),
+            state: NamespaceState::Registered.into(),
+            description: request.description,
+            owner_email: request.owner_email,
+            data: request.data,
+            retention_nanos: retention.0,
+            created_at: self.runtime().now().0,
+            ..NamespaceRecord::default()
+        };
+        let registered = self.runtime().register_namespace(record).await;
+        match registered {
+            Ok(_) => Ok(RegisterNamespaceResponse {}),
+            // Someone else was faster.
+            Err(_) if self.runtime().namespaces().by_name(&name).is_some() => {
+                Err(namespace_already_exists(&name))
+            }
+            Err(refusal) => Err(refused(refusal)),
+        }
+    }
+
+    pub(crate) async fn describe_namespace(
+        &self,
+        request: DescribeNamespaceRequest,
+    ) -> Answer<DescribeNamespaceResponse> {
+        let namespaces = self.runtime().namespaces();
+        let record = match (request.namespace.as_str(), request.id.as_str()) {
+            ("", "") => return invalid("Namespace not set on request."),
+            ("", id) => namespaces.by_id(id).ok_or_else(|| namespace_not_found(id))?,
+            (name, "") => namespaces.by_name(name).ok_or_else(|| namespace_not_found(name))?,
+            _ => {
+                return invalid(
+                    "GetNamespace operation failed. Both ID and Name specified in request.",
+                );
+            }
+        };
+        Ok(describe(record, self.runtime().limits()))
+    }
+
+    pub(crate) async fn list_namespaces(
+        &self,
+        request: ListNamespacesRequest,
+    ) -> Answer<ListNamespacesResponse> {
+        const PAGE_MAX: usize = 1_000;
+        let asked = usize::try_from(request.page_size).ok().filter(|size| *size > 0);
+        let size = asked.map_or(100, |size| size.min(PAGE_MAX));
+        // The token is the name of the last one that was shown.
+        let after = String::from_utf8(request.next_page_token)
+            .map_err(|_| Status::invalid_argument("Invalid NextPageToken."))?;
+        let namespaces = self.runtime().namespaces();
+        let mut rest =
+            namespaces.iter().filter(|record| after.is_empty() || record.name > after).peekable();
+        let page: Vec<&Arc<NamespaceRecord>> = rest.by_ref().take(size).collect();
+        let last = page.last().filter(|_| rest.peek().is_some());
+        let next_page_token = last.map(|last| last.name.clone().into_bytes());
+        let limits = self.runtime().limits();
+        Ok(ListNamespacesResponse {
+            namespaces: page.into_iter().map(|record| describe(record, limits)).collect(),
+            next_page_token: next_page_token.unwrap_or_default(),
+        })
+    }
+
+    pub(crate) async fn update_namespace(
+        &self,
+        request: UpdateNamespaceRequest,
+    ) -> Answer<UpdateNamespaceResponse> {
+        if request.namespace.is_empty() {
+            return invalid("Namespace not set on request.");
+        }
+        let key = self.namespace_key(&request.namespace)?;
+        let retention = match &request.config {
+            Some(NamespaceConfig { workflow_execution_retention_ttl: Some(duration), .. }) => {
+                Some(retention(Some(duration))?)
+            }
+            _ => None,
+        };
+        let info = request.update_info;
+        let change = move |record: &mut NamespaceRecord| {
+            if let Some(info) = info {
+                if !info.description.is_empty() {
+                    record.description = info.description;
+                }
+                if !info.owner_email.is_empty() {
+                    record.owner_email = info.owner_email;
+                }
+                record.data.extend(info.data);
+                if info.state != i32::from(NamespaceState::Unspecified) {
+                    record.state = next_state(record.state, info.state)?;
+                }
+            }
+            if let Some(retention) = retention {
+                record.retention_nanos = retention.0;
+            }
+            Ok(())
+        };
+        let updated = self.runtime().update_namespace(key, Box::new(change)).await;
+        let updated = updated.map_err(refused)?;
+        let DescribeNamespaceResponse { namespace_info, config, replication_config, .. } =
+            describe(&updated, self.runtime().limits());
+        Ok(UpdateNamespaceResponse {
+            namespace_info,
+            config,
+            replication_config,
+            ..UpdateNamespaceResponse::default()
+        })
+    }
+
+    pub(crate) async fn deprecate_namespace(
+        &self,
+        request: DeprecateNamespaceRequest,
+    ) -> Answer<DeprecateNamespaceResponse> {
+        if request.namespace.is_empty() {
+            return invalid("Namespace not set on request.");
+        }
+        let key: NamespaceKey = self.namespace_key(&request.namespace)?;
+        let change = |record: &mut NamespaceRecord| {
+            record.state = NamespaceState::Deprecated.into();
+            Ok(())
+        };
+        let updated = self.runtime().update_namespace(key, Box::new(change)).await;
+        updated.map_err(refused)?;
+        Ok(DeprecateNamespaceResponse {})
+    }
+}
+
+fn retention(duration: Option<&Duration>) -> Answer<Span> {
+    let retention = Span::of(duration);
+    if retention < RETENTION_MIN {
+        return invalid("A valid retention period is not set on request.");
+    }
+    Ok(retention)
+}
+
+/// A namespace goes from registered to deprecated to deleted, and not back.
+fn next_state(present: i32, asked: i32) -> Result<i32, Rejection> {
+    let state = |state| NamespaceState::try_from(state).unwrap_or(NamespaceState::Unspecified);
+    let allowed = match (state(present), state(asked)) {
+        (NamespaceState::Registered, asked) => asked != NamespaceState::Unspecified,
+        (present, asked) => present == asked || asked == NamespaceState::Deleted,
+    };
+    if allowed {
+        Ok(asked)
+    } else {
+        Err(Rejection::InvalidArgument("Invalid namespace state update.".to_owned()))
+    }
+}
+
+fn describe(record: &NamespaceRecord, limits: &run::Limits) -> DescribeNamespaceResponse {
+    let cluster = ClusterReplicationConfig {
+        cluster_name: CLUSTER_NAME.to_owned(),
+        ..ClusterReplicationConfig::default()
+    };
+    DescribeNamespaceResponse {
+        namespace_info: Some(NamespaceInfo {
+            name: record.name.clone(),
+            state: record.state,
+            description: record.description.clone(),
+            owner_email: record.owner_email.clone(),
+            data: record.data.clone(),
+            id: record.id.clone(),
+            capabilities: Some(capabilities()),
+            limits: Some(Limits {
+                blob_size_limit_error: bytes(limits.payload_bytes),
+                memo_size_limit_error: bytes(limits.memo_bytes),
+                ..Limits::default()
+            }),
+            supports_schedules: false,
+        }),
+        config: Some(NamespaceConfig {
+            workflow_execution_retention_ttl: Some(Span(record.retention_nanos).into()),
+            bad_binaries: Some(BadBinaries::default()),
+            history_archival_state: ArchivalState::Disabled.into(),
+            visibility_archival_state: ArchivalState::Disabled.into(),
+            custom_search_attribute_aliases: aliases(record),
+            ..NamespaceConfig::default()
+        }),
+        replication_config: Some(NamespaceReplicationConfig {
+            active_cluster_name: CLUSTER_NAME.to_owned(),
+            clusters: vec![cluster],
+            ..NamespaceReplicationConfig::default()
+        }),
+        ..DescribeNamespaceResponse::default()
+    }
+}
+
+/// A flag is true only when the thing works.
+fn capabilities() -> Capabilities {
+    Capabilities {
+        eager_workflow_start: true,
+        sync_update: true,
+        async_update: true,
+        workflow_pause: true,
+        // The SDK then waits for us to end its polls.
+        worker_poll_complete_on_shutdown: true,
+        poller_autoscaling: true,
+        ..Capabilities::default()
+    }
+}
+
+/// Which column holds which attribute, as Temporal names columns: `Keyword01`.
+fn aliases(record: &NamespaceRecord) -> HashMap<String, String> {
+    let attributes = record.search_attributes.iter();
+    let named = attributes.filter_map(|attribute| {
+        let kind = IndexedValueType::try_from(attribute.value_type).ok()?;
+        let column = format!("{}{:02}", kind_name(kind), attribute.column);
+        Some((column, attribute.name.clone()))
+    });
+    named.collect()
+}
+
+fn bytes(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn namespaces_only_go_towards_their_end() {
+        use NamespaceState::{Deleted, Deprecated, Registered};
+        let next = |from: NamespaceState, to: NamespaceState| next_state(from as i32, to as i32);
+        assert!(next(Registered, Deprecated).is_ok());
+        assert!(next(Deprecated, Deleted).is_ok());
+        assert_eq!(
+            next(Deprecated, Registered),
+            Err(Rejection::InvalidArgument("Invalid namespace state update.".to_owned()))
+        );
+    }
+
+    #[test]
+    fn retention_is_at_least_a_day() {
+        assert!(retention(None).is_err());
+        assert!(retention(Some(&Duration { seconds: 10, nanos: 0 })).is_err());
+        assert!(retention(Some(&Duration { seconds: 86_400, nanos: 0 })).is_ok());
+    }
+}

@@ -1,0 +1,85 @@
+//! Queries, and workers' answers to those that come by themselves.
+
+use std::time::Duration;
+
+use perennial_proto::temporal::enums::v1::{QueryRejectCondition, QueryResultType};
+use perennial_proto::temporal::query::v1::{QueryRejected, WorkflowQueryResult};
+use perennial_proto::temporal::workflowservice::v1::{
+    QueryWorkflowRequest, QueryWorkflowResponse, RespondQueryTaskCompletedRequest,
+    RespondQueryTaskCompletedResponse,
+};
+use perennial_runtime::QueryOutcome;
+use tonic::Status;
+
+use crate::call::Call;
+use crate::errors::{Answer, query_failed, refused};
+use crate::tokens;
+use crate::validate::{self, invalid};
+
+/// A client that sets no deadline is told after this long that no worker answers.
+const QUERY_TIME: Duration = Duration::from_secs(60);
+
+impl Call<'_> {
+    pub(crate) async fn query_workflow(
+        &self,
+        request: QueryWorkflowRequest,
+    ) -> Answer<QueryWorkflowResponse> {
+        let reject = match request.query_reject_condition() {
+            QueryRejectCondition::Unspecified => QueryRejectCondition::None,
+            given => given,
+        };
+        let target = self.run_name(&request.namespace, request.execution)?;
+        let Some(query) = request.query else {
+            return invalid("WorkflowQuery is not set on request.");
+        };
+        if query.query_type.is_empty() {
+            return invalid("QueryType is not set on request.");
+        }
+        validate::blob(query.query_args.as_ref(), self.runtime().limits().payload_bytes)?;
+        let asked = self.runtime().query(target, query, reject);
+        let Some(outcome) = self.wait(QUERY_TIME, asked).await else {
+            return Err(Status::deadline_exceeded(
+                "query timed out before a worker could process it",
+            ));
+        };
+        match outcome.map_err(refused)? {
+            QueryOutcome::Answered(query_result) => {
+                Ok(QueryWorkflowResponse { query_result, ..QueryWorkflowResponse::default() })
+            }
+            QueryOutcome::Failed(message, failure) => Err(query_failed(message, failure)),
+            QueryOutcome::Rejected(status) => Ok(QueryWorkflowResponse {
+                query_rejected: Some(QueryRejected { status: status.into() }),
+                ..QueryWorkflowResponse::default()
+            }),
+        }
+    }
+
+    pub(crate) async fn respond_query_task_completed(
+        &self,
+        request: RespondQueryTaskCompletedRequest,
+    ) -> Answer<RespondQueryTaskCompletedResponse> {
+        let token = self.task_token(&request.task_token)?;
+        if token.query_id.is_empty() {
+            return invalid("Invalid TaskToken.");
+        }
+        let too_large =
+            validate::blob(request.query_result.as_ref(), self.runtime().limits().payload_bytes);
+        let result = match too_large {
+            Ok(()) => WorkflowQueryResult {
+                result_type: request.completed_type,
+                answer: request.query_result,
+                error_message: request.error_message,
+                failure: request.failure,
+            },
+            Err(status) => WorkflowQueryResult {
+                result_type: QueryResultType::Failed.into(),
+                error_message: status.message().to_owned(),
+                ..WorkflowQueryResult::default()
+            },
+        };
+        let answers = [(token.query_id.clone(), result)].into();
+        let answered = self.runtime().answer_queries(tokens::run_of(&token), answers).await;
+        answered.map_err(refused)?;
+        Ok(RespondQueryTaskCompletedResponse {})
+    }
+}

@@ -1,0 +1,137 @@
+//! Workers answering a workflow task.
+
+use perennial_engine::run::{Command, CompleteWorkflowTask, FailWorkflowTask, Reply};
+use perennial_engine::{NamespaceKey, Span};
+use perennial_proto::store::{StickyQueue, TaskToken};
+use perennial_proto::temporal::enums::v1::WorkflowTaskFailedCause;
+use perennial_proto::temporal::failure::v1::Failure;
+use perennial_proto::temporal::failure::v1::ServerFailureInfo;
+use perennial_proto::temporal::failure::v1::failure::FailureInfo;
+use perennial_proto::temporal::taskqueue::v1::StickyExecutionAttributes;
+use perennial_proto::temporal::workflowservice::v1::{
+    RespondWorkflowTaskCompletedRequest, RespondWorkflowTaskCompletedResponse,
+    RespondWorkflowTaskFailedRequest, RespondWorkflowTaskFailedResponse,
+};
+use prost::Message;
+
+use super::start::worker_version;
+use super::task;
+use crate::call::Call;
+use crate::errors::{Answer, namespace_not_found, refused};
+use crate::{search_attributes, tokens, validate};
+
+impl Call<'_> {
+    #[allow(deprecated, reason = "workers without deployments tell their build the old way")]
+    pub(crate) async fn respond_workflow_task_completed(
+        &self,
+        request: RespondWorkflowTaskCompletedRequest,
+    ) -> Answer<RespondWorkflowTaskCompletedResponse> {
+        let token = self.task_token(&request.task_token)?;
+        validate::identity(&request.identity)?;
+        let namespaces = self.runtime().namespaces();
+        let namespace = namespaces
+            .by_key(NamespaceKey(token.namespace))
+            .ok_or_else(|| namespace_not_found(&request.namespace))?;
+        let target = tokens::run_of(&token);
+
+        // Queries saw the workflow as it is after this task, whatever becomes of its commands.
+        if !request.query_results.is_empty() {
+            let answers = request.query_results.into_iter().collect();
+            let answered = self.runtime().answer_queries(target.clone(), answers).await;
+            answered.map_err(refused)?;
+        }
+        let completion = CompleteWorkflowTask {
+            token: tokens::workflow_task_of(&token),
+            commands: request.commands,
+            messages: request.messages,
+            sticky: request.sticky_attributes.and_then(sticky),
+            force_new_task: request.force_create_new_workflow_task,
+            return_new_task: request.return_new_workflow_task,
+            identity: request.identity,
+            sdk_metadata: request.sdk_metadata,
+            metering_metadata: request.metering_metadata,
+            worker_version: request
+                .worker_version_stamp
+                .or_else(|| worker_version(request.deployment_options.as_ref())),
+            search_attribute_types: search_attributes::settable(namespace),
+            ..CompleteWorkflowTask::default()
+        };
+        let command = Command::CompleteWorkflowTask(Box::new(completion));
+        let sent = self.runtime().send(target, command).await.map_err(refused)?;
+
+        let workflow_task = match sent.next_task {
+            Some(grant) => Some(task::workflow_task(self, grant).await?),
+            None => None,
+        };
+        let eager = sent.eager_activities.iter();
+        let activity_tasks =
+            eager.map(|grant| task::activity(self, grant)).collect::<Answer<Vec<_>>>()?;
+        let reset_history_event_id = match sent.reply {
+            Reply::WorkflowTaskCompleted(completed) => completed.reset_history_event_id,
+            Reply::Done | Reply::TaskStarted | Reply::Heartbeat(_) | Reply::Answered(_) => 0,
+        };
+        Ok(RespondWorkflowTaskCompletedResponse {
+            workflow_task,
+            activity_tasks,
+            reset_history_event_id,
+        })
+    }
+
+    #[allow(deprecated, reason = "workers without deployments tell their build the old way")]
+    pub(crate) async fn respond_workflow_task_failed(
+        &self,
+        request: RespondWorkflowTaskFailedRequest,
+    ) -> Answer<RespondWorkflowTaskFailedResponse> {
+        let token = self.task_token(&request.task_token)?;
+        validate::identity(&request.identity)?;
+        let failure = match request.failure {
+            Some(failure) if failure.encoded_len() > self.runtime().limits().payload_bytes => {
+                Some(server_failure(FAILURE_TOO_LARGE))
+            }
+            failure => failure,
+        };
+        let command = Command::FailWorkflowTask(Box::new(FailWorkflowTask {
+            token: tokens::workflow_task_of(&token),
+            cause: WorkflowTaskFailedCause::try_from(request.cause).unwrap_or_default(),
+            failure,
+            identity: request.identity,
+            worker_version: request
+                .worker_version
+                .or_else(|| worker_version(request.deployment_options.as_ref())),
+        }));
+        self.runtime().send(tokens::run_of(&token), command).await.map_err(refused)?;
+        Ok(RespondWorkflowTaskFailedResponse {})
+    }
+
+    /// A token of ours, for a namespace that still is there.
+    pub(super) fn task_token(&self, bytes: &[u8]) -> Answer<TaskToken> {
+        let token = tokens::read_task(bytes)?;
+        if self.runtime().namespaces().by_key(NamespaceKey(token.namespace)).is_none() {
+            return Err(namespace_not_found(&token.namespace.to_string()));
+        }
+        Ok(token)
+    }
+}
+
+/// Stands in for a failure that is too large to keep.
+pub(super) const FAILURE_TOO_LARGE: &str = "Failure exceeds size limit.";
+
+/// A failure that the server itself reports, and that no retry helps against.
+pub(super) fn server_failure(message: &str) -> Failure {
+    Failure {
+        message: message.to_owned(),
+        source: "Server".to_owned(),
+        failure_info: Some(FailureInfo::ServerFailureInfo(ServerFailureInfo {
+            non_retryable: true,
+        })),
+        ..Failure::default()
+    }
+}
+
+fn sticky(attributes: StickyExecutionAttributes) -> Option<StickyQueue> {
+    let queue = attributes.worker_task_queue.filter(|queue| !queue.name.is_empty())?;
+    Some(StickyQueue {
+        name: queue.name,
+        schedule_to_start_nanos: Span::of(attributes.schedule_to_start_timeout.as_ref()).0,
+    })
+}

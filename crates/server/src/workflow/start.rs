@@ -1,0 +1,323 @@
+//! Starting a workflow.
+
+use perennial_calendar::{Definition, Dialect};
+use perennial_engine::run::{EagerStart, StartRun};
+use perennial_engine::{NamespaceKey, Span};
+use perennial_proto::Duration;
+use perennial_proto::store::NamespaceRecord;
+use perennial_proto::temporal::common::v1::link::workflow_event::{EventReference, Reference};
+use perennial_proto::temporal::common::v1::link::{Variant, WorkflowEvent};
+use perennial_proto::temporal::common::v1::{Link, WorkerVersionStamp};
+use perennial_proto::temporal::deployment::v1::WorkerDeploymentOptions;
+use perennial_proto::temporal::enums::v1::{
+    EventType, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
+};
+use perennial_proto::temporal::history::v1::WorkflowExecutionStartedEventAttributes;
+use perennial_proto::temporal::taskqueue::v1::TaskQueue;
+use perennial_proto::temporal::workflowservice::v1::{
+    StartWorkflowExecutionRequest, StartWorkflowExecutionResponse,
+};
+use perennial_runtime::Started;
+use prost::Message;
+use tonic::Status;
+
+use super::task;
+use crate::call::Call;
+use crate::errors::{Answer, refused};
+use crate::search_attributes;
+use crate::validate::{self, invalid};
+
+impl Call<'_> {
+    pub(crate) async fn start_workflow_execution(
+        &self,
+        request: StartWorkflowExecutionRequest,
+    ) -> Answer<StartWorkflowExecutionResponse> {
+        let namespace = self.namespace(&request.namespace)?;
+        let workflow_id = request.workflow_id.clone();
+        let start = self.start_of(request, &namespace)?;
+        let started = self.runtime().start(NamespaceKey(namespace.key), workflow_id, start).await;
+        self.start_response(started.map_err(refused)?, &namespace.name).await
+    }
+
+    /// The start that a request asks for, with what it leaves out filled in.
+    pub(super) fn start_of(
+        &self,
+        request: StartWorkflowExecutionRequest,
+        namespace: &NamespaceRecord,
+    ) -> Answer<StartRun> {
+        validate::workflow_id(&request.workflow_id)?;
+        let (reuse_policy, conflict_policy) = id_policies(&request)?;
+        let retry_policy = validate::retry_policy(request.retry_policy)?;
+        let delay = start_delay(&request.cron_schedule, request.workflow_start_delay.as_ref())?;
+        cron(&request.cron_schedule)?;
+        match &request.workflow_type {
+            Some(kind) if !kind.name.is_empty() => {
+                validate::no_longer_than_an_id(&kind.name, "WorkflowType")?;
+            }
+            _ => return invalid("WorkflowType is not set on request."),
+        }
+        let queue = validate::task_queue(request.task_queue)?;
+        let timeouts = Timeouts::of(
+            request.workflow_execution_timeout.as_ref(),
+            request.workflow_run_timeout.as_ref(),
+            request.workflow_task_timeout.as_ref(),
+        )?;
+        let request_id = self.request_id(request.request_id)?;
+        let conflict = request.on_conflict_options.unwrap_or_default();
+        if conflict.attach_completion_callbacks && !conflict.attach_request_id {
+            return invalid("attaching request ID is required for attaching completion callbacks");
+        }
+        let search_attributes = search_attributes::checked(request.search_attributes, namespace)?;
+        validate::priority(request.priority.as_ref())?;
+        if !request.completion_callbacks.is_empty() {
+            return Err(Status::unimplemented(
+                "completion callbacks are not implemented by this server",
+            ));
+        }
+        let limits = self.runtime().limits();
+        validate::blob(request.input.as_ref(), limits.payload_bytes)?;
+        if request.memo.as_ref().map_or(0, Message::encoded_len) > limits.memo_bytes {
+            return invalid("Memo size exceeds limit.");
+        }
+
+        let eager = request.request_eager_execution.then(|| EagerStart {
+            identity: request.identity.clone(),
+            worker_version: worker_version(request.eager_worker_deployment_options.as_ref()),
+        });
+        let started = WorkflowExecutionStartedEventAttributes {
+            workflow_id: request.workflow_id,
+            workflow_type: request.workflow_type,
+            task_queue: Some(TaskQueue { normal_name: String::new(), ..queue }),
+            input: request.input,
+            workflow_execution_timeout: timeouts.execution.get().map(Duration::from),
+            workflow_run_timeout: timeouts.run.get().map(Duration::from),
+            workflow_task_timeout: Some(timeouts.task.into()),
+            continued_failure: request.continued_failure,
+            last_completion_result: request.last_completion_result,
+            identity: request.identity,
+            retry_policy,
+            cron_schedule: request.cron_schedule,
+            memo: request.memo,
+            search_attributes,
+            header: request.header,
+            priority: request.priority,
+            versioning_override: request.versioning_override,
+            ..WorkflowExecutionStartedEventAttributes::default()
+        };
+        Ok(StartRun {
+            request_id,
+            run_id: None,
+            started: Box::new(started),
+            delay,
+            reuse_policy,
+            conflict_policy,
+            user_metadata: request.user_metadata,
+            links: request.links,
+            eager,
+            signal: None,
+            attach_links: conflict.attach_links,
+            attach_request_id: conflict.attach_request_id,
+        })
+    }
+
+    pub(super) async fn start_response(
+        &self,
+        started: Started,
+        namespace: &str,
+    ) -> Answer<StartWorkflowExecutionResponse> {
+        let head = &started.run.head;
+        let reference =
+            EventReference { event_id: 1, event_type: EventType::WorkflowExecutionStarted.into() };
+        let eager_workflow_task = match started.eager_task {
+            Some(grant) => Some(task::workflow_task(self, grant).await?),
+            None => None,
+        };
+        Ok(StartWorkflowExecutionResponse {
+            run_id: head.run_id.clone(),
+            first_execution_run_id: started.run.started.first_execution_run_id.clone(),
+            started: started.is_new,
+            status: head.status,
+            eager_workflow_task,
+            link: Some(link(
+                namespace,
+                &head.workflow_id,
+                &head.run_id,
+                Reference::EventRef(reference),
+            )),
+        })
+    }
+}
+
+/// A link to an event of a run.
+pub(super) fn link(namespace: &str, workflow_id: &str, run_id: &str, reference: Reference) -> Link {
+    let event = WorkflowEvent {
+        namespace: namespace.to_owned(),
+        workflow_id: workflow_id.to_owned(),
+        run_id: run_id.to_owned(),
+        reference: Some(reference),
+    };
+    Link { variant: Some(Variant::WorkflowEvent(event)) }
+}
+
+/// The build of a worker that says which deployment it belongs to.
+pub(super) fn worker_version(
+    options: Option<&WorkerDeploymentOptions>,
+) -> Option<WorkerVersionStamp> {
+    options.filter(|options| !options.build_id.is_empty()).map(|options| WorkerVersionStamp {
+        build_id: options.build_id.clone(),
+        use_versioning: false,
+    })
+}
+
+/// Both policies of a start, explicit and free of the old one that mixed them.
+fn id_policies(
+    request: &StartWorkflowExecutionRequest,
+) -> Answer<(WorkflowIdReusePolicy, WorkflowIdConflictPolicy)> {
+    let (reuse, conflict) =
+        (request.workflow_id_reuse_policy(), request.workflow_id_conflict_policy());
+    validate::id_policies(reuse, conflict)?;
+    Ok(explicit_policies(reuse, conflict, WorkflowIdConflictPolicy::Fail))
+}
+
+/// Fills in what was left out, and says *terminate if running* in today's words.
+#[allow(deprecated, reason = "older clients still send it")]
+pub(super) fn explicit_policies(
+    reuse: WorkflowIdReusePolicy,
+    conflict: WorkflowIdConflictPolicy,
+    default_conflict: WorkflowIdConflictPolicy,
+) -> (WorkflowIdReusePolicy, WorkflowIdConflictPolicy) {
+    if reuse == WorkflowIdReusePolicy::TerminateIfRunning {
+        return (
+            WorkflowIdReusePolicy::AllowDuplicate,
+            WorkflowIdConflictPolicy::TerminateExisting,
+        );
+    }
+    let reuse = match reuse {
+        WorkflowIdReusePolicy::Unspecified => WorkflowIdReusePolicy::AllowDuplicate,
+        given => given,
+    };
+    let conflict = match conflict {
+        WorkflowIdConflictPolicy::Unspecified => default_conflict,
+        given => given,
+    };
+    (reuse, conflict)
+}
+
+/// How long the first workflow task waits. A cron schedule has its own idea of that.
+fn start_delay(cron_schedule: &str, delay: Option<&Duration>) -> Answer<Span> {
+    if !cron_schedule.is_empty() && delay.is_some() {
+        return invalid("CronSchedule and WorkflowStartDelay may not be used together.");
+    }
+    validate::timeout(delay, "WorkflowStartDelaySeconds")
+}
+
+fn cron(schedule: &str) -> Answer<()> {
+    if !schedule.is_empty() && Definition::read(&[schedule], Dialect::Classic).is_err() {
+        return invalid("invalid CronSchedule.");
+    }
+    Ok(())
+}
+
+/// The timeouts of a workflow, none longer than the one it is part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Timeouts {
+    execution: Span,
+    run: Span,
+    task: Span,
+}
+
+impl Timeouts {
+    const TASK_DEFAULT: Span = Span::seconds(10);
+    const TASK_MAX: Span = Span::seconds(120);
+
+    fn of(
+        execution: Option<&Duration>,
+        run: Option<&Duration>,
+        task: Option<&Duration>,
+    ) -> Answer<Self> {
+        let execution = validate::timeout(execution, "WorkflowExecutionTimeoutSeconds")?;
+        let run = validate::timeout(run, "WorkflowRunTimeoutSeconds")?;
+        let task = validate::timeout(task, "WorkflowTaskTimeoutSeconds")?;
+        let run = match (execution.get(), run.get()) {
+            (Some(execution), Some(run)) => run.min(execution),
+            (Some(execution), None) => execution,
+            (None, _) => run,
+        };
+        let task = task.get().unwrap_or(Self::TASK_DEFAULT).min(Self::TASK_MAX);
+        let task = run.get().map_or(task, |run| task.min(run));
+        Ok(Self { execution, run, task })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timeouts(execution: i64, run: i64, task: i64) -> (i64, i64, i64) {
+        let seconds = |seconds| Duration { seconds, nanos: 0 };
+        let timeouts =
+            Timeouts::of(Some(&seconds(execution)), Some(&seconds(run)), Some(&seconds(task)))
+                .unwrap();
+        let seconds = |span: Span| span.0 / 1_000_000_000;
+        (seconds(timeouts.execution), seconds(timeouts.run), seconds(timeouts.task))
+    }
+
+    #[test]
+    fn no_timeout_is_longer_than_the_one_it_is_part_of() {
+        assert_eq!(timeouts(0, 0, 0), (0, 0, 10));
+        assert_eq!(timeouts(60, 0, 0), (60, 60, 10));
+        assert_eq!(timeouts(60, 90, 0), (60, 60, 10));
+        assert_eq!(timeouts(60, 30, 0), (60, 30, 10));
+        assert_eq!(timeouts(0, 5, 0), (0, 5, 5));
+        assert_eq!(timeouts(0, 0, 500), (0, 0, 120));
+    }
+
+    #[test]
+    fn negative_timeout_is_refused_by_name() {
+        let negative = Duration { seconds: -1, nanos: 0 };
+        let status = Timeouts::of(None, Some(&negative), None).unwrap_err();
+        assert_eq!(
+            status.message(),
+            "An invalid WorkflowRunTimeoutSeconds is set on request. cause: negative duration"
+        );
+    }
+
+    #[test]
+    fn cron_and_delay_exclude_each_other() {
+        let delay = Duration { seconds: 1, nanos: 0 };
+        let status = start_delay("* * * * *", Some(&delay)).unwrap_err();
+        assert_eq!(
+            status.message(),
+            "CronSchedule and WorkflowStartDelay may not be used together."
+        );
+        assert_eq!(start_delay("", Some(&delay)).unwrap(), Span::seconds(1));
+    }
+
+    #[test]
+    fn cron_is_read_as_the_classic_dialect() {
+        for good in ["", "0 9 * * MON-FRI", "@every 5m", "CRON_TZ=Europe/Oslo 0 9 * * *"] {
+            assert!(cron(good).is_ok(), "{good}");
+        }
+        for bad in ["hello", "0 9 * *", "61 * * * *"] {
+            assert_eq!(cron(bad).unwrap_err().message(), "invalid CronSchedule.", "{bad}");
+        }
+    }
+
+    #[test]
+    #[allow(deprecated, reason = "older clients still send it")]
+    fn terminate_if_running_is_said_in_todays_words() {
+        use {WorkflowIdConflictPolicy as Conflict, WorkflowIdReusePolicy as Reuse};
+        assert_eq!(
+            explicit_policies(Reuse::TerminateIfRunning, Conflict::Unspecified, Conflict::Fail),
+            (Reuse::AllowDuplicate, Conflict::TerminateExisting)
+        );
+        assert_eq!(
+            explicit_policies(Reuse::Unspecified, Conflict::Unspecified, Conflict::Fail),
+            (Reuse::AllowDuplicate, Conflict::Fail)
+        );
+        assert_eq!(
+            explicit_policies(Reuse::RejectDuplicate, Conflict::UseExisting, Conflict::Fail),
+            (Reuse::RejectDuplicate, Conflict::UseExisting)
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! What a worker is handed: a workflow task, a query, an activity.
+
+use perennial_engine::Time;
+use perennial_proto::store::TaskToken;
+use perennial_proto::temporal::common::v1::WorkflowExecution;
+use perennial_proto::temporal::enums::v1::TaskQueueKind;
+use perennial_proto::temporal::history::v1::History;
+use perennial_proto::temporal::protocol::v1::message::SequencingId;
+use perennial_proto::temporal::taskqueue::v1::{PollerScalingDecision, TaskQueue};
+use perennial_proto::temporal::workflowservice::v1::{
+    PollActivityTaskQueueResponse, PollWorkflowTaskQueueResponse,
+};
+use perennial_runtime::{ActivityGrant, WorkflowTaskGrant};
+use prost::Message;
+use tonic::Status;
+
+use crate::call::Call;
+use crate::errors::Answer;
+use crate::history::{PageLimits, forwards, unwritten_events};
+use crate::tokens::HistoryCursor;
+
+/// A workflow task or a query, with as much history as fits.
+pub(super) async fn workflow_task(
+    call: &Call<'_>,
+    grant: WorkflowTaskGrant,
+) -> Answer<PollWorkflowTaskQueueResponse> {
+    let run = &grant.run;
+    let head = &run.head;
+    let is_query = grant.query.is_some();
+
+    // A worker that keeps the run in its cache has seen everything up to the task before this one; to
+    // answer a query it needs nothing more.
+    let last = head.next_event_id - 1;
+    let first = if grant.sticky { head.previous_started_event_id + 1 } else { 1 };
+    let mut events = if grant.sticky && is_query {
+        Vec::new()
+    } else {
+        forwards(call.runtime(), run, first, last, PageLimits::of_task()).await?
+    };
+    let next = events.last().map_or(last + 1, |event| event.event_id + 1);
+    let next_page_token = if next <= last {
+        let cursor =
+            HistoryCursor { run_id: head.run_id.clone(), next_event_id: next, last_event_id: last };
+        cursor.encode_to_vec()
+    } else {
+        if !is_query {
+            events.extend(unwritten_events(run));
+        }
+        Vec::new()
+    };
+
+    let mut token = TaskToken {
+        namespace: head.namespace,
+        workflow_id: head.workflow_id.clone(),
+        run_id: head.run_id.clone(),
+        ..TaskToken::default()
+    };
+    let mut response = PollWorkflowTaskQueueResponse {
+        workflow_execution: Some(WorkflowExecution {
+            workflow_id: head.workflow_id.clone(),
+            run_id: head.run_id.clone(),
+        }),
+        workflow_type: run.started.workflow_type.clone(),
+        previous_started_event_id: head.previous_started_event_id,
+        backlog_count_hint: grant.backlog,
+        history: Some(History { events }),
+        next_page_token,
+        workflow_execution_task_queue: run.started.task_queue.as_ref().map(|queue| TaskQueue {
+            name: queue.name.clone(),
+            kind: TaskQueueKind::Normal.into(),
+            normal_name: String::new(),
+        }),
+        poller_scaling_decision: scaling(grant.backlog),
+        ..PollWorkflowTaskQueueResponse::default()
+    };
+    if let Some((query_id, query)) = grant.query {
+        token.query_id = query_id;
+        response.query = Some(query);
+    } else {
+        let task = head.workflow_task.as_ref();
+        let task = task.ok_or_else(|| Status::internal("a task was granted that isn't there"))?;
+        token.scheduled_event_id = task.scheduled_event_id;
+        token.started_event_id = task.started_event_id;
+        token.attempt = task.attempt;
+        token.stamp = task.stamp;
+        response.started_event_id = task.started_event_id;
+        response.attempt = task.attempt;
+        response.scheduled_time = Time(task.scheduled_at).get().map(Into::into);
+        response.started_time = Time(task.started_at).get().map(Into::into);
+        response.queries = grant.queries.into_iter().collect();
+        response.messages = grant.messages;
+        for message in &mut response.messages {
+            // Updates are looked at after everything that came before this task.
+            message.sequencing_id.get_or_insert(SequencingId::EventId(task.started_event_id - 1));
+        }
+    }
+    response.task_token = token.encode_to_vec();
+    Ok(response)
+}
+
+/// An activity.
+pub(super) fn activity(
+    call: &Call<'_>,
+    grant: &ActivityGrant,
+) -> Answer<PollActivityTaskQueueResponse> {
+    let head = &grant.run.head;
+    let activity = grant.run.activities.get(&grant.scheduled_event_id);
+    let activity =
+        activity.ok_or_else(|| Status::internal("an activity was granted that isn't there"))?;
+    let scheduled = activity.scheduled.clone().unwrap_or_default();
+    let token = TaskToken {
+        namespace: head.namespace,
+        workflow_id: head.workflow_id.clone(),
+        run_id: head.run_id.clone(),
+        scheduled_event_id: activity.scheduled_event_id,
+        attempt: activity.attempt,
+        stamp: activity.stamp,
+        activity_id: scheduled.activity_id.clone(),
+        ..TaskToken::default()
+    };
+    Ok(PollActivityTaskQueueResponse {
+        task_token: token.encode_to_vec(),
+        workflow_namespace: call.namespace_name(head.namespace),
+        workflow_type: grant.run.started.workflow_type.clone(),
+        workflow_execution: Some(WorkflowExecution {
+            workflow_id: head.workflow_id.clone(),
+            run_id: head.run_id.clone(),
+        }),
+        activity_type: scheduled.activity_type,
+        activity_id: scheduled.activity_id,
+        header: scheduled.header,
+        input: scheduled.input,
+        heartbeat_details: activity.heartbeat_details.clone(),
+        scheduled_time: Time(activity.first_scheduled_at).get().map(Into::into),
+        current_attempt_scheduled_time: Time(activity.attempt_scheduled_at).get().map(Into::into),
+        started_time: Time(activity.started_at).get().map(Into::into),
+        attempt: activity.attempt,
+        schedule_to_close_timeout: scheduled.schedule_to_close_timeout,
+        start_to_close_timeout: scheduled.start_to_close_timeout,
+        heartbeat_timeout: scheduled.heartbeat_timeout,
+        retry_policy: scheduled.retry_policy,
+        priority: scheduled.priority,
+        ..PollActivityTaskQueueResponse::default()
+    })
+}
+
+/// More pollers, if tasks wait.
+fn scaling(backlog: i64) -> Option<PollerScalingDecision> {
+    (backlog > 0).then_some(PollerScalingDecision { poll_request_delta_suggestion: 1 })
+}

@@ -1,0 +1,157 @@
+//! Task queues, for people and for workers that go.
+
+use std::collections::HashMap;
+
+use perennial_engine::run::Command;
+use perennial_engine::{NamespaceKey, Span};
+use perennial_proto::temporal::deployment::v1::WorkerDeploymentOptions;
+use perennial_proto::temporal::enums::v1::{
+    DescribeTaskQueueMode, RateLimitSource, TaskQueueKind, TaskQueueType,
+};
+use perennial_proto::temporal::taskqueue::v1::{
+    PollerInfo, TaskIdBlock, TaskQueuePartitionMetadata, TaskQueueStats, TaskQueueStatus,
+    TaskQueueTypeInfo, TaskQueueVersionInfo, TaskQueueVersioningInfo,
+};
+use perennial_proto::temporal::workflowservice::v1::describe_task_queue_response::EffectiveRateLimit;
+use perennial_proto::temporal::workflowservice::v1::{
+    DescribeTaskQueueRequest, DescribeTaskQueueResponse, ListTaskQueuePartitionsRequest,
+    ListTaskQueuePartitionsResponse, ResetStickyTaskQueueRequest, ResetStickyTaskQueueResponse,
+    ShutdownWorkerRequest, ShutdownWorkerResponse,
+};
+use perennial_runtime::QueueDescription;
+
+use crate::call::Call;
+use crate::errors::{Answer, refused};
+use crate::validate::{self, invalid};
+
+/// Priority of tasks that say nothing about theirs.
+const DEFAULT_PRIORITY: i32 = 3;
+
+impl Call<'_> {
+    #[allow(deprecated, reason = "tools still ask in the old modes")]
+    pub(crate) async fn describe_task_queue(
+        &self,
+        request: DescribeTaskQueueRequest,
+    ) -> Answer<DescribeTaskQueueResponse> {
+        let namespace = self.namespace_key(&request.namespace)?;
+        let queue = validate::task_queue(request.task_queue.clone())?;
+        let describe = |kind| self.runtime().describe_queue(namespace, &queue.name, kind);
+        if request.api_mode() == DescribeTaskQueueMode::Enhanced {
+            if queue.kind() == TaskQueueKind::Sticky {
+                return invalid(
+                    "Enhanced DescribeTaskQueue is not valid for a sticky queue, use \
+                     api_mode=UNSPECIFIED or a normal queue.",
+                );
+            }
+            let both = [TaskQueueType::Workflow, TaskQueueType::Activity];
+            let asked: Vec<_> = request.task_queue_types().collect();
+            let kinds = if asked.is_empty() { both.to_vec() } else { asked };
+            let types_info = kinds.into_iter().map(|kind| {
+                let described = describe(kind);
+                let info = TaskQueueTypeInfo {
+                    pollers: if request.report_pollers { pollers(&described) } else { vec![] },
+                    stats: request.report_stats.then(|| stats(&described)),
+                };
+                (kind.into(), info)
+            });
+            // Under the empty build id stands what belongs to no version.
+            let unversioned =
+                TaskQueueVersionInfo { types_info: types_info.collect(), task_reachability: 0 };
+            return Ok(DescribeTaskQueueResponse {
+                versions_info: [(String::new(), unversioned)].into(),
+                ..DescribeTaskQueueResponse::default()
+            });
+        }
+
+        let kind = match request.task_queue_type() {
+            TaskQueueType::Unspecified => TaskQueueType::Workflow,
+            given => given,
+        };
+        let described = describe(kind);
+        let stats = request.report_stats.then(|| stats(&described));
+        Ok(DescribeTaskQueueResponse {
+            pollers: pollers(&described),
+            stats_by_priority_key: stats
+                .map_or_else(HashMap::new, |stats| [(DEFAULT_PRIORITY, stats)].into()),
+            stats,
+            versioning_info: Some(TaskQueueVersioningInfo {
+                current_version: "__unversioned__".to_owned(),
+                ..TaskQueueVersioningInfo::default()
+            }),
+            effective_rate_limit: request.report_config.then(|| EffectiveRateLimit {
+                requests_per_second: UNLIMITED as f32,
+                rate_limit_source: RateLimitSource::System.into(),
+            }),
+            task_queue_status: request.include_task_queue_status.then(|| TaskQueueStatus {
+                backlog_count_hint: described.backlog,
+                rate_per_second: UNLIMITED,
+                task_id_block: Some(TaskIdBlock::default()),
+                ..TaskQueueStatus::default()
+            }),
+            ..DescribeTaskQueueResponse::default()
+        })
+    }
+
+    pub(crate) async fn list_task_queue_partitions(
+        &self,
+        request: ListTaskQueuePartitionsRequest,
+    ) -> Answer<ListTaskQueuePartitionsResponse> {
+        let queue = validate::task_queue(request.task_queue)?;
+        self.namespace(&request.namespace)?;
+        // A queue is whole here.
+        let only =
+            vec![TaskQueuePartitionMetadata { key: queue.name, owner_host_name: String::new() }];
+        Ok(ListTaskQueuePartitionsResponse {
+            activity_task_queue_partitions: only.clone(),
+            workflow_task_queue_partitions: only,
+        })
+    }
+
+    pub(crate) async fn reset_sticky_task_queue(
+        &self,
+        request: ResetStickyTaskQueueRequest,
+    ) -> Answer<ResetStickyTaskQueueResponse> {
+        let target = self.run_name(&request.namespace, request.execution)?;
+        self.runtime().send(target, Command::ResetSticky).await.map_err(refused)?;
+        Ok(ResetStickyTaskQueueResponse {})
+    }
+
+    pub(crate) async fn shutdown_worker(
+        &self,
+        request: ShutdownWorkerRequest,
+    ) -> Answer<ShutdownWorkerResponse> {
+        let namespace = NamespaceKey(self.namespace(&request.namespace)?.key);
+        let (worker, sticky) = (&request.worker_instance_key, &request.sticky_task_queue);
+        self.runtime().end_polls(namespace, worker, sticky);
+        Ok(ShutdownWorkerResponse {})
+    }
+}
+
+/// What Temporal's server says of a queue without a limit of its own.
+const UNLIMITED: f64 = 100_000.0;
+
+fn stats(described: &QueueDescription) -> TaskQueueStats {
+    TaskQueueStats {
+        approximate_backlog_count: described.backlog,
+        approximate_backlog_age: Some(Span(described.backlog_age_nanos).into()),
+        tasks_add_rate: described.tasks_add_rate,
+        tasks_dispatch_rate: described.tasks_dispatch_rate,
+        ..TaskQueueStats::default()
+    }
+}
+
+fn pollers(described: &QueueDescription) -> Vec<PollerInfo> {
+    let pollers = described.pollers.iter();
+    pollers
+        .map(|(identity, polled_at, rate_per_second, version)| PollerInfo {
+            last_access_time: Some((*polled_at).into()),
+            identity: identity.clone(),
+            rate_per_second: *rate_per_second,
+            deployment_options: version.as_ref().map(|version| WorkerDeploymentOptions {
+                build_id: version.build_id.clone(),
+                ..WorkerDeploymentOptions::default()
+            }),
+            ..PollerInfo::default()
+        })
+        .collect()
+}
