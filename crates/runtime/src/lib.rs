@@ -5,6 +5,7 @@
 
 mod api;
 mod cell;
+mod listing;
 mod namespaces;
 mod node;
 mod queues;
@@ -26,6 +27,7 @@ use perennial_proto::temporal::enums::v1::{
 };
 use perennial_proto::temporal::query::v1::{WorkflowQuery, WorkflowQueryResult};
 use perennial_proto::temporal::update::v1 as update;
+use perennial_store::visibility::{Count, Page, Position, Query};
 use perennial_store::{Fragment, HistoryRange, RecordKind, RecordWrite, Store};
 use prost::Message;
 use tokio::sync::{Mutex, oneshot};
@@ -361,6 +363,26 @@ impl Runtime {
         self.node.queues.describe(&name, self.now())
     }
 
+    /// The runs of a namespace that a filter finds, a page of them, after the last of the page before.
+    pub async fn list(
+        &self,
+        namespace: &NamespaceRecord,
+        filter: &str,
+        page_size: usize,
+        after: Option<Position>,
+    ) -> Result<Page, Refusal> {
+        let query = parse_filter(namespace, filter)?;
+        let key = NamespaceKey(namespace.key);
+        self.read_store(move |store| store.list(key, &query, page_size, after.as_ref())).await
+    }
+
+    /// How many runs of a namespace a filter finds, in groups if it says so.
+    pub async fn count(&self, namespace: &NamespaceRecord, filter: &str) -> Result<Count, Refusal> {
+        let query = parse_filter(namespace, filter)?;
+        let key = NamespaceKey(namespace.key);
+        self.read_store(move |store| store.count(key, &query)).await
+    }
+
     async fn ask(&self, request: Request) -> Result<Response, Refusal> {
         let (reply, answered) = oneshot::channel();
         let reply = Box::new(move |response| {
@@ -383,6 +405,11 @@ impl Runtime {
         read.map_err(|error| unavailable(error.to_string()))?
             .map_err(|error| unavailable(error.to_string()))
     }
+}
+
+fn parse_filter(namespace: &NamespaceRecord, filter: &str) -> Result<Query, Rejection> {
+    Query::parse(filter, &listing::attributes_of(namespace))
+        .map_err(|error| Rejection::InvalidArgument(error.to_string()))
 }
 
 /// Which branches hold the events `first..=last` of a run, in order.

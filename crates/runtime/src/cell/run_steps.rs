@@ -16,6 +16,7 @@ use super::cache::WaitFor;
 use super::request::{Incoming, Release, ReplyTo, Request, Response};
 use super::{Cell, World};
 use crate::api::{Refusal, Sent, Started};
+use crate::listing::row_of;
 
 impl Cell {
     /// Handles a request whose run is in memory, or isn't there at all.
@@ -274,7 +275,7 @@ impl Cell {
 
     /// Takes a step of a run: into memory, into the batch, and its effects on their way.
     pub(super) fn take(&mut self, transition: Transition, woken: bool, world: &World<'_>) {
-        let Transition { mut run, events, touched, effects, is_visible: _, successor } = transition;
+        let Transition { mut run, events, touched, effects, is_visible, successor } = transition;
         let key = run.key;
         let had_task = self.cache.get(key).and_then(|cached| started_task(&cached.run));
         let wake = self.next_stored_wake(&run, woken, world);
@@ -287,6 +288,10 @@ impl Cell {
         for part in touched {
             let row = run.part_row(&part);
             write.parts.insert(part, row);
+        }
+        if is_visible {
+            let namespace = world.namespaces.by_key(NamespaceKey(run.head.namespace));
+            write.visibility = Some(row_of(&run, namespace.map(|record| record.as_ref())));
         }
         let fragment = fragment_of(events);
         write.history.extend(fragment.clone());
