@@ -32,7 +32,7 @@ use perennial_store::{Fragment, HistoryRange, RecordKind, RecordWrite, Store};
 use prost::Message;
 use tokio::sync::{Mutex, oneshot};
 
-use self::cell::{Incoming, Request, Response};
+use self::cell::{Incoming, ReplyTo, Request, Response};
 use self::node::Node;
 use self::queues::{Grant, QueueKind, QueueName};
 
@@ -43,6 +43,9 @@ pub struct Runtime {
     /// Namespaces change one at a time.
     changing: Arc<Mutex<()>>,
 }
+
+/// What is to change of a namespace, or why it can't.
+pub type NamespaceChange = Box<dyn FnOnce(&mut NamespaceRecord) -> Result<(), Rejection> + Send>;
 
 /// How a runtime is set up.
 #[derive(Debug, Clone)]
@@ -133,7 +136,7 @@ impl Runtime {
     pub async fn update_namespace(
         &self,
         key: NamespaceKey,
-        change: Box<dyn FnOnce(&mut NamespaceRecord) -> Result<(), Rejection> + Send>,
+        change: NamespaceChange,
     ) -> Result<Arc<NamespaceRecord>, Refusal> {
         let _one_at_a_time = self.changing.lock().await;
         let present = self.namespaces();
@@ -385,11 +388,7 @@ impl Runtime {
 
     async fn ask(&self, request: Request) -> Result<Response, Refusal> {
         let (reply, answered) = oneshot::channel();
-        let reply = Box::new(move |response| {
-            // A caller that has gone needs no answer.
-            let _ = reply.send(response);
-        });
-        self.node.ask(Incoming { request, reply });
+        self.node.ask(Incoming { request, reply: ReplyTo::Caller(reply) });
         let ended = || Refusal::Unavailable("the server is shutting down".to_owned());
         answered.await.unwrap_or_else(|_| Err(ended()))
     }

@@ -21,7 +21,7 @@ use perennial_engine::{FreshIds, RunKey, Time};
 use perennial_store::{Batch, Epoch, StoredRun, Wake};
 
 pub(crate) use self::cache::Wanted;
-pub(crate) use self::request::{Incoming, Release, Request, Response};
+pub(crate) use self::request::{Incoming, Release, ReplyTo, Request, Response};
 
 use self::batch::OpenBatch;
 use self::cache::{Cache, Resolved};
@@ -33,7 +33,7 @@ use crate::queues::Queues;
 /// Something for a cell to handle.
 pub(crate) enum Input {
     /// Someone asks.
-    Asked(Incoming),
+    Asked(Box<Incoming>),
     /// What was to be loaded.
     Loaded { wanted: Wanted, found: Result<Option<StoredRun>, String> },
     /// Wake-ups up to the asked time, or the first so many.
@@ -105,7 +105,7 @@ impl Cell {
         let mut effects = Effects::default();
         for input in inputs {
             match input {
-                Input::Asked(incoming) => self.ask(incoming, world, &mut effects),
+                Input::Asked(incoming) => self.ask(*incoming, world, &mut effects),
                 Input::Loaded { wanted, found } => {
                     for incoming in self.cache.loaded(&wanted, found) {
                         self.ask(incoming, world, &mut effects);
@@ -145,7 +145,7 @@ impl Cell {
         lost.extend(self.open.take_releases());
         for incoming in self.cache.take_parked() {
             let why = Refusal::Unavailable("the cell is starting again".to_owned());
-            lost.push(Release::Reply(incoming.reply, Err(why)));
+            lost.push(Release::Reply(incoming.reply, Box::new(Err(why))));
         }
         lost
     }

@@ -44,7 +44,7 @@ impl Cell {
             }
             Request::Put { record } => {
                 self.open.put_record(record);
-                self.open.release(Release::Reply(reply, Ok(Response::Done)));
+                self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
             }
             Request::Deliver { message } => self.receive(key, *message, reply, world),
             Request::Settle { message, answer } => {
@@ -329,7 +329,7 @@ impl Cell {
         reply: ReplyTo,
         response: Result<Response, Refusal>,
     ) {
-        let release = Release::Reply(reply, response);
+        let release = Release::Reply(reply, Box::new(response));
         match seen.map_or(WaitFor::Nothing, |key| self.cache.wait_for(key)) {
             // It leaves at the end of the step, with the batch if there is one.
             WaitFor::Nothing | WaitFor::OpenBatch => self.open.release(release),
@@ -354,6 +354,7 @@ impl Cell {
         if is_there {
             return self.answer_run(key, reply);
         }
+        cached.watchers.retain(|(_, waiting)| !waiting.is_gone());
         cached.watchers.push((next_event_id, reply));
     }
 
@@ -385,7 +386,7 @@ impl Cell {
             }
         }
         self.delete_now(key);
-        self.open.release(Release::Reply(reply, Ok(Response::Done)));
+        self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
     }
 
     fn delete_now(&mut self, key: RunKey) {
