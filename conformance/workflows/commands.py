@@ -1,11 +1,12 @@
 """The commands a worker may answer a workflow task with, in as few words as a test needs."""
 
-from payloads import payloads, seconds
 from temporalio.api.command.v1 import Command
 from temporalio.api.common.v1 import ActivityType, RetryPolicy, WorkflowExecution, WorkflowType
 from temporalio.api.enums.v1 import CommandType
 from temporalio.api.failure.v1 import ApplicationFailureInfo, Failure
 from temporalio.api.taskqueue.v1 import TaskQueue
+
+from payloads import payloads, seconds
 
 
 def command(kind: str, **attributes) -> Command:

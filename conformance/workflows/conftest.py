@@ -5,10 +5,11 @@ import uuid
 
 import pytest
 import pytest_asyncio
-from dev_server import DevServer
 from ports import free_port
-from scene import Scene
 from temporalio.client import Client
+
+from dev_server import DevServer
+from scene import Scene
 
 
 @pytest_asyncio.fixture(scope="session")

@@ -8,7 +8,6 @@ import datetime as dt
 import uuid
 from collections.abc import Sequence
 
-from payloads import payloads, seconds
 from temporalio.api.command.v1 import Command
 from temporalio.api.common.v1 import WorkflowExecution, WorkflowType
 from temporalio.api.enums.v1 import HistoryEventFilterType, TaskQueueKind, WorkflowExecutionStatus
@@ -17,6 +16,8 @@ from temporalio.api.query.v1 import WorkflowQuery
 from temporalio.api.taskqueue.v1 import StickyExecutionAttributes, TaskQueue
 from temporalio.api.workflowservice import v1 as api
 from temporalio.client import Client
+
+from payloads import payloads, seconds
 
 CALL = dt.timedelta(seconds=10)
 IDENTITY = "conformance"
@@ -54,7 +55,9 @@ class Scene:
         )
         await self.service.signal_workflow_execution(request, timeout=CALL)
 
-    async def signal_with_start(self, name: str, *arguments, **fields) -> api.SignalWithStartWorkflowExecutionResponse:
+    async def signal_with_start(
+        self, name: str, *arguments, **fields
+    ) -> api.SignalWithStartWorkflowExecutionResponse:
         fields.setdefault("workflow_id", self.workflow_id)
         fields.setdefault("task_queue", TaskQueue(name=self.task_queue))
         fields.setdefault("workflow_type", WorkflowType(name="Flow"))

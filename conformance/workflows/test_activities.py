@@ -1,15 +1,16 @@
 """W4: activities."""
 
 import pytest
-from commands import cancel_activity, complete_workflow, failure, retry, schedule_activity
-from histories import attributes, event_type, event_types, only
-from payloads import payload, payloads, seconds, value, values
-from refusals import refused
-from scene import CALL, IDENTITY
 from temporalio.api.activity.v1 import ActivityOptions
 from temporalio.api.common.v1 import Header, Priority
 from temporalio.api.enums.v1 import PendingActivityState, RetryState, TimeoutType
 from temporalio.api.workflowservice import v1 as api
+
+from commands import cancel_activity, failure, retry, schedule_activity
+from histories import attributes, event_type, event_types, only
+from payloads import payload, payloads, seconds, value, values
+from refusals import refused
+from scene import CALL, IDENTITY
 
 
 async def pending(scene):
@@ -253,7 +254,10 @@ async def test_an_unknown_activity_id_is_not_found(scene):
     )
     answer = await refused(scene.service.respond_activity_task_completed_by_id(request, timeout=CALL))
     assert answer.code == "NOT_FOUND"
-    assert answer.message == "cannot find pending activity with ActivityID nobody, check workflow execution history for more details"
+    assert (
+        answer.message
+        == "cannot find pending activity with ActivityID nobody, check workflow execution history for more details"
+    )
 
 
 async def test_an_answer_after_the_activity_ended_is_not_found(scene):
@@ -262,7 +266,9 @@ async def test_an_answer_after_the_activity_ended_is_not_found(scene):
     for late in (scene.complete_activity(task), scene.fail_activity(task, failure("late")), scene.heartbeat(task)):
         answer = await refused(late)
         assert answer.code == "NOT_FOUND"
-        assert answer.message == "invalid activityID or activity already timed out or invoking workflow is completed"
+        assert (
+            answer.message == "invalid activityID or activity already timed out or invoking workflow is completed"
+        )
 
 
 async def test_an_answer_from_an_earlier_attempt_is_not_found(scene):

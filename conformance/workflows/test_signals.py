@@ -2,20 +2,19 @@
 
 import asyncio
 
-from commands import cancel_external, complete_workflow, signal_external
-from histories import attributes, event_type, event_types, expected, only, table
-from payloads import payload, payloads, value, values
-from refusals import refused
 from temporalio.api.common.v1 import Header
 from temporalio.api.enums.v1 import WorkflowIdConflictPolicy as Conflict
 from temporalio.api.enums.v1 import WorkflowIdReusePolicy as Reuse
 
+from commands import cancel_external, complete_workflow, signal_external
+from histories import attributes, event_type, event_types, expected, only, table
+from payloads import payload, payloads, value, values
+from refusals import refused
+
 
 def signals(events) -> list:
     return [
-        values(attributes(event).input)[0]
-        for event in events
-        if event_type(event) == "WorkflowExecutionSignaled"
+        values(attributes(event).input)[0] for event in events if event_type(event) == "WorkflowExecutionSignaled"
     ]
 
 

@@ -4,15 +4,16 @@ import asyncio
 import uuid
 
 import pytest
-from commands import complete_workflow, fail_workflow
-from histories import attributes, event_types
-from payloads import memo, payload, payloads, search_attributes, seconds, value, values
-from refusals import refused
 from temporalio.api.common.v1 import Header, Priority
 from temporalio.api.enums.v1 import WorkflowIdConflictPolicy as Conflict
 from temporalio.api.enums.v1 import WorkflowIdReusePolicy as Reuse
 from temporalio.api.errordetails.v1 import WorkflowExecutionAlreadyStartedFailure
 from temporalio.api.sdk.v1 import UserMetadata
+
+from commands import complete_workflow, fail_workflow
+from histories import attributes, event_types
+from payloads import memo, payload, payloads, search_attributes, seconds, value, values
+from refusals import refused
 
 
 async def close_completed(scene):
@@ -166,9 +167,7 @@ async def test_use_existing_answers_the_open_run(scene):
 
 async def test_terminate_existing_ends_the_open_run_and_starts_another(scene):
     first = await scene.start()
-    again = await scene.start(
-        workflow_id_conflict_policy=Conflict.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
-    )
+    again = await scene.start(workflow_id_conflict_policy=Conflict.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING)
     assert again.started and again.run_id != first.run_id
     assert await scene.status(first.run_id) == "TERMINATED"
     closed = attributes(await scene.close_event(first.run_id))
