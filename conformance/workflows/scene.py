@@ -22,6 +22,9 @@ from payloads import payloads, seconds
 CALL = dt.timedelta(seconds=10)
 IDENTITY = "conformance"
 
+# Callers that don't say so are told that a run which is followed by another was continued as new.
+SUPPORTED_FEATURES = {"supported-features": "follow-next-run-id"}
+
 
 class Scene:
     def __init__(self, client: Client, name: str):
@@ -138,7 +141,9 @@ class Scene:
         )
         # A long poll may last 20 s.
         timeout = CALL + dt.timedelta(seconds=20) if request.wait_new_event else CALL
-        return await self.service.get_workflow_execution_history(request, timeout=timeout)
+        return await self.service.get_workflow_execution_history(
+            request, timeout=timeout, metadata=SUPPORTED_FEATURES
+        )
 
     async def close_event(self, run_id: str = "", workflow_id: str = "") -> HistoryEvent:
         """Waits for the run to close."""
