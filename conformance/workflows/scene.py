@@ -23,7 +23,7 @@ CALL = dt.timedelta(seconds=10)
 IDENTITY = "conformance"
 
 # Callers that don't say so are told that a run which is followed by another was continued as new.
-SUPPORTED_FEATURES = {"supported-features": "follow-next-run-id"}
+SUPPORTED_FEATURES = {"supported-features": "follows-next-run-id"}
 
 
 class Scene:
