@@ -24,8 +24,12 @@ SEARCH_ATTRIBUTES = {
 }
 
 
+def is_temporal() -> bool:
+    return os.environ.get("CONFORMANCE_SERVER") == "temporal"
+
+
 def executable() -> str:
-    if os.environ.get("CONFORMANCE_SERVER") == "temporal":
+    if is_temporal():
         return os.path.join(os.path.dirname(sys.executable), "temporal")
     binary = os.environ.get("PERENNIAL_BIN")
     assert binary, "PERENNIAL_BIN must name the binary to test (or CONFORMANCE_SERVER=temporal)"
@@ -49,6 +53,10 @@ class DevServer:
         command = [executable(), "server", "start-dev", "--headless", "--ip", "127.0.0.1"]
         command += ["--port", str(self.port), "--namespace", NAMESPACE]
         command += ["--db-filename", self.database, "--log-level", "error"]
+        if is_temporal():
+            # Temporal spreads a task queue over partitions, and then keeps no order between them.
+            for setting in ("numTaskqueueReadPartitions", "numTaskqueueWritePartitions"):
+                command += ["--dynamic-config-value", f"matching.{setting}=1"]
         for name, kind in SEARCH_ATTRIBUTES.items():
             command += ["--search-attribute", f"{name}={kind}"]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
