@@ -34,7 +34,7 @@ class Crashing:
 
 @pytest.fixture
 async def crashing(tmp_path, name):
-    """Has a workflow started already."""
+    """Started, and not yet crashed."""
     made = Crashing(DevServer(free_port(), str(tmp_path / "crashing.db")), name)
     await made.start()
     yield made
