@@ -182,7 +182,7 @@ async def test_the_parent_close_policy_decides_what_becomes_of_a_child(family, s
 
 @pytest.mark.parametrize("how", ["failed", "terminated", "timed out"])
 async def test_the_parent_close_policy_holds_for_every_end_of_the_parent(family, scene, how):
-    await family.start(parent={"workflow_run_timeout": seconds(1)} if how == "timed out" else {})
+    await family.start(parent={"workflow_run_timeout": seconds(3)} if how == "timed out" else {})
     if how == "failed":
         await scene.signal("end")
         await scene.answer(fail_workflow())

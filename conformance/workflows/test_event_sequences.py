@@ -529,7 +529,7 @@ async def test_a_sticky_worker_is_sent_only_what_is_new(scene):
 
 
 async def test_a_run_that_times_out_while_a_workflow_task_runs(scene):
-    await scene.start(workflow_run_timeout=seconds(1))
+    await scene.start(workflow_run_timeout=seconds(2))
     await scene.workflow_task()
     await scene.close_event()
     assert table(await scene.history()) == expected("""

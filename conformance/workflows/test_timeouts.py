@@ -23,7 +23,7 @@ async def test_an_execution_that_takes_too_long_is_timed_out(scene):
 
 
 async def test_the_execution_timeout_counts_for_the_whole_chain(scene):
-    first = await scene.start(workflow_execution_timeout=seconds(2))
+    first = await scene.start(workflow_execution_timeout=seconds(3))
     await scene.answer(continue_as_new("Flow", scene.task_queue))
     await scene.close_event(first.run_id)
     second = attributes((await scene.history())[0])
@@ -58,13 +58,13 @@ async def test_a_workflow_task_that_takes_too_long_is_timed_out_and_tried_again(
 
 
 async def test_a_run_that_ends_in_time_is_not_timed_out(scene):
-    await scene.start(workflow_run_timeout=seconds(1))
+    await scene.start(workflow_run_timeout=seconds(2))
     await scene.answer(complete_workflow())
     assert event_types(await scene.history())[-1] == "WorkflowExecutionCompleted"
 
 
 async def test_a_timer_longer_than_the_run_never_fires(scene):
-    await scene.start(workflow_run_timeout=seconds(1))
+    await scene.start(workflow_run_timeout=seconds(2))
     await scene.answer(start_timer("t", 60))
     await scene.close_event()
     assert "TimerFired" not in event_types(await scene.history())
