@@ -1,5 +1,7 @@
 //! What a decision may know beside the run's own state.
 
+use perennial_calendar::Zones;
+
 use crate::{FreshIds, RunKey, Span, Time};
 
 /// The world as far as a decision may see it: all of it is an argument.
@@ -13,6 +15,8 @@ pub struct Context<'a> {
     pub next_key: RunKey,
     /// How much is allowed.
     pub limits: &'a Limits,
+    /// The zones that cron strings are read in.
+    pub zones: &'a Zones,
 }
 
 /// How much is allowed. The defaults are Temporal's.
@@ -44,6 +48,9 @@ pub struct Limits {
     pub workflow_task_timeout: Span,
     /// The longest workflow task timeout.
     pub workflow_task_timeout_max: Span,
+    /// From the first task of a run to that of the run that takes its place, at least: a workflow that
+    /// continues as new in a loop doesn't take all there is.
+    pub chain_interval_min: Span,
 }
 
 impl Default for Limits {
@@ -62,6 +69,7 @@ impl Default for Limits {
             sticky_wait: Span::seconds(10),
             workflow_task_timeout: Span::seconds(10),
             workflow_task_timeout_max: Span::seconds(120),
+            chain_interval_min: Span::seconds(1),
         }
     }
 }

@@ -29,8 +29,8 @@ pub(crate) enum Deadline {
 /// The four timeouts of an activity, in the order in which they count when several are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ActivityDeadline {
-    ScheduleToClose,
     ScheduleToStart,
+    ScheduleToClose,
     StartToClose,
     Heartbeat,
 }

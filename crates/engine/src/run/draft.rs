@@ -45,6 +45,7 @@ pub struct Transition {
 
 /// Something for others to do.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "few at a time, and gone with the step")]
 pub enum Effect {
     /// A task for a worker.
     Offer(Offer),
@@ -87,6 +88,13 @@ impl<'a> Draft<'a> {
             is_visible: false,
             successor: None,
         }
+    }
+
+    /// Goes on where a finished step stopped.
+    pub(crate) fn resume(step: Transition, cx: &'a Context<'a>) -> Self {
+        let Transition { mut run, events, touched, effects, is_visible, successor } = step;
+        run.head.state_transitions -= 1;
+        Self { run, cx, events, touched, effects, is_visible, successor }
     }
 
     /// The run's time: never before its last event, whatever the clock says.
@@ -225,9 +233,23 @@ impl<'a> Draft<'a> {
             sticky: sticky.is_some(),
             sticky_until: sticky.map_or(0, |to| now.after(Span(to.schedule_to_start_nanos)).0),
             kind: kind.into(),
-            start_to_close_nanos: self.run.workflow_task_timeout(self.cx.limits).0,
+            start_to_close_nanos: self.patience(attempt).0,
             ..stored::WorkflowTask::default()
         }
+    }
+
+    /// How long a worker may take. A task that keeps failing gets longer and longer: workers answer the
+    /// first failures only, so this is also the pause between attempts.
+    fn patience(&self, attempt: i32) -> Span {
+        const STEADY_ATTEMPTS: i32 = 3;
+        const GROWTH: Span = Span::seconds(5);
+        const GROWTH_MAX: Span = Span::seconds(600);
+        let timeout = self.run.workflow_task_timeout(self.cx.limits);
+        if attempt <= STEADY_ATTEMPTS {
+            return timeout;
+        }
+        let doublings = u32::try_from(attempt - STEADY_ATTEMPTS - 1).unwrap_or(0).min(16);
+        Span(timeout.0.saturating_add(GROWTH_MAX.0.min(GROWTH.0 << doublings)))
     }
 
     pub(crate) fn scheduled_attributes(

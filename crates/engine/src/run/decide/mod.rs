@@ -1,17 +1,23 @@
 //! What follows from a command: one file for each.
 
 mod activity_attempt;
+mod child_closed;
 mod close;
 mod commands;
 mod complete_workflow_task;
+mod cron;
 mod fail_workflow_task;
 mod heartbeat_activity;
+mod history_limit;
+mod receive;
 mod report_activity;
 mod request_cancel;
 mod retry;
+mod settle;
 mod signal;
 pub(super) mod start;
 mod start_activity;
+pub(super) mod start_child;
 mod start_workflow_task;
 mod terminate;
 mod undo_start;
@@ -19,6 +25,9 @@ mod wake;
 
 use super::draft::Draft;
 use super::{Command, Context, Decision, Rejection, Reply, Run};
+
+/// Who does what nobody asked for, as Temporal's own server calls itself.
+const SERVER_IDENTITY: &str = "history-service";
 
 /// What a command to an existing run may end in before anything is recorded.
 type Decided = Result<Decision, Rejection>;
@@ -43,14 +52,16 @@ impl Run {
             Command::PassOverSticky => pass_over_sticky(self, cx),
             Command::WantTaskForUpdate => want_task_for_update(self, cx),
             Command::Wake => wake::decide(self, cx),
-            Command::Receive(_)
-            | Command::Settle(_)
-            | Command::ChangeActivities(_)
+            Command::Receive(message) => receive::decide(self, *message, cx),
+            Command::Settle(settle) => settle::decide(self, *settle, cx),
+            Command::ChangeActivities(_)
             | Command::Pause(_)
             | Command::Unpause(_)
             | Command::UpdateOptions(_) => Err(Rejection::InvalidArgument("not yet".into())),
         };
-        decided.unwrap_or_else(|rejection| Decision { transition: None, reply: Err(rejection) })
+        let decision = decided
+            .unwrap_or_else(|rejection| Decision { transition: None, reply: Err(rejection) });
+        history_limit::enforce(decision, cx)
     }
 
     fn draft<'a>(&self, cx: &'a Context<'a>) -> Draft<'a> {
