@@ -19,8 +19,9 @@ pub use namespaces::Namespaces;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::tz::TimeZoneDatabase;
 use perennial_engine::run::{Command, Limits, Rejection, Run, StartRun};
-use perennial_engine::{NamespaceKey, RunKey, Time};
+use perennial_engine::{NamespaceKey, RunKey, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, TaskQueueType, UpdateWorkflowExecutionLifecycleStage,
@@ -48,7 +49,7 @@ pub struct Runtime {
 pub type NamespaceChange = Box<dyn FnOnce(&mut NamespaceRecord) -> Result<(), Rejection> + Send>;
 
 /// How a runtime is set up.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RuntimeConfig {
     /// How many cells share the work.
     pub cells: u32,
@@ -56,11 +57,21 @@ pub struct RuntimeConfig {
     pub runs_cached: usize,
     /// How much is allowed.
     pub limits: Limits,
+    /// The zones that cron strings are read in.
+    pub zones: Arc<Zones>,
 }
 
 impl Default for RuntimeConfig {
     fn default() -> Self {
-        Self { cells: 1, runs_cached: 10_000, limits: Limits::default() }
+        let system = TimeZoneDatabase::from_env();
+        let database =
+            if system.is_definitively_empty() { TimeZoneDatabase::bundled() } else { system };
+        Self {
+            cells: 1,
+            runs_cached: 10_000,
+            limits: Limits::default(),
+            zones: Arc::new(Zones::new(database)),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use perennial_engine::run::Limits;
-use perennial_engine::{FreshIds, NamespaceKey, Slot, Time};
+use perennial_engine::{FreshIds, NamespaceKey, Slot, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, RunMessage, WaitingTask};
 use perennial_store::{RecordKind, Store};
 use prost::Message;
@@ -28,6 +28,7 @@ pub(crate) struct Node {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) queues: Queues,
     pub(crate) limits: Arc<Limits>,
+    pub(crate) zones: Arc<Zones>,
     namespaces: RwLock<Arc<Namespaces>>,
     cells: Vec<mpsc::Sender<ToCell>>,
     commits: mpsc::Sender<commit_thread::Commit>,
@@ -61,6 +62,7 @@ impl Node {
             store,
             queues: Queues::default(),
             limits: Arc::new(config.limits.clone()),
+            zones: Arc::clone(&config.zones),
             namespaces: RwLock::new(Arc::new(namespaces)),
             cells,
             commits,

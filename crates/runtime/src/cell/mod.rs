@@ -17,7 +17,7 @@ mod wakes;
 use std::sync::Arc;
 
 use perennial_engine::run::Limits;
-use perennial_engine::{FreshIds, RunKey, Time};
+use perennial_engine::{FreshIds, RunKey, Time, Zones};
 use perennial_store::{Batch, Epoch, StoredRun, Wake};
 
 pub(crate) use self::cache::Wanted;
@@ -70,6 +70,7 @@ pub(crate) struct Cell {
     last_key: i64,
     ids: FreshIds,
     limits: Arc<Limits>,
+    zones: Arc<Zones>,
     cache: Cache,
     wakes: Wakes,
     open: OpenBatch,
@@ -84,6 +85,7 @@ impl Cell {
         epoch: Epoch,
         seed: u64,
         limits: Arc<Limits>,
+        zones: Arc<Zones>,
         cached: usize,
     ) -> Self {
         Self {
@@ -92,6 +94,7 @@ impl Cell {
             last_key: 0,
             ids: FreshIds::from_seed(seed),
             limits,
+            zones,
             cache: Cache::new(cached),
             wakes: Wakes::default(),
             open: OpenBatch::default(),

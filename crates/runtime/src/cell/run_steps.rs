@@ -6,7 +6,7 @@ use perennial_engine::run::{
     self, Command, Context, Decision, Effect, Rejection, Reply, Run, StartRun, Transition,
 };
 use perennial_engine::{NamespaceKey, RunKey, Slot, Time};
-use perennial_proto::store::RunName;
+use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
 use perennial_proto::temporal::history::v1::History;
 use perennial_store::{Fragment, NewRun};
@@ -181,7 +181,7 @@ impl Cell {
                 complete.namespaces = world
                     .namespaces
                     .iter()
-                    .map(|record| (record.name.clone(), record.key))
+                    .map(|record| (record.name.clone(), named(record)))
                     .collect();
                 Command::CompleteWorkflowTask(complete)
             }
@@ -246,7 +246,7 @@ impl Cell {
     }
 
     fn context(&self, next_key: RunKey, now: Time) -> Context<'_> {
-        Context { now, ids: &self.ids, next_key, limits: &self.limits }
+        Context { now, ids: &self.ids, next_key, limits: &self.limits, zones: &self.zones }
     }
 
     pub(super) fn run(&self, key: RunKey) -> Option<Arc<Run>> {
@@ -398,6 +398,14 @@ impl Cell {
     /// A run that has closed answers nothing that waited for it to go on.
     fn end_attached(&mut self, key: RunKey) {
         self.abort_updates(key);
+    }
+}
+
+fn named(record: &NamespaceRecord) -> run::NamespaceRef {
+    run::NamespaceRef {
+        key: NamespaceKey(record.key),
+        id: record.id.clone(),
+        name: record.name.clone(),
     }
 }
 
