@@ -154,6 +154,6 @@ fn delayed() -> World {
     let mut request = start_request();
     request.delay = Span::seconds(100);
     let mut world = World::new();
-    world.start(request).unwrap();
+    world.start(request).expect("the start is good");
     world
 }
