@@ -50,6 +50,8 @@ pub enum Command {
     PassOverSticky,
     /// An update waits outside of the durable state and needs a workflow task to be delivered with.
     WantTaskForUpdate,
+    /// Whoever starts the workflow with an update wants it to run: it waits no longer for its first task.
+    EndDelay,
     /// Time has passed: whatever is due happens.
     Wake,
     /// A message from another run.

@@ -42,6 +42,8 @@ pub struct Limits {
     pub signals: i64,
     /// Updates a run takes in its life.
     pub updates: usize,
+    /// Updates without an outcome that a run has at once.
+    pub updates_in_flight: usize,
     /// How long a task waits for the worker that has the workflow cached, if the worker doesn't say.
     pub sticky_wait: Span,
     /// How long a workflow task may take, if the start doesn't say.
@@ -66,6 +68,7 @@ impl Default for Limits {
             pending: 50_000,
             signals: 10_000,
             updates: 2_000,
+            updates_in_flight: 10,
             sticky_wait: Span::seconds(10),
             workflow_task_timeout: Span::seconds(10),
             workflow_task_timeout_max: Span::seconds(120),

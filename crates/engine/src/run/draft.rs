@@ -11,7 +11,7 @@ use perennial_proto::temporal::history::v1::{
 };
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 
-use super::apply::Touched;
+use super::apply::{Touched, event_time};
 use super::event::{Attributes, event};
 use super::{Context, Rejection, Reply, Run, TaskRef, TaskStamp};
 use crate::{PartKey, Span, Time};
@@ -136,7 +136,7 @@ impl<'a> Draft<'a> {
         }
         event.event_time = Some(self.now().into());
         if let Some(attributes) = &event.attributes {
-            self.run.settle(attributes, &mut self.touched);
+            self.run.settle(attributes, event_time(&event), &mut self.touched);
         }
         let sequence = self.run.head.next_buffered_sequence;
         self.run.head.next_buffered_sequence += 1;

@@ -23,6 +23,7 @@ mod state;
 
 pub use command::*;
 pub use context::{Context, Limits};
+pub use decide::reset::{Reset, ResetRun, reset};
 pub use decide::start::{Start, start};
 pub use decide::start_child::start_child;
 pub use draft::{Decision, Effect, Offer, Transition};

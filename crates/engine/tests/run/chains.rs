@@ -12,7 +12,7 @@ fn chained(with: impl FnOnce(&mut StartRun)) -> World {
     let mut world = World::new();
     let mut request = start_request();
     with(&mut request);
-    world.start(request).unwrap();
+    world.start(request).expect("the start is good");
     world
 }
 

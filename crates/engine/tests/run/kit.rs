@@ -6,9 +6,9 @@ use jiff::tz::TimeZoneDatabase;
 use perennial_calendar::Zones;
 use perennial_engine::run::{
     ActivityOutcome, ActivityTarget, Answer, Command, CompleteWorkflowTask, Context, Effect,
-    FailWorkflowTask, Limits, NamespaceRef, Offer, Rejection, Reply, ReportActivity, Run, Settle,
-    Signal, StartActivity, StartRun, StartWorkflowTask, TaskRef, Transition, WorkflowTaskToken,
-    start, start_child,
+    FailWorkflowTask, Limits, NamespaceRef, Offer, Rejection, Reply, ReportActivity, ResetRun, Run,
+    Settle, Signal, StartActivity, StartRun, StartWorkflowTask, TaskRef, Transition,
+    WorkflowTaskToken, reset, start, start_child,
 };
 use perennial_engine::{FreshIds, NamespaceKey, RunKey, Span, Time};
 use perennial_proto::store::RunMessage;
@@ -276,6 +276,38 @@ impl World {
             Reply::Answered(answer) => answer,
             other => panic!("not an answer: {other:?}"),
         }
+    }
+
+    /// Begins `wf` anew from before the event of this id.
+    pub(crate) fn reset(
+        &mut self,
+        event_id: i64,
+        with: impl FnOnce(&mut ResetRun),
+    ) -> Result<(), Rejection> {
+        let base = self.run().clone();
+        let events = self.events(&base.head.run_id).to_vec();
+        let at = usize::try_from(event_id - 1).unwrap_or(0).min(events.len());
+        let mut request = ResetRun {
+            request_id: "reset".to_owned(),
+            reason: "try again".to_owned(),
+            event_id,
+            exclude_signals: false,
+            exclude_updates: false,
+            namespaces: BTreeMap::from([(namespace().id, namespace())]),
+        };
+        with(&mut request);
+        let (kept, later) = events.split_at(at);
+        let done = self.with_context(|cx| reset(&base, kept, later, Some(&base), request, cx))?;
+        if let Some(step) = done.current {
+            self.take(&base.head.run_id, step);
+        }
+        if let Some(step) = done.created {
+            let run_id = step.run.head.run_id.clone();
+            let events = kept.iter().cloned().chain(step.events).collect();
+            self.runs.push((step.run, events));
+            self.spread(&run_id, step.effects);
+        }
+        Ok(())
     }
 
     /// The history of the current run of `wf`, as text.

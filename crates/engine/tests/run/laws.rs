@@ -95,13 +95,5 @@ fn of_history(run: &Run) -> impl PartialEq + std::fmt::Debug + use<> {
 }
 
 fn keys(run: &Run) -> Vec<PartKey> {
-    (run.activities.keys().map(|id| PartKey::Activity(*id)))
-        .chain(run.timers.keys().map(|id| PartKey::Timer(*id)))
-        .chain(run.children.keys().map(|id| PartKey::Child(*id)))
-        .chain(run.signals.keys().map(|id| PartKey::Signal(*id)))
-        .chain(run.cancels.keys().map(|id| PartKey::Cancel(*id)))
-        .chain(run.requests.keys().map(|id| PartKey::Request(id.clone())))
-        .chain(run.updates.keys().map(|id| PartKey::Update(id.clone())))
-        .chain(run.buffered.keys().map(|sequence| PartKey::Buffered(*sequence)))
-        .collect()
+    run.part_keys().collect()
 }

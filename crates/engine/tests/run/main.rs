@@ -8,9 +8,13 @@ mod children;
 mod external;
 mod kit;
 mod laws;
+mod operations;
+mod random;
 mod render;
+mod resets;
 mod starts;
 mod tasks;
+mod updates;
 mod wanted;
 
 use expect_test::Expect;

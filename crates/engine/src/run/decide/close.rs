@@ -219,13 +219,8 @@ fn to_parent(draft: &Draft<'_>) -> Option<stored::RunMessage> {
 pub(super) fn drop_pending(draft: &mut Draft<'_>) {
     fail_accepted_updates(draft);
     let run = &mut draft.run;
-    let gone = (run.activities.keys().map(|id| PartKey::Activity(*id)))
-        .chain(run.timers.keys().map(|id| PartKey::Timer(*id)))
-        .chain(run.children.keys().map(|id| PartKey::Child(*id)))
-        .chain(run.signals.keys().map(|id| PartKey::Signal(*id)))
-        .chain(run.cancels.keys().map(|id| PartKey::Cancel(*id)))
-        .chain(run.buffered.keys().map(|sequence| PartKey::Buffered(*sequence)));
-    draft.touched.extend(gone);
+    let is_pending = |key: &PartKey| !matches!(key, PartKey::Request(_) | PartKey::Update(_));
+    draft.touched.extend(run.part_keys().filter(is_pending));
     run.activities = Default::default();
     run.timers = Default::default();
     run.children = Default::default();

@@ -92,9 +92,12 @@ fn parent_closed(
     body: &stored::ParentClosed,
     cx: &Context<'_>,
 ) -> Decision {
+    // The chain names the child beyond doubt. Its parent may have been reset since, and be another run.
     let chain = message.target.as_ref().map_or("", |target| target.first_run_id.as_str());
-    let is_meant = chain.is_empty() || run.first_run_id() == chain;
-    if !run.is_open() || !is_meant || !is_parent(run, sender) {
+    let parent = run.started.parent_workflow_execution.as_ref();
+    let is_meant = run.first_run_id() == chain
+        && parent.is_some_and(|parent| parent.workflow_id == sender.workflow_id);
+    if !run.is_open() || !is_meant {
         return answer(Answer::Taken);
     }
     let mut draft = run.draft(cx);
