@@ -5,16 +5,17 @@ mod commit_thread;
 mod load_threads;
 
 use std::sync::mpsc;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use perennial_engine::run::Limits;
-use perennial_engine::{FreshIds, Slot, Time};
+use perennial_engine::{FreshIds, NamespaceKey, Slot, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, RunMessage, WaitingTask};
 use perennial_store::{RecordKind, Store};
 use prost::Message;
 
-use crate::cell::{Incoming, Input, Release, Request, Response};
+use crate::cell::{Incoming, Input, Release, ReplyTo, Request, Response};
 use crate::namespaces::Namespaces;
 use crate::queues::{Grant, Match, Queues};
 use crate::{OpenError, RuntimeConfig};
@@ -27,10 +28,12 @@ pub(crate) struct Node {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) queues: Queues,
     pub(crate) limits: Arc<Limits>,
+    pub(crate) zones: Arc<Zones>,
     namespaces: RwLock<Arc<Namespaces>>,
     cells: Vec<mpsc::Sender<ToCell>>,
     commits: mpsc::Sender<commit_thread::Commit>,
     loads: mpsc::Sender<load_threads::Load>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
     runs_cached: usize,
 }
 
@@ -42,7 +45,7 @@ pub(crate) enum ToCell {
     /// A message that couldn't be delivered: again in a moment.
     DeliverLater(Box<RunMessage>),
     /// Finish what is in flight, then end.
-    Stop(mpsc::Sender<()>),
+    Stop,
 }
 
 impl Node {
@@ -59,29 +62,45 @@ impl Node {
             store,
             queues: Queues::default(),
             limits: Arc::new(config.limits.clone()),
+            zones: Arc::clone(&config.zones),
             namespaces: RwLock::new(Arc::new(namespaces)),
             cells,
             commits,
             loads,
+            threads: Mutex::default(),
             runs_cached: config.runs_cached,
         });
-        commit_thread::start(&node, commit_queue)?;
-        load_threads::start(&node, load_queue)?;
+        let mut threads = vec![commit_thread::start(&node, commit_queue)?];
+        threads.extend(load_threads::start(&node, load_queue)?);
         for (id, queue) in (0_u32..).zip(cell_queues) {
-            cell_thread::start(&node, id, queue)?;
+            threads.push(cell_thread::start(&node, id, queue)?);
         }
+        *node.threads.lock().unwrap_or_else(PoisonError::into_inner) = threads;
         node.restore()?;
         Ok(node)
     }
 
-    /// Lets every cell finish what it has begun. Nothing is handled afterwards.
+    /// Lets every cell finish what it has begun, and ends all threads. Nothing is handled afterwards.
     pub(crate) fn stop(&self) {
-        let (ended, all_ended) = mpsc::channel();
         for cell in &self.cells {
-            let _ = cell.send(ToCell::Stop(ended.clone()));
+            let _ = cell.send(ToCell::Stop);
         }
-        drop(ended);
-        while all_ended.recv().is_ok() {}
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        // The cells end first: they need the others to finish.
+        let (cells, others): (Vec<_>, Vec<_>) = threads
+            .into_iter()
+            .partition(|thread| thread.thread().name().is_some_and(|it| it.starts_with("cell-")));
+        for cell in cells {
+            let _ = cell.join();
+        }
+        let _ = self.commits.send(commit_thread::Commit::Stop);
+        for _ in 0..load_threads::THREADS {
+            let _ = self.loads.send(load_threads::Load::Stop);
+        }
+        for other in others {
+            let _ = other.join();
+        }
     }
 
     /// Brings back what waits in the store: tasks for workers, messages for runs.
@@ -129,7 +148,7 @@ impl Node {
     /// Gives a request to the cell that owns its workflow id.
     pub(crate) fn ask(&self, incoming: Incoming) {
         let cell = self.cell_of(incoming.request.slot());
-        self.tell(cell, ToCell::Input(Input::Asked(incoming)));
+        self.tell(cell, ToCell::Input(Input::Asked(Box::new(incoming))));
     }
 
     /// The cell that owns a slot: each has a range of them.
@@ -147,7 +166,7 @@ impl Node {
     /// Lets something leave a cell.
     pub(crate) fn release(&self, release: Release) {
         match release {
-            Release::Reply(reply, response) => reply(response),
+            Release::Reply(reply, response) => reply.send(*response),
             Release::Grant(poller, grant) => {
                 if let Err(grant) = poller.give(grant) {
                     self.undo(grant);
@@ -173,7 +192,7 @@ impl Node {
     pub(crate) fn take_back(&self, release: Release, why: &str) {
         match release {
             Release::Reply(reply, _) => {
-                reply(Err(crate::Refusal::Unavailable(why.to_owned())));
+                reply.send(Err(crate::Refusal::Unavailable(why.to_owned())));
             }
             Release::Grant(poller, _) | Release::Repoll(poller) => {
                 let met = self.queues.poll_again(poller, self.now());
@@ -190,7 +209,7 @@ impl Node {
             Some(Match::Task(task, poller)) => Request::StartTask { task, poller },
             Some(Match::Query(task, poller)) => Request::TakeQuery { task, poller },
         };
-        self.ask(Incoming { request, reply: Box::new(|_| {}) });
+        self.ask(Incoming { request, reply: ReplyTo::Nobody });
     }
 
     /// The poller was gone when its task was durable.
@@ -221,44 +240,30 @@ impl Node {
             }
         };
         let request = Request::Command { target: run.name(), command: Command::UndoStart(task) };
-        self.ask(Incoming { request, reply: Box::new(|_| {}) });
+        self.ask(Incoming { request, reply: ReplyTo::Nobody });
     }
 }
 
-/// Delivery of messages needs the node in the answers' closures.
-trait Delivers {
-    fn deliver(&self, message: Box<RunMessage>);
-}
-
-impl Delivers for Node {
-    fn deliver(&self, message: Box<RunMessage>) {
-        let cells = self.cells.clone();
-        let cell_of = move |request: &Request| {
-            usize::from(request.slot().0) * cells.len() / usize::from(Slot::COUNT)
-        };
-        let cells = self.cells.clone();
+impl Node {
+    /// Takes a message to its receiver, and the answer back to its sender.
+    pub(crate) fn deliver(&self, message: Box<RunMessage>) {
+        let sender = message.sender.clone().unwrap_or_default();
+        let slot = Slot::of(NamespaceKey(sender.namespace), &sender.workflow_id);
+        let cell_of_sender = self.cells.get(self.cell_of(slot)).cloned();
         let sent = message.clone();
-        let reply = Box::new(move |answer: Result<Response, crate::Refusal>| {
-            let answer = match answer {
-                Ok(Response::Answer(answer)) => answer,
-                Ok(_) => perennial_engine::run::Answer::Taken,
-                Err(_) => {
-                    let request = Request::Settle {
-                        message: sent.clone(),
-                        answer: perennial_engine::run::Answer::Taken,
-                    };
-                    if let Some(cell) = cells.get(cell_of(&request)) {
-                        let _ = cell.send(ToCell::DeliverLater(sent));
-                    }
-                    return;
+        let reply = ReplyTo::Then(Box::new(move |answer: Result<Response, crate::Refusal>| {
+            let back = match answer {
+                Ok(Response::Answer(answer)) => {
+                    let request = Request::Settle { message: sent, answer };
+                    let incoming = Incoming { request, reply: ReplyTo::Nobody };
+                    ToCell::Input(Input::Asked(Box::new(incoming)))
                 }
+                Ok(_) | Err(_) => ToCell::DeliverLater(sent),
             };
-            let request = Request::Settle { message: sent, answer };
-            if let Some(cell) = cells.get(cell_of(&request)) {
-                let incoming = Incoming { request, reply: Box::new(|_| {}) };
-                let _ = cell.send(ToCell::Input(Input::Asked(incoming)));
+            if let Some(cell) = cell_of_sender {
+                let _ = cell.send(back);
             }
-        });
+        }));
         self.ask(Incoming { request: Request::Deliver { message }, reply });
     }
 }

@@ -2,7 +2,7 @@
 
 use perennial_engine::{NamespaceKey, PartWrite, RunKey, Slot, Time};
 
-use crate::Epoch;
+use crate::{Epoch, visibility};
 
 /// Everything some transitions of one cell's entities changed. Durable whole, or not at all.
 ///
@@ -45,7 +45,8 @@ pub struct RunWrite {
     pub history: Vec<Fragment>,
     /// The new stored wake-up: `None` leaves it, `Some(Time::NONE)` removes it.
     pub wake_at: Option<Time>,
-    // visibility: Option<visibility::Row>
+    /// What lists now show of it.
+    pub visibility: Option<visibility::Row>,
 }
 
 /// Who a new run is.
@@ -66,7 +67,8 @@ pub struct NewRun {
     pub first_branch: RunKey,
 }
 
-/// Events of one commit: an encoded `History`. Fragments concatenate.
+/// Events of one commit: an encoded `History`. Fragments concatenate; those of one branch don't overlap,
+/// which the cell that writes them sees to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fragment {
     /// Of the first event.

@@ -61,17 +61,24 @@ fn check_run(run: &RunWrite) -> Result<(), String> {
             parts,
             history,
             wake_at,
+            visibility,
         } = run;
         let nothing_else = created.is_none()
             && !becomes_current
             && head.is_none()
             && parts.is_empty()
             && history.is_empty()
-            && wake_at.is_none();
+            && wake_at.is_none()
+            && visibility.is_none();
         return if nothing_else { Ok(()) } else { Err("it is deleted and written at once".into()) };
     }
     if let Some(created) = &run.created {
         check_created(run, created)?;
+    }
+    if let Some(row) = &run.visibility
+        && row.execution.run_key != run.key.0
+    {
+        return Err(format!("lists would show it as run {}", row.execution.run_key));
     }
     for fragment in &run.history {
         let (first, last) = (fragment.first_event_id, fragment.last_event_id);

@@ -11,6 +11,7 @@ mod batch;
 mod check;
 mod memory;
 mod sqlite;
+pub mod visibility;
 
 pub use batch::{
     Batch, Fragment, MessageWrite, NewRun, RecordKind, RecordWrite, RunWrite, TaskRow, TaskWrite,
@@ -18,6 +19,8 @@ pub use batch::{
 
 pub use memory::{Disk, MemoryStore};
 pub use sqlite::{Durability, SqliteStore};
+
+use visibility::{Count, Page, Position, Query};
 
 use perennial_engine::{NamespaceKey, PartKey, RunKey, Slot, Time};
 
@@ -158,4 +161,16 @@ pub trait Store: Send + Sync + 'static {
         after: &str,
         limit: usize,
     ) -> Result<Vec<(String, Vec<u8>)>, Error>;
+
+    /// The runs that `query` finds, `page_size` at most, after a position or from the start of the list.
+    fn list(
+        &self,
+        namespace: NamespaceKey,
+        query: &Query,
+        page_size: usize,
+        after: Option<&Position>,
+    ) -> Result<Page, Error>;
+
+    /// How many runs `query` finds, split as it says.
+    fn count(&self, namespace: NamespaceKey, query: &Query) -> Result<Count, Error>;
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use perennial_engine::{PartKey, RunKey, Time};
 use perennial_store::{
-    Batch, Epoch, Fragment, MessageWrite, NewRun, RecordWrite, RunWrite, TaskWrite,
+    Batch, Epoch, Fragment, MessageWrite, NewRun, RecordWrite, RunWrite, TaskWrite, visibility,
 };
 
 use super::request::Release;
@@ -28,6 +28,7 @@ pub(super) struct OpenRun {
     pub(super) parts: BTreeMap<PartKey, Option<Vec<u8>>>,
     pub(super) history: Vec<Fragment>,
     pub(super) wake_at: Option<Time>,
+    pub(super) visibility: Option<visibility::Row>,
 }
 
 impl OpenBatch {
@@ -112,6 +113,7 @@ impl OpenRun {
             parts: if is_written { self.parts.into_iter().collect() } else { Vec::new() },
             history: if is_written { merged(self.history) } else { Vec::new() },
             wake_at: self.wake_at.filter(|_| is_written),
+            visibility: self.visibility.filter(|_| is_written),
         }
     }
 }

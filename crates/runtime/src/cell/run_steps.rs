@@ -6,7 +6,7 @@ use perennial_engine::run::{
     self, Command, Context, Decision, Effect, Rejection, Reply, Run, StartRun, Transition,
 };
 use perennial_engine::{NamespaceKey, RunKey, Slot, Time};
-use perennial_proto::store::RunName;
+use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
 use perennial_proto::temporal::history::v1::History;
 use perennial_store::{Fragment, NewRun};
@@ -16,6 +16,7 @@ use super::cache::WaitFor;
 use super::request::{Incoming, Release, ReplyTo, Request, Response};
 use super::{Cell, World};
 use crate::api::{Refusal, Sent, Started};
+use crate::listing::row_of;
 
 impl Cell {
     /// Handles a request whose run is in memory, or isn't there at all.
@@ -43,7 +44,7 @@ impl Cell {
             }
             Request::Put { record } => {
                 self.open.put_record(record);
-                self.open.release(Release::Reply(reply, Ok(Response::Done)));
+                self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
             }
             Request::Deliver { message } => self.receive(key, *message, reply, world),
             Request::Settle { message, answer } => {
@@ -180,7 +181,7 @@ impl Cell {
                 complete.namespaces = world
                     .namespaces
                     .iter()
-                    .map(|record| (record.name.clone(), record.key))
+                    .map(|record| (record.name.clone(), named(record)))
                     .collect();
                 Command::CompleteWorkflowTask(complete)
             }
@@ -245,7 +246,7 @@ impl Cell {
     }
 
     fn context(&self, next_key: RunKey, now: Time) -> Context<'_> {
-        Context { now, ids: &self.ids, next_key, limits: &self.limits }
+        Context { now, ids: &self.ids, next_key, limits: &self.limits, zones: &self.zones }
     }
 
     pub(super) fn run(&self, key: RunKey) -> Option<Arc<Run>> {
@@ -274,7 +275,7 @@ impl Cell {
 
     /// Takes a step of a run: into memory, into the batch, and its effects on their way.
     pub(super) fn take(&mut self, transition: Transition, woken: bool, world: &World<'_>) {
-        let Transition { mut run, events, touched, effects, is_visible: _, successor } = transition;
+        let Transition { mut run, events, touched, effects, is_visible, successor } = transition;
         let key = run.key;
         let had_task = self.cache.get(key).and_then(|cached| started_task(&cached.run));
         let wake = self.next_stored_wake(&run, woken, world);
@@ -287,6 +288,10 @@ impl Cell {
         for part in touched {
             let row = run.part_row(&part);
             write.parts.insert(part, row);
+        }
+        if is_visible {
+            let namespace = world.namespaces.by_key(NamespaceKey(run.head.namespace));
+            write.visibility = Some(row_of(&run, namespace.map(|record| record.as_ref())));
         }
         let fragment = fragment_of(events);
         write.history.extend(fragment.clone());
@@ -324,7 +329,7 @@ impl Cell {
         reply: ReplyTo,
         response: Result<Response, Refusal>,
     ) {
-        let release = Release::Reply(reply, response);
+        let release = Release::Reply(reply, Box::new(response));
         match seen.map_or(WaitFor::Nothing, |key| self.cache.wait_for(key)) {
             // It leaves at the end of the step, with the batch if there is one.
             WaitFor::Nothing | WaitFor::OpenBatch => self.open.release(release),
@@ -349,6 +354,7 @@ impl Cell {
         if is_there {
             return self.answer_run(key, reply);
         }
+        cached.watchers.retain(|(_, waiting)| !waiting.is_gone());
         cached.watchers.push((next_event_id, reply));
     }
 
@@ -380,7 +386,7 @@ impl Cell {
             }
         }
         self.delete_now(key);
-        self.open.release(Release::Reply(reply, Ok(Response::Done)));
+        self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
     }
 
     fn delete_now(&mut self, key: RunKey) {
@@ -392,6 +398,14 @@ impl Cell {
     /// A run that has closed answers nothing that waited for it to go on.
     fn end_attached(&mut self, key: RunKey) {
         self.abort_updates(key);
+    }
+}
+
+fn named(record: &NamespaceRecord) -> run::NamespaceRef {
+    run::NamespaceRef {
+        key: NamespaceKey(record.key),
+        id: record.id.clone(),
+        name: record.name.clone(),
     }
 }
 

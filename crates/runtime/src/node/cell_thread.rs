@@ -1,14 +1,14 @@
 //! A cell's own thread: takes what has arrived, steps the cell, lets out what may leave.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Weak};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use perennial_engine::Time;
 use perennial_proto::store::RunMessage;
 
-use super::{Delivers, Node, ToCell, commit_thread, load_threads, seed};
+use super::{Node, ToCell, commit_thread, load_threads, seed};
 use crate::cell::{Cell, Effects, Input, World};
 
 /// Inputs taken into one step.
@@ -23,24 +23,24 @@ pub(super) fn start(
     node: &Arc<Node>,
     id: u32,
     inbox: Receiver<ToCell>,
-) -> Result<(), crate::OpenError> {
+) -> Result<JoinHandle<()>, crate::OpenError> {
     let cell = lease(node, id)?;
     let node = Arc::downgrade(node);
     let body = move || CellThread { id, node, cell, later: Vec::new() }.run(&inbox);
-    thread::Builder::new().name(format!("cell-{id}")).spawn(body)?;
-    Ok(())
+    Ok(thread::Builder::new().name(format!("cell-{id}")).spawn(body)?)
 }
 
 fn lease(node: &Node, id: u32) -> Result<Cell, perennial_store::Error> {
     let epoch = node.store.lease(id)?.epoch;
-    Ok(Cell::new(id, epoch, seed(), Arc::clone(&node.limits), node.runs_cached))
+    let (limits, zones) = (Arc::clone(&node.limits), Arc::clone(&node.zones));
+    Ok(Cell::new(id, epoch, seed(), limits, zones, node.runs_cached))
 }
 
 struct CellThread {
     id: u32,
     node: Weak<Node>,
     cell: Cell,
-    later: Vec<Box<RunMessage>>,
+    later: Vec<RunMessage>,
 }
 
 enum Next {
@@ -50,10 +50,10 @@ enum Next {
 
 impl CellThread {
     fn run(mut self, inbox: &Receiver<ToCell>) {
-        let mut stopping: Option<Sender<()>> = None;
+        let mut is_stopping = false;
         loop {
-            let Some(node) = self.node.upgrade() else { return };
-            let wait = self.wait(&node);
+            // Not held while waiting: a node that everyone else has dropped ends.
+            let Some(wait) = self.node.upgrade().map(|node| self.wait(&node)) else { return };
             let mut inputs = Vec::new();
             let mut failed = None;
             let first = match inbox.recv_timeout(wait) {
@@ -61,13 +61,14 @@ impl CellThread {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
+            let Some(node) = self.node.upgrade() else { return };
             let arrived = first.into_iter().chain(inbox.try_iter()).take(STEP_INPUTS);
             for what in arrived {
                 match what {
                     ToCell::Input(input) => inputs.push(input),
                     ToCell::CommitFailed(why) => failed = Some(why),
-                    ToCell::DeliverLater(message) => self.later.push(message),
-                    ToCell::Stop(ended) => stopping = Some(ended),
+                    ToCell::DeliverLater(message) => self.later.push(*message),
+                    ToCell::Stop => is_stopping = true,
                 }
             }
             if let Some(why) = failed {
@@ -77,12 +78,12 @@ impl CellThread {
                 }
             }
             self.step(&node, inputs);
-            if stopping.is_some() && self.cell.is_at_rest() {
+            if is_stopping && self.cell.is_at_rest() {
                 return;
             }
             if wait <= REDELIVER_AFTER {
                 for message in std::mem::take(&mut self.later) {
-                    node.deliver(message);
+                    node.deliver(Box::new(message));
                 }
             }
         }
@@ -102,8 +103,8 @@ impl CellThread {
         let world = World { now, queues: &node.queues, namespaces: &namespaces };
         let Effects { loads, commit, releases, load_wakes } = self.cell.step(inputs, &world);
         if let Some(batch) = commit {
-            let commit = commit_thread::Commit { cell: self.id as usize, batch };
-            let _ = node.commits.send(commit);
+            let (cell, batch) = (self.id as usize, Box::new(batch));
+            let _ = node.commits.send(commit_thread::Commit::Batch { cell, batch });
         }
         for wanted in loads {
             let load = load_threads::Load::Run { cell: self.id as usize, wanted };

@@ -2,41 +2,46 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::thread;
+use std::thread::{self, JoinHandle};
 
-use perennial_store::{Batch, Error};
+use perennial_store::Batch;
 
 use super::{Node, ToCell};
 use crate::cell::Input;
 
-pub(super) struct Commit {
-    pub(super) cell: usize,
-    pub(super) batch: Batch,
+pub(super) enum Commit {
+    Batch { cell: usize, batch: Box<Batch> },
+    Stop,
 }
 
-pub(super) fn start(node: &Arc<Node>, queue: Receiver<Commit>) -> Result<(), crate::OpenError> {
+pub(super) fn start(
+    node: &Arc<Node>,
+    queue: Receiver<Commit>,
+) -> Result<JoinHandle<()>, crate::OpenError> {
     let store = Arc::clone(&node.store);
     let cells = node.cells.clone();
     let body = move || {
         while let Ok(first) = queue.recv() {
-            let (to, batches): (Vec<_>, Vec<_>) = std::iter::once(first)
-                .chain(queue.try_iter())
-                .map(|commit| (commit.cell, commit.batch))
-                .unzip();
+            let mut to = Vec::new();
+            let mut batches = Vec::new();
+            for commit in std::iter::once(first).chain(queue.try_iter()) {
+                match commit {
+                    Commit::Batch { cell, batch } => {
+                        to.push(cell);
+                        batches.push(*batch);
+                    }
+                    Commit::Stop => return,
+                }
+            }
             let done = store.commit(&batches);
             for cell in to {
                 let Some(cell) = cells.get(cell) else { continue };
                 let _ = cell.send(match &done {
                     Ok(()) => ToCell::Input(Input::Committed),
-                    Err(error) => ToCell::CommitFailed(said(error)),
+                    Err(error) => ToCell::CommitFailed(error.to_string()),
                 });
             }
         }
     };
-    thread::Builder::new().name("commit".to_owned()).spawn(body)?;
-    Ok(())
-}
-
-fn said(error: &Error) -> String {
-    error.to_string()
+    Ok(thread::Builder::new().name("commit".to_owned()).spawn(body)?)
 }

@@ -2,22 +2,27 @@
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use perennial_engine::{NamespaceKey, RunKey, Time};
 
 use super::{Node, PAGE, ToCell};
 use crate::cell::{Input, Wanted};
 
-const THREADS: usize = 2;
+pub(super) const THREADS: usize = 2;
 
 pub(super) enum Load {
     Run { cell: usize, wanted: Wanted },
     Wakes { cell: usize, after: (Time, RunKey), up_to: Time },
+    Stop,
 }
 
-pub(super) fn start(node: &Arc<Node>, queue: Receiver<Load>) -> Result<(), crate::OpenError> {
+pub(super) fn start(
+    node: &Arc<Node>,
+    queue: Receiver<Load>,
+) -> Result<Vec<JoinHandle<()>>, crate::OpenError> {
     let queue = Arc::new(Mutex::new(queue));
+    let mut threads = Vec::new();
     for index in 0..THREADS {
         let queue = Arc::clone(&queue);
         let node = Arc::downgrade(node);
@@ -25,17 +30,21 @@ pub(super) fn start(node: &Arc<Node>, queue: Receiver<Load>) -> Result<(), crate
             loop {
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let (Ok(load), Some(node)) = (next, node.upgrade()) else { return };
+                if matches!(load, Load::Stop) {
+                    return;
+                }
                 node.load(load);
             }
         };
-        thread::Builder::new().name(format!("load-{index}")).spawn(body)?;
+        threads.push(thread::Builder::new().name(format!("load-{index}")).spawn(body)?);
     }
-    Ok(())
+    Ok(threads)
 }
 
 impl Node {
     fn load(&self, load: Load) {
         match load {
+            Load::Stop => {}
             Load::Run { cell, wanted } => {
                 let namespace = NamespaceKey(wanted.namespace);
                 let run_id = wanted.run_id.as_deref();

@@ -87,6 +87,9 @@ impl Disk {
             }
             self.history.put((key, first), fragment.clone());
         }
+        if let Some(row) = &write.visibility {
+            self.visibility.put(key, row.clone());
+        }
         Ok(())
     }
 
@@ -130,6 +133,7 @@ impl Disk {
         }
         self.wakes.remove(&(row.wake_at, key));
         self.delete_parts(key);
+        self.visibility.remove(&key);
         for ancestor in &row.ancestors {
             self.branch_references.remove(&(*ancestor, key));
         }

@@ -3,7 +3,7 @@
 use perennial_engine::{NamespaceKey, PartKey, RunKey, Slot, Time};
 
 use super::table::Table;
-use crate::{Epoch, Fragment, Lease, RecordKind, StoredMessage, TaskRow};
+use crate::{Epoch, Fragment, Lease, RecordKind, StoredMessage, TaskRow, visibility};
 
 /// All that a [`MemoryStore`](crate::MemoryStore) has committed. A copy of it is a copy of the disk.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +23,7 @@ pub struct Disk {
     pub(super) tasks: Table<i64, TaskRow>,
     pub(super) messages: Table<i64, StoredMessage>,
     pub(super) records: Table<(RecordKind, String), Vec<u8>>,
+    pub(super) visibility: Table<RunKey, visibility::Row>,
 }
 
 /// Who owns a cell, and how far it got.
@@ -72,6 +73,7 @@ impl Disk {
         self.tasks.keep();
         self.messages.keep();
         self.records.keep();
+        self.visibility.keep();
     }
 
     /// Nothing applied since the last `keep` has happened.
@@ -87,5 +89,6 @@ impl Disk {
         self.tasks.undo();
         self.messages.undo();
         self.records.undo();
+        self.visibility.undo();
     }
 }

@@ -2,6 +2,7 @@
 
 mod apply;
 mod disk;
+mod list;
 mod read;
 mod table;
 
@@ -11,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use perennial_engine::{NamespaceKey, RunKey, Time};
 
+use crate::visibility::{Count, Page, Position, Query};
 use crate::{
     Batch, Error, Fragment, HistoryRange, Lease, RecordKind, Store, StoredMessage, StoredRun,
     TaskRow, Wake, check,
@@ -116,5 +118,19 @@ impl Store for MemoryStore {
         limit: usize,
     ) -> Result<Vec<(String, Vec<u8>)>, Error> {
         Ok(self.lock().records(kind, prefix, after, limit))
+    }
+
+    fn list(
+        &self,
+        namespace: NamespaceKey,
+        query: &Query,
+        page_size: usize,
+        after: Option<&Position>,
+    ) -> Result<Page, Error> {
+        Ok(self.lock().list(namespace, query, page_size, after))
+    }
+
+    fn count(&self, namespace: NamespaceKey, query: &Query) -> Result<Count, Error> {
+        Ok(self.lock().count(namespace, query))
     }
 }

@@ -14,8 +14,8 @@ use crate::{Durability, Error};
 /// start after a crash, which reads the whole log.
 const LOG_BYTES_WANTED: i64 = 16 << 20;
 
-/// From this size on commits wait until the log is empty: readers that never let go, or a disk that is
-/// slower than the writer, would let it grow without end.
+/// From this size on commits wait for the thread: readers that never let go, or a disk that is slower than
+/// the writer, would let the log grow without end.
 const LOG_BYTES_MAX: i64 = 8 * LOG_BYTES_WANTED;
 
 /// The log's header for each page in it.
@@ -26,7 +26,18 @@ const FRAME_HEADER_BYTES: i64 = 24;
 pub(super) struct Checkpoints {
     wanted: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
-    frames_wanted: i64,
+    frame_bytes: i64,
+}
+
+/// What a commit does after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LogLength {
+    /// Nothing.
+    Short,
+    /// Tells the thread.
+    Long,
+    /// Waits for the thread.
+    TooLong,
 }
 
 impl Checkpoints {
@@ -46,17 +57,29 @@ impl Checkpoints {
             .name("checkpoint".to_owned())
             .spawn(move || worker.run(&signals))
             .map_err(|error| Error::Unavailable(format!("no thread for checkpoints: {error}")))?;
-        let frames_wanted = LOG_BYTES_WANTED / frame_bytes;
-        Ok(Self { wanted: Some(wanted), thread: Some(thread), frames_wanted })
+        Ok(Self { wanted: Some(wanted), thread: Some(thread), frame_bytes })
     }
 
-    /// Called after a commit, on the writer's connection. Never waits.
-    pub(super) fn committed(&self, writer: &Connection) {
-        // Whether the log's length is known or not, the commit was good.
-        let long = Log::measure(writer, "NOOP").is_ok_and(|log| log.frames >= self.frames_wanted);
-        if long && let Some(wanted) = &self.wanted {
-            // Full: the thread has been told already.
-            let _ = wanted.try_send(());
+    /// How long the log is after a commit on the writer's connection. Unknown is short: the commit was
+    /// good, and the next one asks again.
+    pub(super) fn log_length(&self, writer: &Connection) -> LogLength {
+        let frames = Log::measure(writer, "NOOP").map_or(0, |log| log.frames);
+        match frames.saturating_mul(self.frame_bytes) {
+            LOG_BYTES_MAX.. => LogLength::TooLong,
+            LOG_BYTES_WANTED.. => LogLength::Long,
+            _ => LogLength::Short,
+        }
+    }
+
+    /// Has the log moved. Waits only if it is too long, until the thread has done what it is at; the
+    /// caller must not hold the writer then, for the thread needs it.
+    pub(super) fn request(&self, length: LogLength) {
+        let Some(wanted) = &self.wanted else { return };
+        // What can't be sent needn't be: the thread has been told already, or there is none any more.
+        match length {
+            LogLength::Short => {}
+            LogLength::Long => drop(wanted.try_send(())),
+            LogLength::TooLong => drop(wanted.send(())),
         }
     }
 }

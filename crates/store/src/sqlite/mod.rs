@@ -22,6 +22,7 @@ use self::checkpoint::Checkpoints;
 use self::error::about_file;
 use self::lock::FileLock;
 use self::readers::Readers;
+use crate::visibility::{Count, Page, Position, Query};
 use crate::{
     Batch, Error, Fragment, HistoryRange, Lease, RecordKind, Store, StoredMessage, StoredRun,
     TaskRow, Wake, check,
@@ -121,7 +122,9 @@ impl SqliteStore {
         })();
         match &self.place {
             Place::File { path, checkpoints, .. } => {
-                checkpoints.committed(&writer);
+                let length = checkpoints.log_length(&writer);
+                drop(writer);
+                checkpoints.request(length);
                 written.map_err(|error| about_file(error, path))
             }
             Place::Memory => written,
@@ -183,6 +186,20 @@ impl Store for SqliteStore {
         limit: usize,
     ) -> Result<Vec<(String, Vec<u8>)>, Error> {
         self.read(|connection| read::records(connection, kind, prefix, after, limit))
+    }
+
+    fn list(
+        &self,
+        namespace: NamespaceKey,
+        query: &Query,
+        page_size: usize,
+        after: Option<&Position>,
+    ) -> Result<Page, Error> {
+        self.read(|connection| read::list(connection, namespace, query, page_size, after))
+    }
+
+    fn count(&self, namespace: NamespaceKey, query: &Query) -> Result<Count, Error> {
+        self.read(|connection| read::count(connection, namespace, query))
     }
 }
 

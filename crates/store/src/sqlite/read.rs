@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::write::record_kind_number;
 use crate::check::run_id_bytes;
+use crate::visibility::{self, Count, Page, Position, Query};
 use crate::{
     Epoch, Error, Fragment, HistoryRange, RecordKind, StoredMessage, StoredRun, TaskRow, Wake,
 };
@@ -196,6 +197,30 @@ pub(super) fn records(
         records.push((key, row.get(1)?));
     }
     Ok(records)
+}
+
+pub(super) fn list(
+    connection: &Connection,
+    namespace: NamespaceKey,
+    query: &Query,
+    page_size: usize,
+    after: Option<&Position>,
+) -> Result<Page, Error> {
+    Ok(visibility::sqlite::list(connection, namespace.0, &query.filter, after, page_size)?)
+}
+
+pub(super) fn count(
+    connection: &Connection,
+    namespace: NamespaceKey,
+    query: &Query,
+) -> Result<Count, Error> {
+    let Query { filter, group_by } = query;
+    let Some(group_by) = group_by else {
+        let total = visibility::sqlite::count(connection, namespace.0, filter)?;
+        return Ok(Count { total, groups: Vec::new() });
+    };
+    let groups = visibility::sqlite::count_groups(connection, namespace.0, filter, *group_by)?;
+    Ok(Count { total: groups.iter().map(|group| group.count).sum(), groups })
 }
 
 /// A limit as SQLite takes it.

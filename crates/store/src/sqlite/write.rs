@@ -7,7 +7,7 @@ use super::read::lease;
 use crate::check::{follows, run_id_bytes};
 use crate::{
     Batch, Epoch, Error, Fragment, Lease, MessageWrite, NewRun, RecordKind, RecordWrite, RunWrite,
-    TaskWrite,
+    TaskWrite, visibility,
 };
 
 /// Makes the caller the owner of `cell`.
@@ -85,7 +85,11 @@ fn write_run(connection: &Connection, write: &RunWrite) -> Result<(), Error> {
         execute(connection, include_str!("sql/become_current.sql"), [key.0])?;
     }
     write.parts.iter().try_for_each(|part| write_part(connection, key, part))?;
-    write.history.iter().try_for_each(|fragment| add_history(connection, key, fragment))
+    write.history.iter().try_for_each(|fragment| add_history(connection, key, fragment))?;
+    if let Some(row) = &write.visibility {
+        visibility::sqlite::put(connection, row)?;
+    }
+    Ok(())
 }
 
 fn create_run(connection: &Connection, write: &RunWrite, created: &NewRun) -> Result<(), Error> {
@@ -170,6 +174,7 @@ fn delete_run(connection: &Connection, key: RunKey) -> Result<(), Error> {
         return Ok(());
     }
     execute(connection, include_str!("sql/delete_parts.sql"), [key])?;
+    visibility::sqlite::delete(connection, key)?;
     let mut statement = connection.prepare_cached(include_str!("sql/delete_references.sql"))?;
     let ancestors = statement.query_map([key], |row| row.get(0))?;
     let mut branches = ancestors.collect::<rusqlite::Result<Vec<i64>>>()?;

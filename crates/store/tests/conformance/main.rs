@@ -1,12 +1,15 @@
 //! One suite of facts that every store passes, and a random comparison of one with another.
 //!
 //! A new backend implements [`Backend`] and gets a line in [`facts`].
+#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
 mod backends;
 mod commits;
 mod deletion;
 mod history;
 mod leases;
+mod lists;
+mod model;
 mod queues;
 mod records;
 mod reopening;
@@ -99,6 +102,16 @@ facts! {
         records_are_kept_by_kind_and_key
         records_are_paged_within_a_prefix
         record_without_a_key_is_refused;
+    lists:
+        list_shows_a_run_as_it_was_written_last
+        list_gives_whole_microseconds
+        list_is_paged_without_loss_or_repetition
+        count_is_whole_and_split
+        namespaces_dont_see_each_others_runs
+        deleted_run_leaves_the_lists
+        refused_batch_leaves_the_lists_as_they_were
+        run_is_listed_under_its_own_key
+        run_that_was_never_shown_is_not_listed;
     strings:
         any_string_is_a_workflow_id
         any_string_asks_for_a_run_without_harm

@@ -98,6 +98,7 @@ pub(crate) fn change(key: i64) -> RunWrite {
         parts: Vec::new(),
         history: Vec::new(),
         wake_at: None,
+        visibility: None,
     }
 }
 

@@ -1,0 +1,125 @@
+//! Runs as lists show them.
+
+use perennial_engine::run::Run;
+use perennial_proto::store::NamespaceRecord;
+use perennial_proto::temporal::common::v1::Payload;
+use perennial_proto::temporal::enums::v1::IndexedValueType;
+use perennial_store::visibility::{
+    AttributeColumn, Attributes, Closed, Execution, ExecutionKey, Predefined, Row, Value,
+    ValueType, Values,
+};
+use prost::Message;
+
+/// The row of a run: written when it starts, closes, or says something new about itself.
+pub(crate) fn row_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Row {
+    let head = &run.head;
+    let closed = (!run.is_open()).then(|| Closed {
+        time_nanos: head.closed_at,
+        execution_duration_nanos: (head.closed_at - head.first_task_at).max(0),
+        history_length: run.last_event_id(),
+        history_size_bytes: head.history_bytes,
+        state_transition_count: head.state_transitions,
+    });
+    let key = |workflow_id: &str, run_id: &str| ExecutionKey {
+        workflow_id: workflow_id.to_owned(),
+        run_id: run_id.to_owned(),
+    };
+    let parent = run.started.parent_workflow_execution.as_ref();
+    let root = run.started.root_workflow_execution.as_ref();
+    let execution = Execution {
+        run_key: run.key.0,
+        workflow_id: head.workflow_id.clone(),
+        run_id: head.run_id.clone(),
+        workflow_type: run.started.workflow_type.as_ref().map_or("", |it| &it.name).to_owned(),
+        task_queue: run.task_queue().to_owned(),
+        status: head.status,
+        start_time_nanos: head.started_at,
+        execution_time_nanos: head.first_task_at,
+        closed,
+        parent: parent.map(|parent| key(&parent.workflow_id, &parent.run_id)),
+        root: root.map_or_else(
+            || key(&head.workflow_id, &head.run_id),
+            |root| key(&root.workflow_id, &root.run_id),
+        ),
+        memo: head.memo.as_ref().map(Message::encode_to_vec).unwrap_or_default(),
+        search_attributes: head
+            .search_attributes
+            .as_ref()
+            .map(Message::encode_to_vec)
+            .unwrap_or_default(),
+    };
+    Row { namespace: head.namespace, execution, values: values_of(run, namespace) }
+}
+
+/// What a namespace's filters may ask about.
+pub(crate) fn attributes_of(namespace: &NamespaceRecord) -> Attributes {
+    namespace.search_attributes.iter().fold(Attributes::builtin(), |known, attribute| {
+        let column = column_of(attribute.value_type, attribute.column);
+        let Some(AttributeColumn::Custom { value_type, number }) = column else { return known };
+        known.clone().with_custom(&attribute.name, value_type, number).unwrap_or(known)
+    })
+}
+
+fn values_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Values {
+    let mut values = Values::default();
+    let fields = run.head.search_attributes.iter().flat_map(|all| &all.indexed_fields);
+    for (name, payload) in fields {
+        let predefined = Predefined::ALL.iter().find(|it| it.name() == name);
+        let column = predefined.map(|it| AttributeColumn::Predefined(*it)).or_else(|| {
+            let custom = namespace?.search_attributes.iter().find(|it| it.name == *name)?;
+            column_of(custom.value_type, custom.column)
+        });
+        let Some(column) = column else { continue };
+        if let Some(value) = value_of(payload, column.value_type()) {
+            // The value was read as the column's type, so it is of it.
+            let _ = values.set(column, value);
+        }
+    }
+    values
+}
+
+fn column_of(value_type: i32, number: i32) -> Option<AttributeColumn> {
+    let value_type = match IndexedValueType::try_from(value_type).ok()? {
+        IndexedValueType::Text => ValueType::Text,
+        IndexedValueType::Keyword => ValueType::Keyword,
+        IndexedValueType::Int => ValueType::Int,
+        IndexedValueType::Double => ValueType::Double,
+        IndexedValueType::Bool => ValueType::Bool,
+        IndexedValueType::Datetime => ValueType::Datetime,
+        IndexedValueType::KeywordList => ValueType::KeywordList,
+        IndexedValueType::Unspecified => return None,
+    };
+    Some(AttributeColumn::Custom { value_type, number: u8::try_from(number).ok()? })
+}
+
+/// A payload as a value of this type; `None` if it isn't one. What a client sent was checked when it came.
+fn value_of(payload: &Payload, value_type: ValueType) -> Option<Value> {
+    let json: serde_json::Value = serde_json::from_slice(&payload.data).ok()?;
+    // SDKs write a single value as a list of one.
+    let single = match (&json, value_type) {
+        (serde_json::Value::Array(items), kind) if kind != ValueType::KeywordList => {
+            items.first()?
+        }
+        _ => &json,
+    };
+    let text = || single.as_str().map(str::to_owned);
+    match value_type {
+        ValueType::Keyword => text().map(Value::Keyword),
+        ValueType::Text => text().map(Value::Text),
+        ValueType::KeywordList => match &json {
+            serde_json::Value::Array(items) => items
+                .iter()
+                .map(|item| item.as_str().map(str::to_owned))
+                .collect::<Option<_>>()
+                .map(Value::KeywordList),
+            _ => text().map(|item| Value::KeywordList(vec![item])),
+        },
+        ValueType::Int => single.as_i64().map(Value::Int),
+        ValueType::Double => single.as_f64().map(Value::Double),
+        ValueType::Bool => single.as_bool().map(Value::Bool),
+        ValueType::Datetime => {
+            let time: jiff::Timestamp = single.as_str()?.parse().ok()?;
+            i64::try_from(time.as_nanosecond()).ok().map(Value::Datetime)
+        }
+    }
+}

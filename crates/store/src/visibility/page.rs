@@ -1,0 +1,50 @@
+//! What lists and counts answer.
+
+use super::order::Position;
+use super::row::Execution;
+
+/// Part of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// In the order of lists.
+    pub executions: Vec<Execution>,
+    /// Where the next page starts, if there is one.
+    pub next: Option<Position>,
+}
+
+impl Page {
+    /// The first `limit` of those that come next in a list. One more than that tells of another page.
+    pub(crate) fn of(mut executions: Vec<Execution>, limit: usize) -> Self {
+        let more = executions.len() > limit;
+        executions.truncate(limit);
+        let next = executions.last().filter(|_| more).map(Position::of);
+        Self { executions, next }
+    }
+}
+
+/// How many runs a query found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Count {
+    /// All of them.
+    pub total: i64,
+    /// The same, split, if the query asked for it. Groups without runs are left out.
+    pub groups: Vec<Group>,
+}
+
+/// One part of a count that was split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// What the runs have in common.
+    pub key: GroupKey,
+    /// How many there are.
+    pub count: i64,
+}
+
+/// What the runs of a group have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GroupKey {
+    /// `temporal.api.enums.v1.WorkflowExecutionStatus`.
+    Status(i32),
+    /// None for the runs in no division.
+    Division(Option<String>),
+}

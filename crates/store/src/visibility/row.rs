@@ -1,0 +1,162 @@
+//! A run as it stands in the visibility table.
+
+use std::collections::BTreeMap;
+
+use super::column::{AttributeColumn, ValueType};
+
+/// One row of the visibility table: what lists show of a run, and what else filters look at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The namespace it belongs to.
+    pub namespace: i64,
+    /// What lists show.
+    pub execution: Execution,
+    /// The search attributes, in the columns that hold them.
+    pub values: Values,
+}
+
+/// A run as lists show it.
+///
+/// Times are nanoseconds since the Unix epoch. The table keeps whole microseconds, as Temporal's does:
+/// what most SDKs' clocks hold, so that a time taken from a list finds its run again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Execution {
+    /// Its key in the store, unique among all runs.
+    pub run_key: i64,
+    /// Unique among the open runs of a namespace.
+    pub workflow_id: String,
+    /// Unique in a namespace.
+    pub run_id: String,
+    /// Name of the workflow type.
+    pub workflow_type: String,
+    /// The queue its workflow tasks go to.
+    pub task_queue: String,
+    /// `temporal.api.enums.v1.WorkflowExecutionStatus`.
+    pub status: i32,
+    /// When the run was started.
+    pub start_time_nanos: i64,
+    /// When its first workflow task was due: later than the start for cron and delayed runs.
+    pub execution_time_nanos: i64,
+    /// What is known once it has closed.
+    pub closed: Option<Closed>,
+    /// The run that started it as a child.
+    pub parent: Option<ExecutionKey>,
+    /// The run at the top of the family; itself, if it has no parent.
+    pub root: ExecutionKey,
+    /// An encoded `temporal.api.common.v1.Memo`.
+    pub memo: Vec<u8>,
+    /// An encoded `temporal.api.common.v1.SearchAttributes`.
+    pub search_attributes: Vec<u8>,
+}
+
+impl Execution {
+    /// As a list gives it back: times are whole microseconds.
+    pub(crate) fn as_listed(&self) -> Self {
+        let whole = |nanos| to_micros(nanos).saturating_mul(1_000);
+        let closed = self.closed.clone();
+        Self {
+            start_time_nanos: whole(self.start_time_nanos),
+            execution_time_nanos: whole(self.execution_time_nanos),
+            closed: closed.map(|closed| Closed { time_nanos: whole(closed.time_nanos), ..closed }),
+            ..self.clone()
+        }
+    }
+}
+
+/// What a closed run has besides. Until then filters find none of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closed {
+    /// When, in nanoseconds since the Unix epoch.
+    pub time_nanos: i64,
+    /// From execution time to close time.
+    pub execution_duration_nanos: i64,
+    /// Number of events.
+    pub history_length: i64,
+    /// Bytes of all events.
+    pub history_size_bytes: i64,
+    /// Number of commits that changed the run.
+    pub state_transition_count: i64,
+}
+
+/// Names one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecutionKey {
+    /// Its workflow id.
+    pub workflow_id: String,
+    /// Its run id.
+    pub run_id: String,
+}
+
+/// A value of a search attribute.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Of a [`ValueType::Keyword`].
+    Keyword(String),
+    /// Of a [`ValueType::KeywordList`].
+    KeywordList(Vec<String>),
+    /// Of a [`ValueType::Text`].
+    Text(String),
+    /// Of a [`ValueType::Int`].
+    Int(i64),
+    /// Of a [`ValueType::Double`].
+    Double(f64),
+    /// Of a [`ValueType::Bool`].
+    Bool(bool),
+    /// Of a [`ValueType::Datetime`], in nanoseconds since the Unix epoch.
+    Datetime(i64),
+}
+
+impl Value {
+    /// Its type.
+    pub fn value_type(&self) -> ValueType {
+        match self {
+            Self::Keyword(_) => ValueType::Keyword,
+            Self::KeywordList(_) => ValueType::KeywordList,
+            Self::Text(_) => ValueType::Text,
+            Self::Int(_) => ValueType::Int,
+            Self::Double(_) => ValueType::Double,
+            Self::Bool(_) => ValueType::Bool,
+            Self::Datetime(_) => ValueType::Datetime,
+        }
+    }
+}
+
+/// The search attributes of a run by column. Each value is of its column's type.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Values(BTreeMap<AttributeColumn, Value>);
+
+/// A value was to be put into a column of another type.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("column {column} holds {expected} values, not {found}; register the attribute as {found}")]
+pub struct ValueTypeMismatch {
+    column: String,
+    expected: ValueType,
+    found: ValueType,
+}
+
+impl Values {
+    /// Sets the value of a column. A double that is no number is no value.
+    pub fn set(&mut self, column: AttributeColumn, value: Value) -> Result<(), ValueTypeMismatch> {
+        let (expected, found) = (column.value_type(), value.value_type());
+        if expected != found {
+            let column = column.field_name().into_owned();
+            return Err(ValueTypeMismatch { column, expected, found });
+        }
+        if matches!(value, Value::Double(double) if double.is_nan()) {
+            self.0.remove(&column);
+        } else {
+            self.0.insert(column, value);
+        }
+        Ok(())
+    }
+
+    /// The value of a column.
+    pub fn get(&self, column: AttributeColumn) -> Option<&Value> {
+        self.0.get(&column)
+    }
+}
+
+/// Microseconds, the precision that times are kept and compared in.
+pub(super) fn to_micros(nanos: i64) -> i64 {
+    nanos.div_euclid(1_000)
+}

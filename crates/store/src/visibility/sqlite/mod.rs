@@ -1,0 +1,112 @@
+//! The visibility table in SQLite.
+//!
+//! Functions take a connection (or a transaction, which is one), so that visibility commits with
+//! everything else a transition changes.
+
+mod decode;
+mod encode;
+mod where_clause;
+
+use rusqlite::types::Value as SqlValue;
+use rusqlite::{Connection, Result, params_from_iter};
+
+pub use super::page::{Group, GroupKey, Page};
+pub use where_clause::where_clause;
+
+use super::filter::Filter;
+use super::order::Position;
+use super::query::GroupBy;
+use super::row::Row;
+
+/// The table and its indexes.
+pub const CREATE_TABLE: &str = include_str!("create_table.sql");
+
+/// Close time in the order of lists. The index in `create_table.sql` has the same words.
+const CLOSE_ORDER: &str = "coalesce(close_time, 9223372036854775807)";
+
+/// Writes a run's row, over the one that was there.
+pub fn put(connection: &Connection, row: &Row) -> Result<()> {
+    let mut statement = connection.prepare_cached(encode::put_statement())?;
+    statement.execute(params_from_iter(encode::encode(row)))?;
+    Ok(())
+}
+
+/// Deletes a run's row, if there is one.
+pub fn delete(connection: &Connection, run_key: i64) -> Result<()> {
+    connection.prepare_cached("DELETE FROM visibility WHERE run_key = ?")?.execute([run_key])?;
+    Ok(())
+}
+
+/// The runs of a namespace that a filter matches, `limit` at most, after a position or from the start.
+pub fn list(
+    connection: &Connection,
+    namespace: i64,
+    filter: &Filter,
+    after: Option<&Position>,
+    limit: usize,
+) -> Result<Page> {
+    let (condition, mut parameters) = where_clause(filter);
+    parameters.insert(0, SqlValue::Integer(namespace));
+    let mut sql = format!(
+        "SELECT {columns} FROM visibility WHERE namespace = ? AND {condition}",
+        columns = decode::LISTED_COLUMNS,
+    );
+    if let Some(after) = after {
+        // The first comparison says nothing new, but it is one the index can start from.
+        sql += &format!(
+            " AND {CLOSE_ORDER} <= ? AND ({CLOSE_ORDER} < ? OR start_time < ? \
+             OR (start_time = ? AND run_id > ?))"
+        );
+        parameters.extend([
+            SqlValue::Integer(after.close_micros),
+            SqlValue::Integer(after.close_micros),
+            SqlValue::Integer(after.start_micros),
+            SqlValue::Integer(after.start_micros),
+            SqlValue::Text(after.run_id.clone()),
+        ]);
+    }
+    // One more than asked for tells whether there is another page.
+    sql += &format!(" ORDER BY {CLOSE_ORDER} DESC, start_time DESC, run_id LIMIT ?");
+    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+    parameters.push(SqlValue::Integer(one_more));
+
+    let mut statement = connection.prepare(&sql)?;
+    let rows = statement.query_map(params_from_iter(parameters), decode::decode)?;
+    Ok(Page::of(rows.collect::<Result<Vec<_>>>()?, limit))
+}
+
+/// How many runs of a namespace a filter matches.
+pub fn count(connection: &Connection, namespace: i64, filter: &Filter) -> Result<i64> {
+    let (condition, mut parameters) = where_clause(filter);
+    parameters.insert(0, SqlValue::Integer(namespace));
+    let sql = format!("SELECT count(*) FROM visibility WHERE namespace = ? AND {condition}");
+    connection.prepare(&sql)?.query_row(params_from_iter(parameters), |row| row.get(0))
+}
+
+/// The same, split; groups without runs are left out.
+pub fn count_groups(
+    connection: &Connection,
+    namespace: i64,
+    filter: &Filter,
+    group_by: GroupBy,
+) -> Result<Vec<Group>> {
+    let column = match group_by {
+        GroupBy::ExecutionStatus => "status",
+        GroupBy::NamespaceDivision => "TemporalNamespaceDivision",
+    };
+    let (condition, mut parameters) = where_clause(filter);
+    parameters.insert(0, SqlValue::Integer(namespace));
+    let sql = format!(
+        "SELECT {column}, count(*) FROM visibility WHERE namespace = ? AND {condition} \
+         GROUP BY {column} ORDER BY {column}"
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let groups = statement.query_map(params_from_iter(parameters), |row| {
+        let key = match group_by {
+            GroupBy::ExecutionStatus => GroupKey::Status(row.get(0)?),
+            GroupBy::NamespaceDivision => GroupKey::Division(row.get(0)?),
+        };
+        Ok(Group { key, count: row.get(1)? })
+    })?;
+    groups.collect()
+}

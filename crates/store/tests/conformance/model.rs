@@ -1,0 +1,207 @@
+//! SQLite against memory: whatever is committed, both say the same.
+
+use perennial_engine::{NamespaceKey, PartKey, RunKey, Slot, Time};
+use perennial_store::visibility::{Attributes, Query};
+use perennial_store::{
+    Batch, Epoch, Error, HistoryRange, MemoryStore, MessageWrite, RecordKind, RunWrite,
+    SqliteStore, Store, TaskRow, TaskWrite,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::lists::listed;
+use crate::records::record;
+use crate::writing::{NAMESPACE, change, delete, fragment, new_run, reset_run, run_id};
+
+/// Few enough that writes meet.
+const KEYS: std::ops::Range<i64> = 1..7;
+const WORKFLOWS: [&str; 3] = ["", "order", "\0"];
+const CELLS: u32 = 2;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Lease(u32),
+    Commit(Vec<Batch>),
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn sqlite_says_what_memory_says(steps in vec(step(), 1..30)) {
+        let memory = MemoryStore::new();
+        let sqlite = SqliteStore::in_memory().unwrap();
+        for step in steps {
+            match step {
+                Step::Lease(cell) => {
+                    prop_assert_eq!(memory.lease(cell).unwrap(), sqlite.lease(cell).unwrap());
+                }
+                Step::Commit(mut batches) => {
+                    number(&memory, &mut batches);
+                    let (said, expected) = (sqlite.commit(&batches), memory.commit(&batches));
+                    prop_assert_eq!(kind(&said), kind(&expected), "{:?} {:?}", said, expected);
+                }
+            }
+            prop_assert_eq!(everything(&sqlite), everything(&memory));
+        }
+    }
+}
+
+/// Gives most batches the number that follows; those with an odd number keep it.
+fn number(store: &dyn Store, batches: &mut [Batch]) {
+    let mut last: Vec<u64> = (0..CELLS).map(|cell| store.last_sequence(cell).unwrap()).collect();
+    for batch in batches.iter_mut().filter(|batch| batch.sequence == 0) {
+        let last = &mut last[batch.cell as usize];
+        *last += 1;
+        batch.sequence = *last;
+    }
+}
+
+fn kind(result: &Result<(), Error>) -> &'static str {
+    match result {
+        Ok(()) => "good",
+        Err(Error::Fenced(_)) => "fenced",
+        Err(Error::Conflict(_)) => "conflict",
+        Err(Error::Unavailable(_)) => "unavailable",
+        Err(Error::Full(_)) => "full",
+        Err(Error::Corrupt(_)) => "corrupt",
+    }
+}
+
+/// All that can be read, as text.
+fn everything(store: &dyn Store) -> String {
+    let mut said = Vec::new();
+    for cell in 0..CELLS {
+        said.push(format!("{:?}", store.last_sequence(cell)));
+    }
+    for namespace in [NAMESPACE, NamespaceKey(2)] {
+        for workflow in WORKFLOWS {
+            said.push(format!("{:?}", found(store.load_run(namespace, workflow, None))));
+            for key in KEYS {
+                let run = store.load_run(namespace, workflow, Some(&run_id(key)));
+                said.push(format!("{:?}", found(run)));
+            }
+        }
+    }
+    for branch in KEYS.map(RunKey) {
+        for (first_event_id, last_event_id) in [(1, i64::MAX), (2, 3), (4, 4)] {
+            let range = HistoryRange { branch, first_event_id, last_event_id };
+            for (max_bytes, reverse) in
+                [(usize::MAX, false), (usize::MAX, true), (5, false), (5, true)]
+            {
+                said.push(format!("{:?}", store.history(range, max_bytes, reverse)));
+            }
+        }
+    }
+    said.push(format!("{:?}", store.wakes((Time(i64::MIN), RunKey(0)), Time(i64::MAX), 100)));
+    said.push(format!("{:?}", store.wakes((Time(2), RunKey(3)), Time(3), 2)));
+    said.push(format!("{:?}", store.tasks(i64::MIN, 100)));
+    said.push(format!("{:?}", store.messages(2, 2)));
+    said.push(format!("{:?}", store.records(RecordKind::Cluster, "", "", 100)));
+    said.push(format!("{:?}", store.records(RecordKind::Cluster, "a", "a", 2)));
+    for text in [
+        "",
+        "ExecutionStatus = 'Running'",
+        "CloseTime > '1970-01-01T00:00:09Z' GROUP BY ExecutionStatus",
+    ] {
+        let query = Query::parse(text, &Attributes::builtin()).unwrap();
+        let page = store.list(NAMESPACE, &query, 2, None).unwrap();
+        let next = store.list(NAMESPACE, &query, 100, page.next.as_ref());
+        said.push(format!("{page:?} {next:?} {:?}", store.count(NAMESPACE, &query)));
+    }
+    said.join("\n")
+}
+
+/// Errors differ in their words.
+fn found<T>(result: Result<T, Error>) -> Result<T, &'static str> {
+    result.map_err(|error| kind(&Err(error)))
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        1 => (0..CELLS).prop_map(Step::Lease),
+        6 => vec(batch(), 1..3).prop_map(Step::Commit),
+    ]
+}
+
+fn batch() -> impl Strategy<Value = Batch> {
+    let sequence = prop_oneof![20 => Just(0), 1 => 1..5_u64];
+    let writes = (
+        vec(run(), 0..4),
+        vec(task(), 0..2),
+        vec(message(), 0..2),
+        vec((name(), any::<bool>()), 0..2),
+    );
+    // Epochs are given out from 1: of one cell's first lease, then of the others.
+    (0..CELLS, 1..4_i64, sequence, writes).prop_map(|(cell, epoch, sequence, writes)| {
+        let (runs, tasks, messages, records) = writes;
+        let records = records
+            .into_iter()
+            .map(|(key, put)| record(RecordKind::Cluster, &key, put.then_some("value")))
+            .collect();
+        Batch { cell, epoch: Epoch(epoch), sequence, runs, tasks, messages, records }
+    })
+}
+
+fn run() -> impl Strategy<Value = RunWrite> {
+    prop_oneof![
+        3 => (KEYS, workflow()).prop_map(|(key, workflow)| new_run(key, workflow)),
+        2 => (KEYS, workflow(), vec(KEYS, 1..3))
+            .prop_map(|(key, workflow, ancestors)| reset_run(key, workflow, &ancestors)),
+        2 => KEYS.prop_map(delete),
+        5 => changed(),
+    ]
+    .prop_flat_map(|write| {
+        let becomes_current =
+            if write.deleted { Just(false).boxed() } else { any::<bool>().boxed() };
+        becomes_current
+            .prop_map(move |becomes_current| RunWrite { becomes_current, ..write.clone() })
+    })
+}
+
+fn changed() -> impl Strategy<Value = RunWrite> {
+    let head = proptest::option::of(vec(any::<u8>(), 0..3));
+    let wake_at = proptest::option::of((0..5_i64).prop_map(Time));
+    let part = prop_oneof![
+        (1..4_i64).prop_map(PartKey::Timer),
+        (1..4_i64).prop_map(PartKey::Activity),
+        name().prop_map(PartKey::Request),
+    ];
+    let parts = vec((part, proptest::option::of(vec(any::<u8>(), 0..3))), 0..3);
+    // Fragments of a branch don't overlap.
+    let events = (0..4_i64, 0..2_i64).prop_map(|(n, more)| fragment(2 * n + 1, 2 * n + 1 + more));
+    let history = proptest::option::weighted(0.3, events);
+    let shown = proptest::option::weighted(0.3, proptest::option::of(8..11_i64));
+    (KEYS, head, wake_at, parts, history, shown).prop_map(
+        |(key, head, wake_at, parts, history, shown)| RunWrite {
+            head,
+            wake_at,
+            parts,
+            history: history.into_iter().collect(),
+            visibility: shown.map(|closed_at| listed(key, "order", closed_at)),
+            ..change(key)
+        },
+    )
+}
+
+fn task() -> impl Strategy<Value = TaskWrite> {
+    (0..5_i64, proptest::option::of(vec(any::<u8>(), 0..3))).prop_map(|(key, value)| match value {
+        Some(value) => TaskWrite::Put(TaskRow { key, slot: Slot(3), value }),
+        None => TaskWrite::Delete(key),
+    })
+}
+
+fn message() -> impl Strategy<Value = MessageWrite> {
+    (0..5_i64, proptest::option::of(vec(any::<u8>(), 0..3))).prop_map(|(key, value)| match value {
+        Some(value) => MessageWrite::Put { key, slot: Slot(3), value },
+        None => MessageWrite::Delete(key),
+    })
+}
+
+fn workflow() -> impl Strategy<Value = &'static str> {
+    (0..WORKFLOWS.len()).prop_map(|index| WORKFLOWS[index])
+}
+
+fn name() -> impl Strategy<Value = String> {
+    "[a\0é]{1,3}"
+}

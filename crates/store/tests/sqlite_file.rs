@@ -1,0 +1,123 @@
+//! What only a store in a file has: an owner, a file that can be wrong, a log that is moved.
+#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+
+use std::fs;
+use std::path::Path;
+
+use perennial_engine::{NamespaceKey, RunKey, Slot};
+use perennial_store::{
+    Batch, Durability, Epoch, Error, Fragment, NewRun, RunWrite, SqliteStore, Store,
+};
+use tempfile::TempDir;
+
+fn open(path: impl AsRef<Path>) -> Result<SqliteStore, Error> {
+    SqliteStore::open(path, Durability::ProcessCrash)
+}
+
+/// A batch that makes one run with a head of this size.
+fn batch(epoch: Epoch, sequence: u64, head_bytes: usize) -> Batch {
+    let key = RunKey(sequence as i64);
+    let run = RunWrite {
+        key,
+        created: Some(NewRun {
+            namespace: NamespaceKey(1),
+            workflow_id: format!("order-{sequence}"),
+            run_id: format!("0190163d-8694-7000-8000-{sequence:012x}"),
+            slot: Slot(0),
+            ancestors: vec![],
+            first_branch: key,
+        }),
+        deleted: false,
+        becomes_current: true,
+        head: Some(vec![7; head_bytes]),
+        parts: vec![],
+        history: vec![Fragment { first_event_id: 1, last_event_id: 1, bytes: vec![1] }],
+        wake_at: None,
+        visibility: None,
+    };
+    Batch {
+        cell: 0,
+        epoch,
+        sequence,
+        runs: vec![run],
+        tasks: vec![],
+        messages: vec![],
+        records: vec![],
+    }
+}
+
+#[test]
+fn second_owner_of_a_file_is_told_which_file_and_who_has_it() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("perennial.db");
+    let first = open(&file).unwrap();
+    let refused = open(&file).unwrap_err();
+    assert!(matches!(refused, Error::Fenced(_)), "{refused:?}");
+    let text = refused.to_string();
+    assert!(text.contains("perennial.db"), "{text}");
+    assert!(text.contains(&format!("process {}", std::process::id())), "{text}");
+    drop(first);
+    open(&file).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn link_to_an_open_file_is_refused_too() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("perennial.db");
+    let link = folder.path().join("link.db");
+    let _first = open(&file).unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    assert!(matches!(open(&link), Err(Error::Fenced(_))));
+}
+
+#[test]
+fn file_that_is_no_database_is_corrupt() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("letter.txt");
+    fs::write(&file, "Dear Sir or Madam, this is no database. ".repeat(100)).unwrap();
+    let refused = open(&file).unwrap_err();
+    assert!(matches!(refused, Error::Corrupt(_)), "{refused:?}");
+    assert!(refused.to_string().contains("letter.txt"), "{refused}");
+}
+
+#[test]
+fn missing_folder_is_named() {
+    let folder = TempDir::new().unwrap();
+    let refused = open(folder.path().join("none").join("perennial.db")).unwrap_err();
+    assert!(matches!(refused, Error::Unavailable(_)), "{refused:?}");
+    assert!(refused.to_string().contains("make it first"), "{refused}");
+    open(folder.path()).unwrap_err();
+}
+
+#[test]
+fn database_of_another_program_is_left_alone() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("recipes.db");
+    let other = rusqlite::Connection::open(&file).unwrap();
+    other.execute_batch("CREATE TABLE recipes (name TEXT)").unwrap();
+    let refused = open(&file).unwrap_err();
+    assert!(matches!(refused, Error::Corrupt(_)), "{refused:?}");
+    assert!(refused.to_string().contains("another program"), "{refused}");
+    let mode: String = other.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+    assert_eq!(mode, "delete", "not even its journal was changed");
+}
+
+#[test]
+fn log_stays_bounded_under_many_commits() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("perennial.db");
+    let store = open(&file).unwrap();
+    let epoch = store.lease(0).unwrap().epoch;
+    // A reader is open throughout, as in life.
+    store.tasks(0, 1).unwrap();
+    for sequence in 1..=1_500 {
+        store.commit(&[batch(epoch, sequence, 100_000)]).unwrap();
+    }
+    let log = fs::metadata(folder.path().join("perennial.db-wal")).unwrap().len();
+    assert!(log < 140 << 20, "150 MB were written, and the log has {} MB", log >> 20);
+    drop(store);
+    assert!(!folder.path().join("perennial.db-wal").exists(), "a clean end leaves one file");
+    let store = open(&file).unwrap();
+    assert!(store.load_run(NamespaceKey(1), "order-1500", None).unwrap().is_some());
+}
