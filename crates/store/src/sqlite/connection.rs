@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::{Durability, Error};
@@ -68,6 +69,8 @@ pub(super) fn in_memory() -> Result<Connection, Error> {
 fn configure(connection: &Connection, cache_kib: i64) -> Result<(), Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    // Or SQLite compiles a statement anew for each value it is run with, in the hope of a better plan.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "cache_size", -cache_kib)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "foreign_keys", false)?;
