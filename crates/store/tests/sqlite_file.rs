@@ -99,6 +99,8 @@ fn database_of_another_program_is_left_alone() {
     let refused = open(&file).unwrap_err();
     assert!(matches!(refused, Error::Corrupt(_)), "{refused:?}");
     assert!(refused.to_string().contains("another program"), "{refused}");
+    drop(other);
+    let other = rusqlite::Connection::open(&file).unwrap();
     let mode: String = other.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(mode, "delete", "not even its journal was changed");
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::migrate::refuse_foreign;
 use crate::{Durability, Error};
 
 /// Somebody else's tool may hold a lock for a moment: a backup, a shell.
@@ -24,6 +25,8 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, 
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
+    // Before anything is changed in it.
+    refuse_foreign(&connection)?;
     let mode: String =
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
