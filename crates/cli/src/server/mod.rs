@@ -26,7 +26,7 @@ pub(crate) struct Args {
     command: Option<Command>,
 
     #[command(flatten)]
-    settings: settings::Args,
+    settings: settings::Settings,
 }
 
 #[derive(Debug, Subcommand)]
