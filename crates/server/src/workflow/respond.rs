@@ -57,7 +57,7 @@ impl Call<'_> {
             ..CompleteWorkflowTask::default()
         };
         let command = Command::CompleteWorkflowTask(Box::new(completion));
-        let sent = self.runtime().send(target, command).await.map_err(refused)?;
+        let sent = self.send(target, command).await?;
 
         let workflow_task = match sent.next_task {
             Some(grant) => Some(task::workflow_task(self, grant).await?),
@@ -99,7 +99,7 @@ impl Call<'_> {
                 .worker_version
                 .or_else(|| worker_version(request.deployment_options.as_ref())),
         }));
-        self.runtime().send(tokens::run_of(&token), command).await.map_err(refused)?;
+        self.send(tokens::run_of(&token), command).await?;
         Ok(RespondWorkflowTaskFailedResponse {})
     }
 
