@@ -50,6 +50,7 @@ impl Call<'_> {
             identity: request.identity,
             sdk_metadata: request.sdk_metadata,
             metering_metadata: request.metering_metadata,
+            binary_checksum: request.binary_checksum,
             worker_version: request
                 .worker_version_stamp
                 .or_else(|| worker_version(request.deployment_options.as_ref())),
