@@ -20,9 +20,9 @@ impl Server {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .unwrap();
-        let said = BufReader::new(process.stdout.take().unwrap());
-        let lines = said.lines().map(Result::unwrap);
+            .expect("the binary starts");
+        let said = BufReader::new(process.stdout.take().expect("it is piped"));
+        let lines = said.lines().map_while(Result::ok);
         let address = lines
             .filter_map(|line| Some(line.strip_prefix("Perennial Server:")?.trim().to_owned()))
             .next()
@@ -37,8 +37,9 @@ impl Server {
     /// Asks it to end, and returns its exit code.
     fn stop(mut self) -> Option<i32> {
         let id = self.process.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        self.process.wait().unwrap().code()
+        let told = Command::new("kill").args(["-TERM", &id]).status();
+        assert!(told.is_ok_and(|status| status.success()), "kill -TERM {id}");
+        self.process.wait().expect("it can be waited for").code()
     }
 }
 
