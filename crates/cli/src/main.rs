@@ -15,6 +15,7 @@
 
 mod calendar;
 mod failure;
+mod server;
 mod system_zones;
 mod terminal;
 
@@ -48,6 +49,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Calendar(calendar::Args),
+    Server(Box<server::Args>),
 }
 
 fn main() -> ExitCode {
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
     let done = match cli.command {
         Command::Calendar(args) => calendar::run(args, cli.color, &mut out),
+        Command::Server(args) => server::run(*args, &mut out),
     };
     finish(done.and_then(|()| Ok(out.flush()?)))
 }

@@ -13,3 +13,6 @@ mod time;
 pub use ids::{FreshIds, NamespaceKey, RunKey, Slot};
 pub use part::{PartKey, PartWrite};
 pub use time::{Span, Time};
+
+/// Zones by name, for cron strings.
+pub use perennial_calendar::Zones;

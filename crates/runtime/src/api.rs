@@ -103,6 +103,7 @@ pub struct ActivityGrant {
 
 /// How a query ended.
 #[derive(Debug, Clone)]
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, and not for long")]
 pub enum QueryOutcome {
     /// With an answer.
     Answered(Option<Payloads>),

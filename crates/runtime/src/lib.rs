@@ -19,8 +19,9 @@ pub use namespaces::Namespaces;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::tz::TimeZoneDatabase;
 use perennial_engine::run::{Command, Limits, Rejection, Run, StartRun};
-use perennial_engine::{NamespaceKey, RunKey, Time};
+use perennial_engine::{NamespaceKey, RunKey, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, TaskQueueType, UpdateWorkflowExecutionLifecycleStage,
@@ -32,7 +33,7 @@ use perennial_store::{Fragment, HistoryRange, RecordKind, RecordWrite, Store};
 use prost::Message;
 use tokio::sync::{Mutex, oneshot};
 
-use self::cell::{Incoming, Request, Response};
+use self::cell::{Incoming, ReplyTo, Request, Response};
 use self::node::Node;
 use self::queues::{Grant, QueueKind, QueueName};
 
@@ -44,8 +45,11 @@ pub struct Runtime {
     changing: Arc<Mutex<()>>,
 }
 
+/// What is to change of a namespace, or why it can't.
+pub type NamespaceChange = Box<dyn FnOnce(&mut NamespaceRecord) -> Result<(), Rejection> + Send>;
+
 /// How a runtime is set up.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RuntimeConfig {
     /// How many cells share the work.
     pub cells: u32,
@@ -53,11 +57,21 @@ pub struct RuntimeConfig {
     pub runs_cached: usize,
     /// How much is allowed.
     pub limits: Limits,
+    /// The zones that cron strings are read in.
+    pub zones: Arc<Zones>,
 }
 
 impl Default for RuntimeConfig {
     fn default() -> Self {
-        Self { cells: 1, runs_cached: 10_000, limits: Limits::default() }
+        let system = TimeZoneDatabase::from_env();
+        let database =
+            if system.is_definitively_empty() { TimeZoneDatabase::bundled() } else { system };
+        Self {
+            cells: 1,
+            runs_cached: 10_000,
+            limits: Limits::default(),
+            zones: Arc::new(Zones::new(database)),
+        }
     }
 }
 
@@ -133,7 +147,7 @@ impl Runtime {
     pub async fn update_namespace(
         &self,
         key: NamespaceKey,
-        change: Box<dyn FnOnce(&mut NamespaceRecord) -> Result<(), Rejection> + Send>,
+        change: NamespaceChange,
     ) -> Result<Arc<NamespaceRecord>, Refusal> {
         let _one_at_a_time = self.changing.lock().await;
         let present = self.namespaces();
@@ -385,11 +399,7 @@ impl Runtime {
 
     async fn ask(&self, request: Request) -> Result<Response, Refusal> {
         let (reply, answered) = oneshot::channel();
-        let reply = Box::new(move |response| {
-            // A caller that has gone needs no answer.
-            let _ = reply.send(response);
-        });
-        self.node.ask(Incoming { request, reply });
+        self.node.ask(Incoming { request, reply: ReplyTo::Caller(reply) });
         let ended = || Refusal::Unavailable("the server is shutting down".to_owned());
         answered.await.unwrap_or_else(|_| Err(ended()))
     }

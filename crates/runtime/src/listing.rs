@@ -97,7 +97,9 @@ fn value_of(payload: &Payload, value_type: ValueType) -> Option<Value> {
     let json: serde_json::Value = serde_json::from_slice(&payload.data).ok()?;
     // SDKs write a single value as a list of one.
     let single = match (&json, value_type) {
-        (serde_json::Value::Array(items), kind) if kind != ValueType::KeywordList => items.first()?,
+        (serde_json::Value::Array(items), kind) if kind != ValueType::KeywordList => {
+            items.first()?
+        }
         _ => &json,
     };
     let text = || single.as_str().map(str::to_owned);

@@ -10,12 +10,12 @@ use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use perennial_engine::run::Limits;
-use perennial_engine::{FreshIds, NamespaceKey, Slot, Time};
+use perennial_engine::{FreshIds, NamespaceKey, Slot, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, RunMessage, WaitingTask};
 use perennial_store::{RecordKind, Store};
 use prost::Message;
 
-use crate::cell::{Incoming, Input, Release, Request, Response};
+use crate::cell::{Incoming, Input, Release, ReplyTo, Request, Response};
 use crate::namespaces::Namespaces;
 use crate::queues::{Grant, Match, Queues};
 use crate::{OpenError, RuntimeConfig};
@@ -28,6 +28,7 @@ pub(crate) struct Node {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) queues: Queues,
     pub(crate) limits: Arc<Limits>,
+    pub(crate) zones: Arc<Zones>,
     namespaces: RwLock<Arc<Namespaces>>,
     cells: Vec<mpsc::Sender<ToCell>>,
     commits: mpsc::Sender<commit_thread::Commit>,
@@ -61,6 +62,7 @@ impl Node {
             store,
             queues: Queues::default(),
             limits: Arc::new(config.limits.clone()),
+            zones: Arc::clone(&config.zones),
             namespaces: RwLock::new(Arc::new(namespaces)),
             cells,
             commits,
@@ -146,7 +148,7 @@ impl Node {
     /// Gives a request to the cell that owns its workflow id.
     pub(crate) fn ask(&self, incoming: Incoming) {
         let cell = self.cell_of(incoming.request.slot());
-        self.tell(cell, ToCell::Input(Input::Asked(incoming)));
+        self.tell(cell, ToCell::Input(Input::Asked(Box::new(incoming))));
     }
 
     /// The cell that owns a slot: each has a range of them.
@@ -164,7 +166,7 @@ impl Node {
     /// Lets something leave a cell.
     pub(crate) fn release(&self, release: Release) {
         match release {
-            Release::Reply(reply, response) => reply(response),
+            Release::Reply(reply, response) => reply.send(*response),
             Release::Grant(poller, grant) => {
                 if let Err(grant) = poller.give(grant) {
                     self.undo(grant);
@@ -190,7 +192,7 @@ impl Node {
     pub(crate) fn take_back(&self, release: Release, why: &str) {
         match release {
             Release::Reply(reply, _) => {
-                reply(Err(crate::Refusal::Unavailable(why.to_owned())));
+                reply.send(Err(crate::Refusal::Unavailable(why.to_owned())));
             }
             Release::Grant(poller, _) | Release::Repoll(poller) => {
                 let met = self.queues.poll_again(poller, self.now());
@@ -207,7 +209,7 @@ impl Node {
             Some(Match::Task(task, poller)) => Request::StartTask { task, poller },
             Some(Match::Query(task, poller)) => Request::TakeQuery { task, poller },
         };
-        self.ask(Incoming { request, reply: Box::new(|_| {}) });
+        self.ask(Incoming { request, reply: ReplyTo::Nobody });
     }
 
     /// The poller was gone when its task was durable.
@@ -238,7 +240,7 @@ impl Node {
             }
         };
         let request = Request::Command { target: run.name(), command: Command::UndoStart(task) };
-        self.ask(Incoming { request, reply: Box::new(|_| {}) });
+        self.ask(Incoming { request, reply: ReplyTo::Nobody });
     }
 }
 
@@ -249,19 +251,19 @@ impl Node {
         let slot = Slot::of(NamespaceKey(sender.namespace), &sender.workflow_id);
         let cell_of_sender = self.cells.get(self.cell_of(slot)).cloned();
         let sent = message.clone();
-        let reply = Box::new(move |answer: Result<Response, crate::Refusal>| {
+        let reply = ReplyTo::Then(Box::new(move |answer: Result<Response, crate::Refusal>| {
             let back = match answer {
                 Ok(Response::Answer(answer)) => {
                     let request = Request::Settle { message: sent, answer };
-                    let incoming = Incoming { request, reply: Box::new(|_| {}) };
-                    ToCell::Input(Input::Asked(incoming))
+                    let incoming = Incoming { request, reply: ReplyTo::Nobody };
+                    ToCell::Input(Input::Asked(Box::new(incoming)))
                 }
                 Ok(_) | Err(_) => ToCell::DeliverLater(sent),
             };
             if let Some(cell) = cell_of_sender {
                 let _ = cell.send(back);
             }
-        });
+        }));
         self.ask(Incoming { request: Request::Deliver { message }, reply });
     }
 }

@@ -8,6 +8,7 @@
 //! Start reading at [`serve`], then at `services.rs`, the table of all RPCs; each of them is a method of
 //! that name on a `Call`, in the file of its group.
 
+mod bootstrap;
 mod call;
 mod errors;
 mod history;
@@ -22,5 +23,7 @@ mod validate;
 mod validate_test;
 mod workflow;
 
+pub use bootstrap::{NewSearchAttribute, ensure_namespace};
 pub use perennial_runtime::Runtime;
 pub use server::{ServeError, ServerConfig, serve};
+pub use workflow::SERVER_VERSION;

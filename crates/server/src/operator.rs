@@ -126,13 +126,16 @@ impl Call<'_> {
 }
 
 /// Names that no custom attribute may have.
-fn is_reserved(name: &str) -> bool {
+pub(crate) fn is_reserved(name: &str) -> bool {
     SYSTEM.iter().chain(&PREDEFINED).any(|(known, _)| *known == name)
         || name.starts_with("Temporal")
 }
 
 /// Adds attributes that aren't there; each gets the first free column of its type.
-fn add(record: &mut NamespaceRecord, asked: Vec<(String, Kind)>) -> Result<(), Rejection> {
+pub(crate) fn add(
+    record: &mut NamespaceRecord,
+    asked: Vec<(String, Kind)>,
+) -> Result<(), Rejection> {
     for (name, kind) in asked {
         let present = record.search_attributes.iter().find(|attribute| attribute.name == name);
         match present {

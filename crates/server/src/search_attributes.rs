@@ -75,6 +75,22 @@ pub(crate) fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
+/// The type that has this name.
+pub(crate) fn kind_named(name: &str) -> Option<Kind> {
+    KINDS.into_iter().find(|kind| kind_name(*kind) == name)
+}
+
+/// Every type there is.
+const KINDS: [Kind; 7] = [
+    Kind::Text,
+    Kind::Keyword,
+    Kind::Int,
+    Kind::Double,
+    Kind::Bool,
+    Kind::Datetime,
+    Kind::KeywordList,
+];
+
 /// The attributes that workflows of a namespace may set, by name.
 pub(crate) fn settable(namespace: &NamespaceRecord) -> BTreeMap<String, i32> {
     let predefined = PREDEFINED.iter().map(|(name, kind)| ((*name).to_owned(), *kind as i32));

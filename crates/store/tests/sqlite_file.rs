@@ -99,8 +99,32 @@ fn database_of_another_program_is_left_alone() {
     let refused = open(&file).unwrap_err();
     assert!(matches!(refused, Error::Corrupt(_)), "{refused:?}");
     assert!(refused.to_string().contains("another program"), "{refused}");
+    drop(other);
+    let other = rusqlite::Connection::open(&file).unwrap();
     let mode: String = other.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!(mode, "delete", "not even its journal was changed");
+}
+
+#[test]
+fn damaged_file_is_corrupt_and_says_so() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("perennial.db");
+    let store = open(&file).unwrap();
+    let epoch = store.lease(0).unwrap().epoch;
+    for sequence in 1..=50 {
+        store.commit(&[batch(epoch, sequence, 500)]).unwrap();
+    }
+    drop(store);
+    let mut bytes = fs::read(&file).unwrap();
+    // The first pages hold the schema; all rows are after them.
+    let rows = bytes.len() * 3 / 4;
+    bytes[rows..].fill(0xa5);
+    fs::write(&file, bytes).unwrap();
+    let store = open(&file).unwrap();
+    let found: Vec<_> = (1..=50)
+        .map(|n| store.load_run(NamespaceKey(1), &format!("order-{n}"), None).map(|_| ()))
+        .collect();
+    assert!(found.iter().any(|found| matches!(found, Err(Error::Corrupt(_)))), "{found:?}");
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl Run {
         self.head.history_bytes += event.encoded_len() as i64;
         self.head.last_event_at = self.head.last_event_at.max(time.0);
         let Some(attributes) = &event.attributes else { return };
-        self.settle(attributes, touched);
+        self.settle(attributes, time, touched);
         self.apply_workflow_task(event, attributes);
         self.apply_pending(event, attributes, touched);
         self.apply_rest(event, attributes, touched);
@@ -35,7 +35,7 @@ impl Run {
 
     /// What an event changes even before it has a place in the history: an outcome ends what was pending
     /// the moment it is known. Doing it again changes nothing.
-    pub(crate) fn settle(&mut self, attributes: &Attributes, touched: &mut Touched) {
+    pub(crate) fn settle(&mut self, attributes: &Attributes, at: Time, touched: &mut Touched) {
         match attributes {
             Attributes::ActivityTaskCompletedEventAttributes(outcome) => {
                 self.drop_activity(outcome.scheduled_event_id, touched);
@@ -87,6 +87,24 @@ impl Run {
             }
             Attributes::WorkflowExecutionCancelRequestedEventAttributes(_) => {
                 self.head.cancel_requested = true;
+            }
+            Attributes::WorkflowExecutionOptionsUpdatedEventAttributes(updated)
+                if updated.priority.is_some() =>
+            {
+                self.head.priority.clone_from(&updated.priority);
+            }
+            Attributes::WorkflowExecutionPausedEventAttributes(paused) => {
+                self.head.paused = Some(stored::Paused {
+                    identity: paused.identity.clone(),
+                    reason: paused.reason.clone(),
+                    request_id: paused.request_id.clone(),
+                    paused_at: at.0,
+                });
+                self.head.set_status(WorkflowExecutionStatus::Paused);
+            }
+            Attributes::WorkflowExecutionUnpausedEventAttributes(_) => {
+                self.head.paused = None;
+                self.head.set_status(WorkflowExecutionStatus::Running);
             }
             Attributes::ChildWorkflowExecutionStartedEventAttributes(started) => {
                 let run_id =
@@ -292,23 +310,7 @@ impl Run {
                 self.put_update(update, touched);
             }
             Attributes::WorkflowExecutionOptionsUpdatedEventAttributes(updated) => {
-                if updated.priority.is_some() {
-                    self.head.priority.clone_from(&updated.priority);
-                }
                 self.remember(&updated.attached_request_id, event.event_type(), id, touched);
-            }
-            Attributes::WorkflowExecutionPausedEventAttributes(paused) => {
-                self.head.paused = Some(stored::Paused {
-                    identity: paused.identity.clone(),
-                    reason: paused.reason.clone(),
-                    request_id: paused.request_id.clone(),
-                    paused_at: event_time(event).0,
-                });
-                self.head.set_status(WorkflowExecutionStatus::Paused);
-            }
-            Attributes::WorkflowExecutionUnpausedEventAttributes(_) => {
-                self.head.paused = None;
-                self.head.set_status(WorkflowExecutionStatus::Running);
             }
             Attributes::WorkflowExecutionCompletedEventAttributes(closed) => {
                 self.close(event, WorkflowExecutionStatus::Completed, &closed.new_execution_run_id);

@@ -18,7 +18,7 @@ use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
 use perennial_proto::temporal::sdk::v1::{UserMetadata, WorkflowTaskCompletedMetadata};
 use perennial_proto::temporal::update::v1 as update;
 
-use crate::Span;
+use crate::{NamespaceKey, Span};
 
 /// A command to one run that exists.
 #[derive(Debug, Clone)]
@@ -50,6 +50,8 @@ pub enum Command {
     PassOverSticky,
     /// An update waits outside of the durable state and needs a workflow task to be delivered with.
     WantTaskForUpdate,
+    /// Whoever starts the workflow with an update wants it to run: it waits no longer for its first task.
+    EndDelay,
     /// Time has passed: whatever is due happens.
     Wake,
     /// A message from another run.
@@ -138,10 +140,22 @@ pub struct CompleteWorkflowTask {
     pub admitted_updates: BTreeMap<String, update::Request>,
     /// Whether further updates or queries wait, so that another task is needed: set by the cell.
     pub more_updates_wait: bool,
-    /// Resolved child and external namespaces, by name: set by the cell.
-    pub namespaces: BTreeMap<String, i64>,
+    /// The run's own namespace and those its commands name, by name: set by the cell. What isn't here
+    /// doesn't exist.
+    pub namespaces: BTreeMap<String, NamespaceRef>,
     /// Types of the namespace's search attributes, by name; what isn't here is refused.
     pub search_attribute_types: BTreeMap<String, i32>,
+}
+
+/// A namespace as events name it, and the key messages are sent by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamespaceRef {
+    /// Interned.
+    pub key: NamespaceKey,
+    /// A UUID.
+    pub id: String,
+    /// As users call it.
+    pub name: String,
 }
 
 /// Which start of which workflow task a worker speaks of.
@@ -194,6 +208,7 @@ pub struct ReportActivity {
 
 /// How an attempt of an activity ended.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, on its way from the wire")]
 pub enum ActivityOutcome {
     /// With a result.
     Completed(Option<Payloads>),

@@ -1,5 +1,7 @@
 //! What a decision may know beside the run's own state.
 
+use perennial_calendar::Zones;
+
 use crate::{FreshIds, RunKey, Span, Time};
 
 /// The world as far as a decision may see it: all of it is an argument.
@@ -13,6 +15,8 @@ pub struct Context<'a> {
     pub next_key: RunKey,
     /// How much is allowed.
     pub limits: &'a Limits,
+    /// The zones that cron strings are read in.
+    pub zones: &'a Zones,
 }
 
 /// How much is allowed. The defaults are Temporal's.
@@ -38,12 +42,17 @@ pub struct Limits {
     pub signals: i64,
     /// Updates a run takes in its life.
     pub updates: usize,
+    /// Updates without an outcome that a run has at once.
+    pub updates_in_flight: usize,
     /// How long a task waits for the worker that has the workflow cached, if the worker doesn't say.
     pub sticky_wait: Span,
     /// How long a workflow task may take, if the start doesn't say.
     pub workflow_task_timeout: Span,
     /// The longest workflow task timeout.
     pub workflow_task_timeout_max: Span,
+    /// From the first task of a run to that of the run that takes its place, at least: a workflow that
+    /// continues as new in a loop doesn't take all there is.
+    pub chain_interval_min: Span,
 }
 
 impl Default for Limits {
@@ -59,9 +68,11 @@ impl Default for Limits {
             pending: 50_000,
             signals: 10_000,
             updates: 2_000,
+            updates_in_flight: 10,
             sticky_wait: Span::seconds(10),
             workflow_task_timeout: Span::seconds(10),
             workflow_task_timeout_max: Span::seconds(120),
+            chain_interval_min: Span::seconds(1),
         }
     }
 }

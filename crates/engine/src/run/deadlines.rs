@@ -26,11 +26,33 @@ pub(crate) enum Deadline {
     ActivityRetry(i64),
 }
 
+impl Deadline {
+    /// Whether it is about a task that is offered, or should be: a run that is held back has none.
+    fn needs_an_offer(self) -> bool {
+        match self {
+            Self::FirstTask
+            | Self::StickyTask
+            | Self::ActivityRetry(_)
+            | Self::Activity(_, ActivityDeadline::ScheduleToStart) => true,
+            Self::Execution
+            | Self::Run
+            | Self::Timer(_)
+            | Self::WorkflowTask
+            | Self::Activity(
+                _,
+                ActivityDeadline::ScheduleToClose
+                | ActivityDeadline::StartToClose
+                | ActivityDeadline::Heartbeat,
+            ) => false,
+        }
+    }
+}
+
 /// The four timeouts of an activity, in the order in which they count when several are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ActivityDeadline {
-    ScheduleToClose,
     ScheduleToStart,
+    ScheduleToClose,
     StartToClose,
     Heartbeat,
 }
@@ -71,7 +93,10 @@ impl Run {
                 (at, deadline)
             })
         });
-        whole.chain(first).chain(task).chain(timers).chain(activities).filter(move |_| open)
+        let held_back = self.head.paused.is_some();
+        let counts = move |deadline: &Deadline| open && !(held_back && deadline.needs_an_offer());
+        let all = whole.chain(first).chain(task).chain(timers).chain(activities);
+        all.filter(move |(_, deadline)| counts(deadline))
     }
 }
 

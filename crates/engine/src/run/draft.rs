@@ -11,7 +11,7 @@ use perennial_proto::temporal::history::v1::{
 };
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 
-use super::apply::Touched;
+use super::apply::{Touched, event_time};
 use super::event::{Attributes, event};
 use super::{Context, Rejection, Reply, Run, TaskRef, TaskStamp};
 use crate::{PartKey, Span, Time};
@@ -45,6 +45,7 @@ pub struct Transition {
 
 /// Something for others to do.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "few at a time, and gone with the step")]
 pub enum Effect {
     /// A task for a worker.
     Offer(Offer),
@@ -89,6 +90,13 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Goes on where a finished step stopped.
+    pub(crate) fn resume(step: Transition, cx: &'a Context<'a>) -> Self {
+        let Transition { mut run, events, touched, effects, is_visible, successor } = step;
+        run.head.state_transitions -= 1;
+        Self { run, cx, events, touched, effects, is_visible, successor }
+    }
+
     /// The run's time: never before its last event, whatever the clock says.
     pub(crate) fn now(&self) -> Time {
         self.cx.now.max(Time(self.run.head.last_event_at))
@@ -128,7 +136,7 @@ impl<'a> Draft<'a> {
         }
         event.event_time = Some(self.now().into());
         if let Some(attributes) = &event.attributes {
-            self.run.settle(attributes, &mut self.touched);
+            self.run.settle(attributes, event_time(&event), &mut self.touched);
         }
         let sequence = self.run.head.next_buffered_sequence;
         self.run.head.next_buffered_sequence += 1;
@@ -225,9 +233,23 @@ impl<'a> Draft<'a> {
             sticky: sticky.is_some(),
             sticky_until: sticky.map_or(0, |to| now.after(Span(to.schedule_to_start_nanos)).0),
             kind: kind.into(),
-            start_to_close_nanos: self.run.workflow_task_timeout(self.cx.limits).0,
+            start_to_close_nanos: self.patience(attempt).0,
             ..stored::WorkflowTask::default()
         }
+    }
+
+    /// How long a worker may take. A task that keeps failing gets longer and longer: workers answer the
+    /// first failures only, so this is also the pause between attempts.
+    fn patience(&self, attempt: i32) -> Span {
+        const STEADY_ATTEMPTS: i32 = 3;
+        const GROWTH: Span = Span::seconds(5);
+        const GROWTH_MAX: Span = Span::seconds(600);
+        let timeout = self.run.workflow_task_timeout(self.cx.limits);
+        if attempt <= STEADY_ATTEMPTS {
+            return timeout;
+        }
+        let doublings = u32::try_from(attempt - STEADY_ATTEMPTS - 1).unwrap_or(0).min(16);
+        Span(timeout.0.saturating_add(GROWTH_MAX.0.min(GROWTH.0 << doublings)))
     }
 
     pub(crate) fn scheduled_attributes(

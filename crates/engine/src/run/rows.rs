@@ -88,6 +88,18 @@ impl Run {
         }
     }
 
+    /// Every row the run has beside its head.
+    pub fn part_keys(&self) -> impl Iterator<Item = PartKey> {
+        (self.activities.keys().map(|id| PartKey::Activity(*id)))
+            .chain(self.timers.keys().map(|id| PartKey::Timer(*id)))
+            .chain(self.children.keys().map(|id| PartKey::Child(*id)))
+            .chain(self.signals.keys().map(|id| PartKey::Signal(*id)))
+            .chain(self.cancels.keys().map(|id| PartKey::Cancel(*id)))
+            .chain(self.requests.keys().map(|id| PartKey::Request(id.clone())))
+            .chain(self.updates.keys().map(|id| PartKey::Update(id.clone())))
+            .chain(self.buffered.keys().map(|sequence| PartKey::Buffered(*sequence)))
+    }
+
     fn insert_part(&mut self, key: &PartKey, value: &[u8]) -> Result<(), prost::DecodeError> {
         match key {
             PartKey::Activity(id) => put(&mut self.activities, *id, value),

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use perennial_engine::{PartKey, RunKey, Time};
 use perennial_store::{
-    Batch, Epoch, Fragment, MessageWrite, NewRun, RecordWrite, RunWrite, TaskWrite,
-    visibility,
+    Batch, Epoch, Fragment, MessageWrite, NewRun, RecordWrite, RunWrite, TaskWrite, visibility,
 };
 
 use super::request::Release;

@@ -179,7 +179,7 @@ impl Cache {
             }
             Err(why) => {
                 for incoming in waiting {
-                    (incoming.reply)(Err(crate::api::Refusal::Unavailable(why.clone())));
+                    incoming.reply.send(Err(crate::api::Refusal::Unavailable(why.clone())));
                 }
                 Vec::new()
             }
@@ -286,7 +286,7 @@ impl Cache {
             self.absent.push(name.clone());
         }
         for (_, watcher) in cached.watchers {
-            watcher(Err(perennial_engine::run::Rejection::RunNotFound(name.1.clone()).into()));
+            watcher.send(Err(perennial_engine::run::Rejection::RunNotFound(name.1.clone()).into()));
         }
     }
 
@@ -310,6 +310,9 @@ impl Cache {
                 self.by_use.remove(&tick);
                 continue;
             };
+            cached.watchers.retain(|(_, reply)| !reply.is_gone());
+            cached.queries.forget_gone();
+            cached.updates.forget_gone();
             let is_free = cached.state == Commit::Durable
                 && cached.watchers.is_empty()
                 && cached.queries.is_empty()

@@ -98,7 +98,7 @@ impl Cell {
             let _ = self.decide(key, Command::Settle(Box::new(Settle { message, answer })), world);
         }
         self.open.put_message(message_key, MessageWrite::Delete(message_key));
-        self.open.release(Release::Reply(reply, Ok(Response::Done)));
+        self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
     }
 }
 

@@ -17,11 +17,11 @@ mod wakes;
 use std::sync::Arc;
 
 use perennial_engine::run::Limits;
-use perennial_engine::{FreshIds, RunKey, Time};
+use perennial_engine::{FreshIds, RunKey, Time, Zones};
 use perennial_store::{Batch, Epoch, StoredRun, Wake};
 
 pub(crate) use self::cache::Wanted;
-pub(crate) use self::request::{Incoming, Release, Request, Response};
+pub(crate) use self::request::{Incoming, Release, ReplyTo, Request, Response};
 
 use self::batch::OpenBatch;
 use self::cache::{Cache, Resolved};
@@ -33,7 +33,7 @@ use crate::queues::Queues;
 /// Something for a cell to handle.
 pub(crate) enum Input {
     /// Someone asks.
-    Asked(Incoming),
+    Asked(Box<Incoming>),
     /// What was to be loaded.
     Loaded { wanted: Wanted, found: Result<Option<StoredRun>, String> },
     /// Wake-ups up to the asked time, or the first so many.
@@ -70,6 +70,7 @@ pub(crate) struct Cell {
     last_key: i64,
     ids: FreshIds,
     limits: Arc<Limits>,
+    zones: Arc<Zones>,
     cache: Cache,
     wakes: Wakes,
     open: OpenBatch,
@@ -84,6 +85,7 @@ impl Cell {
         epoch: Epoch,
         seed: u64,
         limits: Arc<Limits>,
+        zones: Arc<Zones>,
         cached: usize,
     ) -> Self {
         Self {
@@ -92,6 +94,7 @@ impl Cell {
             last_key: 0,
             ids: FreshIds::from_seed(seed),
             limits,
+            zones,
             cache: Cache::new(cached),
             wakes: Wakes::default(),
             open: OpenBatch::default(),
@@ -105,7 +108,7 @@ impl Cell {
         let mut effects = Effects::default();
         for input in inputs {
             match input {
-                Input::Asked(incoming) => self.ask(incoming, world, &mut effects),
+                Input::Asked(incoming) => self.ask(*incoming, world, &mut effects),
                 Input::Loaded { wanted, found } => {
                     for incoming in self.cache.loaded(&wanted, found) {
                         self.ask(incoming, world, &mut effects);
@@ -145,7 +148,7 @@ impl Cell {
         lost.extend(self.open.take_releases());
         for incoming in self.cache.take_parked() {
             let why = Refusal::Unavailable("the cell is starting again".to_owned());
-            lost.push(Release::Reply(incoming.reply, Err(why)));
+            lost.push(Release::Reply(incoming.reply, Box::new(Err(why))));
         }
         lost
     }

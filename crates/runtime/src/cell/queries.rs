@@ -46,6 +46,11 @@ impl Queries {
         self.waiting.is_empty()
     }
 
+    /// Drops those whose callers have gone.
+    pub(super) fn forget_gone(&mut self) {
+        self.waiting.retain(|_, query| !query.reply.is_gone());
+    }
+
     /// The queries that go with a workflow task that starts now.
     pub(super) fn send_with_task(&mut self) -> BTreeMap<String, WorkflowQuery> {
         let mut sent = BTreeMap::new();
@@ -91,6 +96,7 @@ impl Cell {
         let id = self.ids.next(world.now);
         let has_task = run.head.workflow_task.is_some();
         let Some(cached) = self.cache.get_mut(key) else { return };
+        cached.queries.forget_gone();
         if cached.queries.waiting.len() >= WAITING_MAX {
             let why = "consistent query buffer is full, this may be caused by too many queries and workflow not able to process query fast enough";
             return self.answer(Some(key), reply, Err(Refusal::Overloaded(why.to_owned())));

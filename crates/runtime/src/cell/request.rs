@@ -11,12 +11,39 @@ use perennial_proto::temporal::enums::v1::{
 use perennial_proto::temporal::query::v1::{WorkflowQuery, WorkflowQueryResult};
 use perennial_proto::temporal::update::v1 as update;
 use perennial_store::RecordWrite;
+use tokio::sync::oneshot;
 
 use crate::api::{QueryOutcome, Refusal, Sent, Started, UpdateStatus};
 use crate::queues::{Grant, Poller, QueryTask};
 
-/// Called once, with the answer.
-pub(crate) type ReplyTo = Box<dyn FnOnce(Result<Response, Refusal>) + Send>;
+/// Where an answer goes.
+pub(crate) enum ReplyTo {
+    /// To a caller, who may have gone.
+    Caller(oneshot::Sender<Result<Response, Refusal>>),
+    /// To what comes next.
+    Then(Box<dyn FnOnce(Result<Response, Refusal>) + Send>),
+    Nobody,
+}
+
+impl ReplyTo {
+    pub(crate) fn send(self, response: Result<Response, Refusal>) {
+        match self {
+            // A caller that has gone needs no answer.
+            Self::Caller(caller) => drop(caller.send(response)),
+            Self::Then(then) => then(response),
+            Self::Nobody => {}
+        }
+    }
+
+    /// Whether nobody waits for it any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        match self {
+            Self::Caller(caller) => caller.is_closed(),
+            Self::Then(_) => false,
+            Self::Nobody => true,
+        }
+    }
+}
 
 /// A request and where its answer goes.
 pub(crate) struct Incoming {
@@ -147,7 +174,7 @@ pub(crate) enum Response {
 
 /// Something that leaves a cell, once what it follows from is durable.
 pub(crate) enum Release {
-    Reply(ReplyTo, Result<Response, Refusal>),
+    Reply(ReplyTo, Box<Result<Response, Refusal>>),
     /// A task goes to the poller that was claimed for it.
     Grant(Poller, Grant),
     /// A task waits for a poller.

@@ -6,7 +6,7 @@ use perennial_engine::run::{
     self, Command, Context, Decision, Effect, Rejection, Reply, Run, StartRun, Transition,
 };
 use perennial_engine::{NamespaceKey, RunKey, Slot, Time};
-use perennial_proto::store::RunName;
+use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
 use perennial_proto::temporal::history::v1::History;
 use perennial_store::{Fragment, NewRun};
@@ -44,7 +44,7 @@ impl Cell {
             }
             Request::Put { record } => {
                 self.open.put_record(record);
-                self.open.release(Release::Reply(reply, Ok(Response::Done)));
+                self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
             }
             Request::Deliver { message } => self.receive(key, *message, reply, world),
             Request::Settle { message, answer } => {
@@ -181,7 +181,7 @@ impl Cell {
                 complete.namespaces = world
                     .namespaces
                     .iter()
-                    .map(|record| (record.name.clone(), record.key))
+                    .map(|record| (record.name.clone(), named(record)))
                     .collect();
                 Command::CompleteWorkflowTask(complete)
             }
@@ -246,7 +246,7 @@ impl Cell {
     }
 
     fn context(&self, next_key: RunKey, now: Time) -> Context<'_> {
-        Context { now, ids: &self.ids, next_key, limits: &self.limits }
+        Context { now, ids: &self.ids, next_key, limits: &self.limits, zones: &self.zones }
     }
 
     pub(super) fn run(&self, key: RunKey) -> Option<Arc<Run>> {
@@ -329,7 +329,7 @@ impl Cell {
         reply: ReplyTo,
         response: Result<Response, Refusal>,
     ) {
-        let release = Release::Reply(reply, response);
+        let release = Release::Reply(reply, Box::new(response));
         match seen.map_or(WaitFor::Nothing, |key| self.cache.wait_for(key)) {
             // It leaves at the end of the step, with the batch if there is one.
             WaitFor::Nothing | WaitFor::OpenBatch => self.open.release(release),
@@ -354,6 +354,7 @@ impl Cell {
         if is_there {
             return self.answer_run(key, reply);
         }
+        cached.watchers.retain(|(_, waiting)| !waiting.is_gone());
         cached.watchers.push((next_event_id, reply));
     }
 
@@ -385,7 +386,7 @@ impl Cell {
             }
         }
         self.delete_now(key);
-        self.open.release(Release::Reply(reply, Ok(Response::Done)));
+        self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
     }
 
     fn delete_now(&mut self, key: RunKey) {
@@ -397,6 +398,14 @@ impl Cell {
     /// A run that has closed answers nothing that waited for it to go on.
     fn end_attached(&mut self, key: RunKey) {
         self.abort_updates(key);
+    }
+}
+
+fn named(record: &NamespaceRecord) -> run::NamespaceRef {
+    run::NamespaceRef {
+        key: NamespaceKey(record.key),
+        id: record.id.clone(),
+        name: record.name.clone(),
     }
 }
 

@@ -33,17 +33,35 @@ struct Admitted {
     order: u64,
 }
 
-/// Called with how far the update came.
+/// Who wants to know how far the update came.
 struct Waiter {
     wait: Stage,
-    reply: Told,
+    reply: ReplyTo,
+    /// The start that came with the update.
+    started: Option<Box<Started>>,
 }
 
-type Told = Box<dyn FnOnce(&mut Cell, RunKey, Result<UpdateStatus, Refusal>) + Send>;
+impl Waiter {
+    fn told(self, cell: &mut Cell, key: RunKey, status: Result<UpdateStatus, Refusal>) {
+        let response = match self.started {
+            Some(started) => Ok(Response::StartedWithUpdate(started, status)),
+            None => status.map(Response::Update),
+        };
+        cell.answer(Some(key), self.reply, response);
+    }
+}
 
 impl Updates {
     pub(super) fn is_empty(&self) -> bool {
         self.admitted.is_empty() && self.waiting.is_empty()
+    }
+
+    /// Drops callers that have gone. Their updates go on: the workflow may have seen them.
+    pub(super) fn forget_gone(&mut self) {
+        for waiters in self.waiting.values_mut() {
+            waiters.retain(|waiter| !waiter.reply.is_gone());
+        }
+        self.waiting.retain(|_, waiters| !waiters.is_empty());
     }
 
     /// Those that a worker has.
@@ -97,10 +115,7 @@ impl Cell {
         reply: ReplyTo,
         world: &World<'_>,
     ) {
-        let reply = Box::new(move |cell: &mut Self, key, status: Result<UpdateStatus, Refusal>| {
-            cell.answer(Some(key), reply, status.map(Response::Update));
-        });
-        self.admit(key, request, Waiter { wait, reply }, world);
+        self.admit(key, request, Waiter { wait, reply, started: None }, world);
     }
 
     pub(super) fn update_started(
@@ -112,11 +127,8 @@ impl Cell {
         world: &World<'_>,
     ) {
         let key = started.run.key;
-        let reply = Box::new(move |cell: &mut Self, key, status| {
-            let response = Response::StartedWithUpdate(Box::new(started), status);
-            cell.answer(Some(key), reply, Ok(response));
-        });
-        self.admit(key, request, Waiter { wait, reply }, world);
+        let started = Some(Box::new(started));
+        self.admit(key, request, Waiter { wait, reply, started }, world);
     }
 
     fn admit(&mut self, key: RunKey, request: update::Request, waiter: Waiter, world: &World<'_>) {
@@ -126,7 +138,7 @@ impl Cell {
             return self.follow(key, id, Some(progress), waiter);
         }
         if !run.is_open() {
-            return (waiter.reply)(self, key, Err(Rejection::AlreadyClosed.into()));
+            return waiter.told(self, key, Err(Rejection::AlreadyClosed.into()));
         }
         let limit = self.limits.updates;
         let order = self.next_key() as u64;
@@ -144,7 +156,7 @@ impl Cell {
                 None
             };
             if let Some(refusal) = refusal {
-                return (waiter.reply)(self, key, Err(refusal));
+                return waiter.told(self, key, Err(refusal));
             }
             let admitted = Admitted { request, is_sent: false, order };
             cached.updates.admitted.insert(id.clone(), admitted);
@@ -162,10 +174,7 @@ impl Cell {
             let why = Rejection::NotFound(format!("update \"{id}\" not found"));
             return self.answer(Some(key), reply, Err(why.into()));
         }
-        let reply = Box::new(move |cell: &mut Self, key, status: Result<UpdateStatus, Refusal>| {
-            cell.answer(Some(key), reply, status.map(Response::Update));
-        });
-        self.follow(key, id, progress, Waiter { wait, reply });
+        self.follow(key, id, progress, Waiter { wait, reply, started: None });
     }
 
     /// Answers now if the update is far enough, or when it is.
@@ -179,7 +188,7 @@ impl Cell {
         let Some(run) = self.run(key) else { return };
         if is_enough(progress.as_ref(), waiter.wait) {
             let status = UpdateStatus { run: run.name(), update_id: id, progress };
-            return (waiter.reply)(self, key, Ok(status));
+            return waiter.told(self, key, Ok(status));
         }
         if let Some(cached) = self.cache.get_mut(key) {
             cached.updates.waiting.entry(id).or_default().push(waiter);
@@ -225,7 +234,7 @@ impl Cell {
                     update_id: id.to_owned(),
                     progress: Some(progress.clone()),
                 };
-                (waiter.reply)(self, key, Ok(status));
+                waiter.told(self, key, Ok(status));
             } else if let Some(cached) = self.cache.get_mut(key) {
                 cached.updates.waiting.entry(id.to_owned()).or_default().push(waiter);
             }
@@ -254,7 +263,7 @@ impl Cell {
                     )
                     .into()),
                 };
-                (waiter.reply)(self, key, status);
+                waiter.told(self, key, status);
             }
         }
     }

@@ -12,7 +12,7 @@ use perennial_engine::{NamespaceKey, RunKey, Span, Time};
 use perennial_proto::store::RunName;
 use perennial_store::Wake;
 
-use super::request::{Incoming, Request};
+use super::request::{Incoming, ReplyTo, Request};
 use super::{Cell, Effects, World};
 
 /// As many wake-ups are kept in memory.
@@ -146,7 +146,7 @@ impl Cell {
         for name in self.wakes.take_due(world.now) {
             let request =
                 Request::Command { target: RunName::clone(&name), command: Command::Wake };
-            self.ask(Incoming { request, reply: Box::new(|_| {}) }, world, effects);
+            self.ask(Incoming { request, reply: ReplyTo::Nobody }, world, effects);
         }
     }
 

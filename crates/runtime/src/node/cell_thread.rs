@@ -32,7 +32,8 @@ pub(super) fn start(
 
 fn lease(node: &Node, id: u32) -> Result<Cell, perennial_store::Error> {
     let epoch = node.store.lease(id)?.epoch;
-    Ok(Cell::new(id, epoch, seed(), Arc::clone(&node.limits), node.runs_cached))
+    let (limits, zones) = (Arc::clone(&node.limits), Arc::clone(&node.zones));
+    Ok(Cell::new(id, epoch, seed(), limits, zones, node.runs_cached))
 }
 
 struct CellThread {

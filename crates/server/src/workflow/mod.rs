@@ -22,3 +22,4 @@ mod update;
 mod visibility;
 
 pub(crate) use system::CLUSTER_NAME;
+pub use system::SERVER_VERSION;

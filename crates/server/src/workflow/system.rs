@@ -11,7 +11,7 @@ use crate::errors::Answer;
 use crate::search_attributes::{PREDEFINED, SYSTEM};
 
 /// The version of Temporal's server whose behaviour this is. Clients compare it, so it is semver.
-pub(crate) const SERVER_VERSION: &str = "1.32.0";
+pub const SERVER_VERSION: &str = "1.32.0";
 
 /// The one cluster there is.
 pub(crate) const CLUSTER_NAME: &str = "active";

@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use super::migrate::refuse_foreign;
 use crate::{Durability, Error};
 
 /// Somebody else's tool may hold a lock for a moment: a backup, a shell.
@@ -23,6 +25,8 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, 
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
+    // Before anything is changed in it.
+    refuse_foreign(&connection)?;
     let mode: String =
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
     if mode != "wal" {
@@ -68,6 +72,8 @@ pub(super) fn in_memory() -> Result<Connection, Error> {
 fn configure(connection: &Connection, cache_kib: i64) -> Result<(), Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    // Or SQLite compiles a statement anew for each value it is run with, in the hope of a better plan.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "cache_size", -cache_kib)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "foreign_keys", false)?;

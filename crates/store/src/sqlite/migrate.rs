@@ -19,6 +19,11 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), Error> {
     migrate_to(connection, MIGRATIONS.len())
 }
 
+/// Says so if the database isn't ours, or is one that only a newer version knows.
+pub(super) fn refuse_foreign(connection: &Connection) -> Result<(), Error> {
+    stored_version(connection).map(|_| ())
+}
+
 fn migrate_to(connection: &mut Connection, version: usize) -> Result<(), Error> {
     if stored_version(connection)? == version {
         return Ok(());

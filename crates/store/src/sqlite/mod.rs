@@ -8,6 +8,8 @@ mod connection;
 mod error;
 mod lock;
 mod migrate;
+#[cfg(test)]
+mod plans;
 mod read;
 mod readers;
 mod write;
@@ -218,4 +220,37 @@ fn real_path(path: &Path) -> Result<PathBuf, Error> {
         Error::Unavailable(format!("the folder {folder} can't be used: {error}; make it first"))
     })?;
     Ok(folder.join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Batch, Error, RecordKind, RecordWrite, SqliteStore, Store};
+
+    #[test]
+    fn full_store_refuses_writes_serves_reads_and_goes_on_when_there_is_room() {
+        let store = SqliteStore::in_memory().unwrap();
+        let epoch = store.lease(0).unwrap().epoch;
+        let commit = |sequence, key: &str, bytes| {
+            let value = Some(vec![1; bytes]);
+            let record = RecordWrite { kind: RecordKind::Cluster, key: key.to_owned(), value };
+            let (runs, tasks, messages, records) = (vec![], vec![], vec![], vec![record]);
+            store.commit(&[Batch { cell: 0, epoch, sequence, runs, tasks, messages, records }])
+        };
+        let keys = || -> Vec<String> {
+            let records = store.records(RecordKind::Cluster, "", "", 10).unwrap();
+            records.into_iter().map(|(key, _)| key).collect()
+        };
+        let pages = |most: i64| {
+            store.writer().pragma_update(None, "max_page_count", most).unwrap();
+        };
+        commit(1, "small", 10).unwrap();
+        pages(1);
+        let refused = commit(2, "large", 1_000_000);
+        assert!(matches!(refused, Err(Error::Full(_))), "{refused:?}");
+        assert_eq!(keys(), ["small"]);
+        assert_eq!(store.last_sequence(0).unwrap(), 1);
+        pages(1_000_000);
+        commit(2, "large", 1_000_000).unwrap();
+        assert_eq!(keys(), ["large", "small"]);
+    }
 }

@@ -85,8 +85,8 @@ impl std::fmt::Display for ValueType {
 }
 
 fn builtin(name: &str) -> Option<Column> {
-    let system = Column::SYSTEM.iter().find(|(_, known, ..)| *known == name);
-    system.map(|(column, ..)| *column).or_else(|| {
+    let system = Column::SYSTEM.into_iter().find(|known| known.name() == name);
+    system.or_else(|| {
         let predefined = Predefined::ALL.into_iter().find(|known| known.name() == name)?;
         Some(Column::Attribute(AttributeColumn::Predefined(predefined)))
     })

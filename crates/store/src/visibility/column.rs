@@ -82,51 +82,67 @@ pub enum Column {
 
 impl Column {
     /// The ones every run has a field for.
-    pub(super) const SYSTEM: [(Self, &str, &str, ValueType); 16] = [
-        (Self::WorkflowId, "WorkflowId", "workflow_id", ValueType::Keyword),
-        (Self::RunId, "RunId", "run_id", ValueType::Keyword),
-        (Self::WorkflowType, "WorkflowType", "workflow_type", ValueType::Keyword),
-        (Self::ExecutionStatus, "ExecutionStatus", "status", ValueType::Keyword),
-        (Self::TaskQueue, "TaskQueue", "task_queue", ValueType::Keyword),
-        (Self::StartTime, "StartTime", "start_time", ValueType::Datetime),
-        (Self::ExecutionTime, "ExecutionTime", "execution_time", ValueType::Datetime),
-        (Self::CloseTime, "CloseTime", "close_time", ValueType::Datetime),
-        (Self::ExecutionDuration, "ExecutionDuration", "execution_duration", ValueType::Int),
-        (Self::HistoryLength, "HistoryLength", "history_length", ValueType::Int),
-        (Self::HistorySizeBytes, "HistorySizeBytes", "history_size_bytes", ValueType::Int),
-        (
-            Self::StateTransitionCount,
-            "StateTransitionCount",
-            "state_transition_count",
-            ValueType::Int,
-        ),
-        (Self::ParentWorkflowId, "ParentWorkflowId", "parent_workflow_id", ValueType::Keyword),
-        (Self::ParentRunId, "ParentRunId", "parent_run_id", ValueType::Keyword),
-        (Self::RootWorkflowId, "RootWorkflowId", "root_workflow_id", ValueType::Keyword),
-        (Self::RootRunId, "RootRunId", "root_run_id", ValueType::Keyword),
+    pub(super) const SYSTEM: [Self; 16] = [
+        Self::WorkflowId,
+        Self::RunId,
+        Self::WorkflowType,
+        Self::ExecutionStatus,
+        Self::TaskQueue,
+        Self::StartTime,
+        Self::ExecutionTime,
+        Self::CloseTime,
+        Self::ExecutionDuration,
+        Self::HistoryLength,
+        Self::HistorySizeBytes,
+        Self::StateTransitionCount,
+        Self::ParentWorkflowId,
+        Self::ParentRunId,
+        Self::RootWorkflowId,
+        Self::RootRunId,
     ];
 
     /// The type of its values.
     pub fn value_type(self) -> ValueType {
-        match self {
-            Self::Attribute(column) => column.value_type(),
-            system => system.entry().3,
-        }
+        self.description().2
+    }
+
+    /// Its name in queries, unless users gave it another.
+    pub(super) fn name(self) -> Cow<'static, str> {
+        self.description().0
     }
 
     /// Its name in the table.
     pub(super) fn sql_name(self) -> Cow<'static, str> {
-        match self {
-            Self::Attribute(column) => column.field_name(),
-            system => Cow::Borrowed(system.entry().2),
-        }
+        self.description().1
     }
 
-    fn entry(self) -> &'static (Self, &'static str, &'static str, ValueType) {
-        Self::SYSTEM
-            .iter()
-            .find(|(column, ..)| *column == self)
-            .expect("SYSTEM lists every column but Attribute, a test counts them")
+    fn description(self) -> (Cow<'static, str>, Cow<'static, str>, ValueType) {
+        let (name, sql_name, value_type) = match self {
+            Self::WorkflowId => ("WorkflowId", "workflow_id", ValueType::Keyword),
+            Self::RunId => ("RunId", "run_id", ValueType::Keyword),
+            Self::WorkflowType => ("WorkflowType", "workflow_type", ValueType::Keyword),
+            Self::ExecutionStatus => ("ExecutionStatus", "status", ValueType::Keyword),
+            Self::TaskQueue => ("TaskQueue", "task_queue", ValueType::Keyword),
+            Self::StartTime => ("StartTime", "start_time", ValueType::Datetime),
+            Self::ExecutionTime => ("ExecutionTime", "execution_time", ValueType::Datetime),
+            Self::CloseTime => ("CloseTime", "close_time", ValueType::Datetime),
+            Self::ExecutionDuration => ("ExecutionDuration", "execution_duration", ValueType::Int),
+            Self::HistoryLength => ("HistoryLength", "history_length", ValueType::Int),
+            Self::HistorySizeBytes => ("HistorySizeBytes", "history_size_bytes", ValueType::Int),
+            Self::StateTransitionCount => {
+                ("StateTransitionCount", "state_transition_count", ValueType::Int)
+            }
+            Self::ParentWorkflowId => {
+                ("ParentWorkflowId", "parent_workflow_id", ValueType::Keyword)
+            }
+            Self::ParentRunId => ("ParentRunId", "parent_run_id", ValueType::Keyword),
+            Self::RootWorkflowId => ("RootWorkflowId", "root_workflow_id", ValueType::Keyword),
+            Self::RootRunId => ("RootRunId", "root_run_id", ValueType::Keyword),
+            Self::Attribute(column) => {
+                return (column.field_name(), column.field_name(), column.value_type());
+            }
+        };
+        (Cow::Borrowed(name), Cow::Borrowed(sql_name), value_type)
     }
 }
 

@@ -112,14 +112,16 @@ pub(super) enum Literal {
 }
 
 impl Syntax {
-    /// How deep the tree of conditions would be if every AND and OR joined two.
+    /// How deep the tree of conditions would be if every AND and OR joined two, the first two first.
     pub(super) fn depth(&self) -> usize {
         match self {
             Self::And(terms) | Self::Or(terms) => {
-                terms.len() + terms.iter().map(Self::depth).max().unwrap_or(0)
+                let below =
+                    |(index, term): (usize, &Self)| terms.len() - index.max(1) + term.depth();
+                terms.iter().enumerate().map(below).max().unwrap_or(1)
             }
             Self::Not(inner) | Self::Paren(inner) => 1 + inner.depth(),
-            _ => 0,
+            _ => 1,
         }
     }
 

@@ -88,12 +88,9 @@ pub(super) fn end_attempt(
         activity.stamp += 1;
     });
     if at <= now {
-        let is_paused = draft
-            .run
-            .activities
-            .get(&scheduled_event_id)
-            .is_some_and(|activity| activity.paused.is_some());
-        if !is_paused {
+        let activity = draft.run.activities.get(&scheduled_event_id);
+        let is_paused = activity.is_some_and(|activity| activity.paused.is_some());
+        if !is_paused && draft.run.head.paused.is_none() {
             draft.offer_activity(scheduled_event_id);
         }
     }

@@ -1,20 +1,27 @@
 //! The end of a run, and what goes on after it.
 
+use std::num::NonZero;
+use std::sync::Arc;
+
 use perennial_proto::store as stored;
 use perennial_proto::store::run_message::Body;
 use perennial_proto::temporal::common::v1::{Payloads, WorkflowType};
 use perennial_proto::temporal::enums::v1::{
     ContinueAsNewInitiator, ParentClosePolicy, RetryState, TimeoutType,
+    UpdateWorkflowExecutionLifecycleStage,
 };
 use perennial_proto::temporal::failure::v1::failure::FailureInfo;
-use perennial_proto::temporal::failure::v1::{Failure, TimeoutFailureInfo};
+use perennial_proto::temporal::failure::v1::{ApplicationFailureInfo, Failure, TimeoutFailureInfo};
 use perennial_proto::temporal::history::v1::{
     WorkflowExecutionStartedEventAttributes, WorkflowExecutionTimedOutEventAttributes,
 };
+use perennial_proto::temporal::update::v1::{Outcome, outcome};
 
+use super::cron;
 use super::fail_workflow_task::abandon_task;
 use super::retry::{self, Ending};
 use super::start::Birth;
+use crate::run::Identity;
 use crate::run::draft::{Draft, Effect};
 use crate::run::event::Attributes;
 use crate::{NamespaceKey, PartKey, Span, Time};
@@ -53,8 +60,11 @@ pub(super) struct Continuation {
     pub(super) failure: Option<Failure>,
     pub(super) last_result: Option<Payloads>,
     /// What else is different from the run before.
-    pub(super) change: Option<Box<dyn FnOnce(&mut WorkflowExecutionStartedEventAttributes)>>,
+    pub(super) change: Option<Box<Change>>,
 }
+
+/// Alters what the next run starts with.
+type Change = dyn FnOnce(&mut WorkflowExecutionStartedEventAttributes);
 
 /// After a failure: a retry, the next cron time, or nothing; and why.
 pub(super) fn after_failure(
@@ -95,13 +105,9 @@ pub(super) fn next_cron(
     failure: Option<Failure>,
     last_result: Option<Payloads>,
 ) -> Option<Continuation> {
-    let started = &draft.run.started;
+    let cron = &draft.run.started.cron_schedule;
     let first_task_at = Time(draft.run.head.first_task_at);
-    let delay = retry::cron_delay(&started.cron_schedule, first_task_at, draft.now())?;
-    let expires_at = Time(draft.run.head.execution_expires_at).get();
-    if expires_at.is_some_and(|expires_at| draft.now().after(delay) > expires_at) {
-        return None;
-    }
+    let delay = cron::delay(cron, first_task_at, draft.now(), draft.cx.zones)?;
     Some(Continuation {
         initiator: ContinueAsNewInitiator::CronSchedule,
         delay,
@@ -123,26 +129,31 @@ pub(super) fn continue_chain(draft: &mut Draft<'_>, next: Continuation) -> Strin
     started.attempt = next.attempt;
     started.continued_failure = next.failure;
     started.last_completion_result = next.last_result;
-    started.memo.clone_from(&before.head.memo);
-    started.search_attributes.clone_from(&before.head.search_attributes);
-    started.priority = before.priority().cloned();
     started.prev_auto_reset_points.clone_from(&before.head.reset_points);
     started.eager_execution_accepted = false;
     if let Some(change) = next.change {
         change(&mut started);
     }
-    let birth = Birth {
+    let identity = Identity {
         key: draft.cx.next_key,
         namespace: NamespaceKey(before.head.namespace),
+        parent_namespace: NonZero::new(before.head.parent_namespace)
+            .map(|key| NamespaceKey(key.get())),
         run_id: run_id.clone(),
         request_id: draft.cx.ids.next(draft.cx.now),
-        delay: next.delay,
-        started,
     };
+    let birth = Birth { identity, delay: spaced(draft, next.delay), started };
     let mut successor = birth.draft(draft.cx, |_| {});
     successor.want_workflow_task();
     draft.successor = Some(Box::new(successor.into_transition()));
     run_id
+}
+
+/// A delay that keeps the first tasks of two runs of a chain apart.
+fn spaced(draft: &Draft<'_>, delay: Span) -> Span {
+    let lifetime = draft.now().since(Time(draft.run.head.first_task_at));
+    let least = draft.cx.limits.chain_interval_min;
+    if lifetime.0.saturating_add(delay.0) < least.0 { Span(least.0 - lifetime.0) } else { delay }
 }
 
 /// What the end of a run means for others: its children, and its parent if nothing goes on in its place.
@@ -155,12 +166,11 @@ pub(super) fn after_close(draft: &mut Draft<'_>) {
         if policy == ParentClosePolicy::Abandon {
             continue;
         }
-        let namespace = initiated.namespace_id.parse().unwrap_or(draft.run.head.namespace);
         messages.push(stored::RunMessage {
             key: 0,
             sender: Some(draft.run.name()),
             target: Some(stored::RunName {
-                namespace,
+                namespace: child.namespace,
                 workflow_id: initiated.workflow_id.clone(),
                 run_id: String::new(),
                 // The child may have continued as new: its chain is what the policy is about.
@@ -185,7 +195,7 @@ fn to_parent(draft: &Draft<'_>) -> Option<stored::RunMessage> {
         key: 0,
         sender: Some(draft.run.name()),
         target: Some(stored::RunName {
-            namespace: started.parent_workflow_namespace_id.parse().unwrap_or_default(),
+            namespace: draft.run.head.parent_namespace,
             workflow_id: parent.workflow_id.clone(),
             run_id: parent.run_id.clone(),
             first_run_id: String::new(),
@@ -206,19 +216,47 @@ fn to_parent(draft: &Draft<'_>) -> Option<stored::RunMessage> {
 }
 
 /// Nothing is pending in a closed run.
-fn drop_pending(draft: &mut Draft<'_>) {
+pub(super) fn drop_pending(draft: &mut Draft<'_>) {
+    fail_accepted_updates(draft);
     let run = &mut draft.run;
-    let gone = (run.activities.keys().map(|id| PartKey::Activity(*id)))
-        .chain(run.timers.keys().map(|id| PartKey::Timer(*id)))
-        .chain(run.children.keys().map(|id| PartKey::Child(*id)))
-        .chain(run.signals.keys().map(|id| PartKey::Signal(*id)))
-        .chain(run.cancels.keys().map(|id| PartKey::Cancel(*id)))
-        .chain(run.buffered.keys().map(|sequence| PartKey::Buffered(*sequence)));
-    draft.touched.extend(gone);
+    let is_pending = |key: &PartKey| !matches!(key, PartKey::Request(_) | PartKey::Update(_));
+    draft.touched.extend(run.part_keys().filter(is_pending));
     run.activities = Default::default();
     run.timers = Default::default();
     run.children = Default::default();
     run.signals = Default::default();
     run.cancels = Default::default();
     run.buffered = Default::default();
+}
+
+/// An update that was accepted has an outcome for certain: that the workflow ended before it did.
+fn fail_accepted_updates(draft: &mut Draft<'_>) {
+    let waiting = |update: &stored::PendingUpdate| {
+        update.accepted_event_id != 0 && update.completed_event_id == 0
+    };
+    let ids: Vec<_> = draft.run.updates.values().filter(|update| waiting(update)).collect();
+    let ids: Vec<_> = ids.into_iter().map(|update| update.update_id.clone()).collect();
+    for id in ids {
+        let updates = Arc::make_mut(&mut draft.run.updates);
+        let Some(update) = updates.get_mut(&id).map(Arc::make_mut) else { continue };
+        update.set_stage(UpdateWorkflowExecutionLifecycleStage::Completed);
+        update.outcome =
+            Some(Outcome { value: Some(outcome::Value::Failure(unfinished_update())) });
+        draft.touched.insert(PartKey::Update(id));
+    }
+}
+
+fn unfinished_update() -> Failure {
+    Failure {
+        message:
+            "Workflow Update failed because the Workflow completed before the Update completed."
+                .to_owned(),
+        source: "Server".to_owned(),
+        failure_info: Some(FailureInfo::ApplicationFailureInfo(ApplicationFailureInfo {
+            r#type: "AcceptedUpdateCompletedWorkflow".to_owned(),
+            non_retryable: true,
+            ..ApplicationFailureInfo::default()
+        })),
+        ..Failure::default()
+    }
 }

@@ -6,10 +6,10 @@ use perennial_proto::temporal::history::v1::{
     WorkflowTaskCompletedEventAttributes, WorkflowTaskFailedEventAttributes,
 };
 
-use super::Decided;
 use super::commands::{self, CommandFailure, Progress};
 use super::fail_workflow_task::{cause_name, fail_task, server_failure, started_task, try_again};
 use super::terminate::terminate;
+use super::{Decided, SERVER_IDENTITY};
 use crate::Span;
 use crate::run::draft::Draft;
 use crate::run::event::Attributes;
@@ -24,6 +24,7 @@ pub(super) fn decide(run: &Run, complete: CompleteWorkflowTask, cx: &Context<'_>
     }
     match carry_out(run, &complete, cx) {
         Ok(decision) => Ok(decision),
+        Err(CommandFailure { leaves_task: Some(rejection), .. }) => Err(*rejection),
         Err(failure) => Ok(refuse(run, &complete, failure, cx)),
     }
 }
@@ -43,7 +44,7 @@ fn carry_out(
             started_event_id: task.started_event_id,
             identity: complete.identity.clone(),
             sdk_metadata: complete.sdk_metadata.clone(),
-            metering_metadata: complete.metering_metadata.clone(),
+            metering_metadata: complete.metering_metadata,
             worker_version: complete.worker_version.clone(),
             ..WorkflowTaskCompletedEventAttributes::default()
         },
@@ -56,7 +57,6 @@ fn carry_out(
         ..sticky
     });
     let progress = commands::carry_out(&mut draft, complete, completed_event_id)?;
-    check_size(&draft)?;
     Ok(finish(draft, complete, &task, progress))
 }
 
@@ -123,7 +123,7 @@ fn refuse(
     cx: &Context<'_>,
 ) -> Decision {
     let mut draft = run.draft(cx);
-    let CommandFailure { cause, message, ends_run } = failure;
+    let CommandFailure { cause, message, ends_run, leaves_task: _ } = failure;
     let text = if message.is_empty() {
         cause_name(cause)
     } else {
@@ -144,7 +144,7 @@ fn refuse(
         },
     );
     if ends_run {
-        let identity = "history-service".to_owned();
+        let identity = SERVER_IDENTITY.to_owned();
         terminate(&mut draft, Terminate { reason: text.clone(), identity, ..Terminate::default() });
     } else {
         try_again(&mut draft);
@@ -154,26 +154,6 @@ fn refuse(
         _ => Rejection::InvalidArgument(text),
     };
     draft.end(Err(rejection))
-}
-
-/// A history that is over the limit ends the run: nothing could ever replay it.
-fn check_size(draft: &Draft<'_>) -> Result<(), CommandFailure> {
-    let head = &draft.run.head;
-    if !draft.run.is_open() {
-        return Ok(());
-    }
-    let message = if head.history_bytes > draft.cx.limits.history_bytes {
-        "Workflow history size exceeds limit."
-    } else if head.next_event_id > draft.cx.limits.history_events {
-        "Workflow history count exceeds limit."
-    } else {
-        return Ok(());
-    };
-    Err(CommandFailure {
-        cause: WorkflowTaskFailedCause::ForceCloseCommand,
-        message: message.to_owned(),
-        ends_run: true,
-    })
 }
 
 /// A task made for updates alone, all of which were rejected, leaves no trace.

@@ -6,7 +6,7 @@ use perennial_proto::temporal::failure::v1::failure::FailureInfo;
 use perennial_proto::temporal::failure::v1::{Failure, ServerFailureInfo};
 use perennial_proto::temporal::history::v1::WorkflowTaskFailedEventAttributes;
 
-use super::Decided;
+use super::{Decided, SERVER_IDENTITY};
 use crate::run::draft::Draft;
 use crate::run::event::Attributes;
 use crate::run::{Context, FailWorkflowTask, Rejection, Reply, Run, WorkflowTaskToken};
@@ -35,9 +35,6 @@ pub(super) fn started_task(
     token: WorkflowTaskToken,
 ) -> Result<&stored::WorkflowTask, Rejection> {
     let not_found = || Rejection::TaskNotFound("Workflow task not found.".to_owned());
-    if !run.is_open() {
-        return Err(Rejection::AlreadyClosed);
-    }
     let is_it = |task: &&stored::WorkflowTask| {
         task.started_at != 0
             && task.scheduled_event_id == token.scheduled_event_id
@@ -84,21 +81,11 @@ pub(super) fn try_again(draft: &mut Draft<'_>) {
 /// Ends the task because the run is closed from outside: its worker will hear "not found".
 pub(super) fn abandon_task(draft: &mut Draft<'_>) {
     if draft.has_started_task() {
-        let identity = draft
-            .run
-            .head
-            .workflow_task
-            .as_ref()
-            .map(|task| task.identity.clone())
-            .unwrap_or_default();
         fail_task(
             draft,
             WorkflowTaskFailedEventAttributes {
                 cause: WorkflowTaskFailedCause::ForceCloseCommand.into(),
-                failure: Some(server_failure(cause_name(
-                    WorkflowTaskFailedCause::ForceCloseCommand,
-                ))),
-                identity,
+                identity: SERVER_IDENTITY.to_owned(),
                 ..WorkflowTaskFailedEventAttributes::default()
             },
         );
@@ -109,7 +96,11 @@ pub(super) fn abandon_task(draft: &mut Draft<'_>) {
 
 /// A cause as messages name it: `BadScheduleActivityAttributes`.
 pub(super) fn cause_name(cause: WorkflowTaskFailedCause) -> String {
-    let name = cause.as_str_name().trim_start_matches("WORKFLOW_TASK_FAILED_CAUSE_");
+    camel_case(cause.as_str_name().trim_start_matches("WORKFLOW_TASK_FAILED_CAUSE_"))
+}
+
+/// `FAIL_WORKFLOW` as `FailWorkflow`.
+pub(super) fn camel_case(name: &str) -> String {
     let capital = |word: &str| {
         let mut letters = word.chars();
         let first = letters.next().map(|c| c.to_ascii_uppercase());

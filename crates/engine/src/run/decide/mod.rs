@@ -1,24 +1,39 @@
 //! What follows from a command: one file for each.
 
 mod activity_attempt;
+mod admit_update;
+mod change_activities;
+mod child_closed;
 mod close;
 mod commands;
 mod complete_workflow_task;
+mod cron;
 mod fail_workflow_task;
 mod heartbeat_activity;
+mod history_limit;
+mod pause;
+mod reapply;
+mod receive;
 mod report_activity;
 mod request_cancel;
+pub(super) mod reset;
 mod retry;
+mod settle;
 mod signal;
 pub(super) mod start;
 mod start_activity;
+pub(super) mod start_child;
 mod start_workflow_task;
 mod terminate;
 mod undo_start;
+mod update_options;
 mod wake;
 
 use super::draft::Draft;
 use super::{Command, Context, Decision, Rejection, Reply, Run};
+
+/// Who does what nobody asked for, as Temporal's own server calls itself.
+const SERVER_IDENTITY: &str = "history-service";
 
 /// What a command to an existing run may end in before anything is recorded.
 type Decided = Result<Decision, Rejection>;
@@ -42,15 +57,18 @@ impl Run {
             Command::ResetSticky => reset_sticky(self, cx),
             Command::PassOverSticky => pass_over_sticky(self, cx),
             Command::WantTaskForUpdate => want_task_for_update(self, cx),
+            Command::EndDelay => end_delay(self, cx),
             Command::Wake => wake::decide(self, cx),
-            Command::Receive(_)
-            | Command::Settle(_)
-            | Command::ChangeActivities(_)
-            | Command::Pause(_)
-            | Command::Unpause(_)
-            | Command::UpdateOptions(_) => Err(Rejection::InvalidArgument("not yet".into())),
+            Command::Receive(message) => receive::decide(self, *message, cx),
+            Command::Settle(settle) => settle::decide(self, *settle, cx),
+            Command::ChangeActivities(change) => change_activities::decide(self, *change, cx),
+            Command::Pause(request) => pause::pause(self, request, cx),
+            Command::Unpause(request) => pause::unpause(self, request, cx),
+            Command::UpdateOptions(update) => update_options::decide(self, *update, cx),
         };
-        decided.unwrap_or_else(|rejection| Decision { transition: None, reply: Err(rejection) })
+        let decision = decided
+            .unwrap_or_else(|rejection| Decision { transition: None, reply: Err(rejection) });
+        history_limit::enforce(decision, cx)
     }
 
     fn draft<'a>(&self, cx: &'a Context<'a>) -> Draft<'a> {
@@ -82,6 +100,17 @@ fn pass_over_sticky(run: &Run, cx: &Context<'_>) -> Decided {
     task.queue = queue;
     draft.run.head.sticky = None;
     draft.offer_workflow_task();
+    Ok(draft.done(Reply::Done))
+}
+
+fn end_delay(run: &Run, cx: &Context<'_>) -> Decided {
+    run.open()?;
+    if !run.head.first_task_pending {
+        return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
+    }
+    let mut draft = run.draft(cx);
+    draft.run.head.first_task_pending = false;
+    draft.want_workflow_task();
     Ok(draft.done(Reply::Done))
 }
 

@@ -61,11 +61,10 @@ pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Dec
         }
         ActivityOutcome::Canceled(details) => {
             if activity.cancel_requested_event_id == 0 {
-                return Err(Rejection::InvalidArgument(
-                    "ActivityTask cannot be canceled: the workflow didn't request it. Activity id: "
-                        .to_owned()
-                        + &activity.scheduled.as_ref().map_or("", |it| it.activity_id.as_str()),
-                ));
+                let id = activity.scheduled.as_ref().map_or("", |it| it.activity_id.as_str());
+                return Err(Rejection::InvalidArgument(format!(
+                    "activity {id} can't be canceled: the workflow didn't ask for it"
+                )));
             }
             let started_event_id = record_started(&mut draft, &activity);
             draft.happen(Attributes::ActivityTaskCanceledEventAttributes(
@@ -109,7 +108,12 @@ pub(super) fn running_activity<'a>(
             })
             .ok_or_else(not_found),
         ActivityTarget::Id(id) => {
-            run.activity_by_id(id).filter(|activity| activity.started_at != 0).ok_or_else(not_found)
+            let Some(activity) = run.activity_by_id(id) else {
+                return Err(Rejection::TaskNotFound(format!(
+                    "cannot find pending activity with ActivityID {id}, check workflow execution history for more details"
+                )));
+            };
+            Some(activity).filter(|activity| activity.started_at != 0).ok_or_else(not_found)
         }
     }
 }

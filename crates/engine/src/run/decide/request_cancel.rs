@@ -4,6 +4,7 @@ use perennial_proto::temporal::history::v1::WorkflowExecutionCancelRequestedEven
 
 use super::Decided;
 use super::start::execution;
+use crate::run::draft::Draft;
 use crate::run::event::{Attributes, event};
 use crate::run::{Context, Decision, Reply, RequestCancel, Run};
 
@@ -14,6 +15,12 @@ pub(super) fn decide(run: &Run, cancel: RequestCancel, cx: &Context<'_>) -> Deci
         return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
     }
     let mut draft = run.draft(cx);
+    request_cancel(&mut draft, cancel);
+    Ok(draft.done(Reply::Done))
+}
+
+/// Tells the workflow, now: one that waits for its first task doesn't wait any longer.
+pub(super) fn request_cancel(draft: &mut Draft<'_>, cancel: RequestCancel) {
     let (external, initiated) = match cancel.external {
         Some((by, id)) => (Some(execution(&by.workflow_id, &by.run_id)), id),
         None => (None, 0),
@@ -29,6 +36,6 @@ pub(super) fn decide(run: &Run, cancel: RequestCancel, cx: &Context<'_>) -> Deci
     requested.links = cancel.links;
     draft.run.head.cancel_request_id = cancel.request_id;
     draft.happen_event(requested);
+    draft.run.head.first_task_pending = false;
     draft.want_workflow_task();
-    Ok(draft.done(Reply::Done))
 }

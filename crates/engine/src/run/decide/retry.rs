@@ -1,4 +1,4 @@
-//! Retry policies and cron: whether something is done again, and when.
+//! Retry policies: whether something is done again, and when.
 
 use perennial_proto::temporal::common::v1::RetryPolicy;
 use perennial_proto::temporal::enums::v1::{RetryState, TimeoutType};
@@ -37,6 +37,11 @@ pub(super) fn ending(
         return Ending::Final(RetryState::MaximumAttemptsReached);
     }
     let interval = failure.and_then(asked_delay).unwrap_or_else(|| backoff(policy, attempt));
+    let maximum = Span::of(policy.maximum_interval.as_ref()).get();
+    let interval = maximum.map_or(interval, |maximum| match interval.get() {
+        Some(interval) => interval.min(maximum),
+        None => maximum,
+    });
     let at = now.after(interval);
     if expires_at.is_some_and(|expires_at| at > expires_at) {
         return Ending::Final(RetryState::Timeout);
@@ -87,10 +92,47 @@ fn is_retryable(failure: &Failure, non_retryable_types: &[String]) -> bool {
     }
 }
 
-/// How long a workflow with this cron string waits for its next time; `None` without cron.
-pub(super) fn cron_delay(cron: &str, _started_at: Time, _now: Time) -> Option<Span> {
-    if cron.is_empty() {
+/// A policy with its defaults filled in.
+pub(super) fn complete_policy(mut policy: RetryPolicy) -> RetryPolicy {
+    let initial = Span::of(policy.initial_interval.as_ref()).get().unwrap_or(Span::seconds(1));
+    policy.initial_interval = Some(initial.into());
+    if policy.backoff_coefficient == 0.0 {
+        policy.backoff_coefficient = 2.0;
+    }
+    if Span::of(policy.maximum_interval.as_ref()) == Span::ZERO {
+        policy.maximum_interval = Some(Span(initial.0.saturating_mul(100)).into());
+    }
+    policy
+}
+
+/// What is wrong with a policy, if something is. Zero means the default.
+pub(super) fn policy_fault(policy: &RetryPolicy) -> Option<&'static str> {
+    // With one attempt the rest doesn't matter.
+    if policy.maximum_attempts == 1 {
         return None;
     }
-    None
+    let initial = Span::of(policy.initial_interval.as_ref());
+    let maximum = Span::of(policy.maximum_interval.as_ref());
+    let coefficient = policy.backoff_coefficient;
+    if initial < Span::ZERO {
+        Some("InitialInterval cannot be negative on retry policy.")
+    } else if coefficient != 0.0 && (coefficient < 1.0 || coefficient.is_nan()) {
+        Some("BackoffCoefficient cannot be less than 1 on retry policy.")
+    } else if maximum < Span::ZERO {
+        Some("MaximumInterval cannot be negative on retry policy.")
+    } else if maximum > Span::ZERO && maximum < initial {
+        Some("MaximumInterval cannot be less than InitialInterval on retry policy.")
+    } else if policy.maximum_attempts < 0 {
+        Some("MaximumAttempts cannot be negative on retry policy.")
+    } else {
+        None
+    }
+}
+
+/// How long a run may take, given what its chain may: no longer, and as long if nothing is said.
+pub(super) fn run_timeout(run: Span, execution: Span) -> Span {
+    match (run.get(), execution.get()) {
+        (Some(run), Some(execution)) => run.min(execution),
+        (run, execution) => run.or(execution).unwrap_or(Span::ZERO),
+    }
 }

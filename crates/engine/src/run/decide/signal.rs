@@ -1,28 +1,46 @@
 //! A signal comes.
 
 use super::Decided;
+use crate::run::draft::Draft;
 use crate::run::event::{Attributes, event};
-use crate::run::{Context, Rejection, Reply, Run, Signal};
+use crate::run::{Context, Decision, Rejection, Reply, Run, Signal};
 
-pub(super) fn decide(run: &Run, signal: Signal, cx: &Context<'_>) -> Decided {
+pub(super) fn decide(run: &Run, request: Signal, cx: &Context<'_>) -> Decided {
     run.open()?;
-    let request_id = signal.attributes.request_id.clone();
-    if !request_id.is_empty() && run.requests.contains_key(&request_id) {
-        return Ok(run.draft(cx).done(Reply::Done));
+    if is_repeated(run, &request.attributes.request_id) {
+        return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
     }
-    if run.head.signal_count >= cx.limits.signals {
-        return Err(Rejection::LimitExceeded(
-            "exceeded workflow execution limit for signal events".into(),
-        ));
-    }
+    check_count(run, cx)?;
     let mut draft = run.draft(cx);
+    signal(&mut draft, request);
+    Ok(draft.done(Reply::Done))
+}
+
+/// Whether the request took effect before.
+pub(super) fn is_repeated(run: &Run, request_id: &str) -> bool {
+    !request_id.is_empty() && run.requests.contains_key(request_id)
+}
+
+/// Whether the run may take one more signal.
+pub(super) fn check_count(run: &Run, cx: &Context<'_>) -> Result<(), Rejection> {
+    if run.head.signal_count < cx.limits.signals {
+        return Ok(());
+    }
+    Err(Rejection::LimitExceeded("exceeded workflow execution limit for signal events".into()))
+}
+
+/// Gives the signal to the workflow.
+pub(super) fn signal(draft: &mut Draft<'_>, signal: Signal) {
+    let request_id = signal.attributes.request_id.clone();
     let mut signaled =
         event(Attributes::WorkflowExecutionSignaledEventAttributes(signal.attributes));
     signaled.links = signal.links;
     let kind = signaled.event_type();
+    let is_buffered = draft.has_started_task();
     draft.happen_event(signaled);
-    // In the buffer it has no id yet, but its repetition must be known already.
-    draft.run.remember(&request_id, kind, 0, &mut draft.touched);
+    if is_buffered {
+        // In the buffer it has no id yet, but its repetition must be known already.
+        draft.run.remember(&request_id, kind, 0, &mut draft.touched);
+    }
     draft.want_workflow_task();
-    Ok(draft.done(Reply::Done))
 }

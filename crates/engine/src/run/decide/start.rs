@@ -1,20 +1,22 @@
 //! Starting a workflow: a command to a workflow id, which may have a run already.
 
-use perennial_proto::store as stored;
-use perennial_proto::temporal::common::v1::WorkflowExecution;
+use perennial_proto::temporal::common::v1::{Payload, Payloads, WorkflowExecution};
 use perennial_proto::temporal::enums::v1::{
     ContinueAsNewInitiator, WorkflowExecutionStatus, WorkflowIdConflictPolicy,
     WorkflowIdReusePolicy,
 };
 use perennial_proto::temporal::history::v1::WorkflowExecutionStartedEventAttributes;
 
-use super::terminate;
+use super::retry::{complete_policy, run_timeout};
+use super::signal::{check_count, is_repeated};
+use super::{SERVER_IDENTITY, terminate};
 use crate::run::draft::{Draft, Transition};
 use crate::run::event::{Attributes, event};
 use crate::run::{
-    Context, Rejection, Run, Signal, StartRun, StartWorkflowTask, TaskStamp, Terminate,
+    Context, Identity, Limits, Rejection, Run, Signal, StartRun, StartWorkflowTask, TaskStamp,
+    Terminate,
 };
-use crate::{NamespaceKey, RunKey, Span, Time};
+use crate::{NamespaceKey, Span};
 
 /// What a start led to.
 #[derive(Debug)]
@@ -37,8 +39,21 @@ pub fn start(
     request: StartRun,
     cx: &Context<'_>,
 ) -> Result<Start, Rejection> {
+    start_with_parent(current, namespace, workflow_id, request, None, cx)
+}
+
+pub(super) fn start_with_parent(
+    current: Option<&Run>,
+    namespace: NamespaceKey,
+    workflow_id: &str,
+    request: StartRun,
+    parent: Option<NamespaceKey>,
+    cx: &Context<'_>,
+) -> Result<Start, Rejection> {
+    check(&request, cx)?;
+    let born = Place { namespace, workflow_id, parent };
     let Some(current) = current else {
-        return Ok(create(None, namespace, workflow_id, request, cx));
+        return Ok(create(None, born, request, cx));
     };
     if !request.request_id.is_empty()
         && (current.head.start_request_id == request.request_id
@@ -50,8 +65,7 @@ pub fn start(
         return match request.conflict_policy {
             WorkflowIdConflictPolicy::UseExisting => use_existing(current, request, cx),
             WorkflowIdConflictPolicy::TerminateExisting => {
-                let existing = terminate_existing(current, cx);
-                Ok(create(Some(existing), namespace, workflow_id, request, cx))
+                Ok(create(Some(current), born, request, cx))
             }
             WorkflowIdConflictPolicy::Fail | WorkflowIdConflictPolicy::Unspecified => {
                 Err(already_started(current))
@@ -70,7 +84,20 @@ pub fn start(
     if !is_allowed {
         return Err(already_started(current));
     }
-    Ok(create(None, namespace, workflow_id, request, cx))
+    Ok(create(None, born, request, cx))
+}
+
+fn check(request: &StartRun, cx: &Context<'_>) -> Result<(), Rejection> {
+    let bad = |message: String| Err(Rejection::InvalidArgument(message));
+    let started = &request.started;
+    super::cron::check(&started.cron_schedule, cx)?;
+    if !started.cron_schedule.is_empty() && request.delay > Span::ZERO {
+        return bad("CronSchedule and WorkflowStartDelay may not be used together.".to_owned());
+    }
+    if let Some(why) = started.retry_policy.as_ref().and_then(super::retry::policy_fault) {
+        return bad(why.to_owned());
+    }
+    Ok(())
 }
 
 fn already_started(current: &Run) -> Rejection {
@@ -86,9 +113,14 @@ fn already_started(current: &Run) -> Rejection {
 fn use_existing(current: &Run, request: StartRun, cx: &Context<'_>) -> Result<Start, Rejection> {
     let mut existing = None;
     if let Some(signal) = request.signal {
-        let decision = super::signal::decide(current, *signal, cx)?;
-        decision.reply?;
-        existing = decision.transition;
+        if !is_repeated(current, &signal.attributes.request_id) {
+            check_count(current, cx)?;
+            let mut draft = current.draft(cx);
+            // Whoever starts the workflow wants it to run: it waits no longer for its first task.
+            draft.run.head.first_task_pending = false;
+            super::signal::signal(&mut draft, *signal);
+            existing = Some(draft.into_transition());
+        }
     } else if request.attach_request_id || request.attach_links {
         let mut draft = current.draft(cx);
         let mut attached = event(Attributes::WorkflowExecutionOptionsUpdatedEventAttributes(
@@ -110,55 +142,65 @@ fn use_existing(current: &Run, request: StartRun, cx: &Context<'_>) -> Result<St
     Ok(Start { existing, created: None, is_new: false, is_eager: false })
 }
 
-fn terminate_existing(current: &Run, cx: &Context<'_>) -> Transition {
+fn terminate_existing(current: &Run, by: &str, cx: &Context<'_>) -> Transition {
     let mut draft = current.draft(cx);
     let terminate = Terminate {
         reason: "TerminateIfRunning WorkflowIdReusePolicy".to_owned(),
-        identity: "history-service".to_owned(),
+        details: Some(text_payload(&format!("terminated by new runID: {by}"))),
+        identity: SERVER_IDENTITY.to_owned(),
         ..Terminate::default()
     };
     terminate::terminate(&mut draft, terminate);
     draft.into_transition()
 }
 
-fn create(
-    existing: Option<Transition>,
+/// Text as SDKs decode it.
+fn text_payload(text: &str) -> Payloads {
+    let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into();
+    // Run ids hold nothing that JSON would escape.
+    let data = format!("\"{text}\"").into_bytes();
+    Payloads { payloads: vec![Payload { metadata, data, ..Payload::default() }] }
+}
+
+/// Where a run comes into the world.
+#[derive(Clone, Copy)]
+struct Place<'a> {
     namespace: NamespaceKey,
-    workflow_id: &str,
-    request: StartRun,
-    cx: &Context<'_>,
-) -> Start {
+    workflow_id: &'a str,
+    /// Of its parent, if it has one.
+    parent: Option<NamespaceKey>,
+}
+
+fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Context<'_>) -> Start {
     let run_id = request.run_id.unwrap_or_else(|| cx.ids.next(cx.now));
+    let existing = replaced.map(|replaced| terminate_existing(replaced, &run_id, cx));
     let mut started = *request.started;
-    started.workflow_id = workflow_id.to_owned();
+    started.workflow_id = place.workflow_id.to_owned();
     started.original_execution_run_id.clone_from(&run_id);
     started.first_execution_run_id.clone_from(&run_id);
     started.attempt = 1;
-    let delay = match super::retry::cron_delay(&started.cron_schedule, cx.now, cx.now) {
-        Some(delay) => {
-            started.initiator = ContinueAsNewInitiator::CronSchedule.into();
-            delay
-        }
-        None => request.delay,
-    };
+    complete_timeouts(&mut started, cx.limits);
+    started.retry_policy = started.retry_policy.map(complete_policy);
+    let cron_delay = super::cron::delay(&started.cron_schedule, cx.now, cx.now, cx.zones);
+    if cron_delay.is_some() {
+        started.initiator = ContinueAsNewInitiator::CronSchedule.into();
+    }
+    let delay = cron_delay.unwrap_or(request.delay);
     if let Some(timeout) = Span::of(started.workflow_execution_timeout.as_ref()).get() {
-        let expires_at = cx.now.after(request.delay).after(timeout);
+        let expires_at = cx.now.after(timeout);
         started.workflow_execution_expiration_time = Some(expires_at.into());
     }
     let eager = request.eager.filter(|_| delay == Span::ZERO && request.signal.is_none());
     started.eager_execution_accepted = eager.is_some();
-    // A signal that comes with the start doesn't wait for the delay, unless cron made it.
-    let bypasses_delay = request.signal.is_some() && started.cron_schedule.is_empty();
-    let delay = if bypasses_delay { Span::ZERO } else { delay };
 
-    let birth = Birth {
+    let identity = Identity {
         key: cx.next_key,
-        namespace,
+        namespace: place.namespace,
+        parent_namespace: place.parent,
         run_id,
         request_id: request.request_id,
-        delay,
-        started,
     };
+    let birth = Birth { identity, delay, started };
     let mut draft = birth.draft(cx, |first| {
         first.user_metadata = request.user_metadata;
         first.links = request.links;
@@ -203,10 +245,7 @@ fn start_with_it(created: &mut Transition, start: StartWorkflowTask, cx: &Contex
 
 /// What it takes to bring a run into the world: a start, or the end of the run before it.
 pub(crate) struct Birth {
-    pub(crate) key: RunKey,
-    pub(crate) namespace: NamespaceKey,
-    pub(crate) run_id: String,
-    pub(crate) request_id: String,
+    pub(crate) identity: Identity,
     pub(crate) delay: Span,
     pub(crate) started: WorkflowExecutionStartedEventAttributes,
 }
@@ -218,30 +257,9 @@ impl Birth {
         cx: &'a Context<'a>,
         with: impl FnOnce(&mut perennial_proto::temporal::history::v1::HistoryEvent),
     ) -> Draft<'a> {
-        let Self { key, namespace, run_id, request_id, delay, mut started } = self;
+        let Self { identity, delay, mut started } = self;
         started.first_workflow_task_backoff = Some(delay.into());
-        let first_task_at = cx.now.after(delay);
-        let run_timeout = Span::of(started.workflow_run_timeout.as_ref()).get();
-        let execution_expires_at =
-            started.workflow_execution_expiration_time.map_or(0, |at| Time::from(at).0);
-        let mut head = stored::RunHead {
-            namespace: namespace.0,
-            workflow_id: started.workflow_id.clone(),
-            run_id,
-            start_request_id: request_id,
-            started_at: cx.now.0,
-            first_task_at: first_task_at.0,
-            execution_expires_at,
-            run_expires_at: run_timeout.map_or(0, |timeout| first_task_at.after(timeout).0),
-            next_event_id: 1,
-            next_task_attempt: 1,
-            first_task_pending: delay > Span::ZERO,
-            memo: started.memo.clone(),
-            search_attributes: started.search_attributes.clone(),
-            ..stored::RunHead::default()
-        };
-        head.set_status(WorkflowExecutionStatus::Running);
-        let run = Run::empty(key, head, started.clone());
+        let run = Run::newborn(identity, started.clone(), cx.now);
         let mut draft = Draft::new(run, cx);
         let mut first = event(Attributes::WorkflowExecutionStartedEventAttributes(started));
         with(&mut first);
@@ -249,6 +267,24 @@ impl Birth {
         draft.is_visible = true;
         draft
     }
+}
+
+/// Fills in what the start doesn't say, and cuts what is longer than the whole.
+fn complete_timeouts(started: &mut WorkflowExecutionStartedEventAttributes, limits: &Limits) {
+    let of = |given: &Option<perennial_proto::Duration>| Span::of(given.as_ref());
+    let execution = of(&started.workflow_execution_timeout);
+    let run = run_timeout(of(&started.workflow_run_timeout), execution);
+    let task = task_timeout(of(&started.workflow_task_timeout), run, limits);
+    started.workflow_execution_timeout = Some(execution.into());
+    started.workflow_run_timeout = Some(run.into());
+    started.workflow_task_timeout = Some(task.into());
+}
+
+/// How long a workflow task may take: as given or by default, and no longer than the run.
+pub(super) fn task_timeout(given: Span, run: Span, limits: &Limits) -> Span {
+    let task = given.get().unwrap_or(limits.workflow_task_timeout);
+    let task = task.min(limits.workflow_task_timeout_max);
+    run.get().map_or(task, |run| task.min(run))
 }
 
 /// A run's name as events have it.

@@ -8,6 +8,7 @@ pub(super) fn decide(run: &Run, start: StartActivity, cx: &Context<'_>) -> Decid
     let offered = run.activities.get(&start.task.scheduled_event_id).filter(|activity| {
         activity.started_at == 0
             && activity.paused.is_none()
+            && run.head.paused.is_none()
             && activity.attempt == start.task.attempt
             && activity.stamp == start.task.stamp
     });

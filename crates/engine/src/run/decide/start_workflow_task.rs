@@ -49,7 +49,8 @@ fn offered(run: &Run, start: &StartWorkflowTask) -> Result<stored::WorkflowTask,
             && task.attempt == start.task.attempt
             && task.stamp == start.task.stamp
     };
-    let task = run.head.workflow_task.as_ref().filter(offered).cloned();
+    let is_held_back = run.head.paused.is_some();
+    let task = run.head.workflow_task.as_ref().filter(|_| !is_held_back).filter(offered).cloned();
     task.ok_or_else(|| Rejection::TaskNotFound("Workflow task not found.".to_owned()))
 }
 

@@ -40,14 +40,17 @@ CREATE TABLE parts (
     PRIMARY KEY (run_key, kind, id)
 ) STRICT, WITHOUT ROWID;
 
--- Fragments as they were committed. A branch is named by the run whose own events it holds.
+-- Fragments as they were committed. A branch is named by the run whose own events it holds. Rows are in
+-- the order they came, and found through an index: new ones fill the last page whoever they belong to, and
+-- those of some kilobytes need no page of their own, which they would in a table ordered by branch.
 CREATE TABLE history (
     branch         INTEGER NOT NULL,
     first_event_id INTEGER NOT NULL,
     last_event_id  INTEGER NOT NULL,
-    bytes          BLOB NOT NULL,
-    PRIMARY KEY (branch, first_event_id)
-) STRICT, WITHOUT ROWID;
+    bytes          BLOB NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX history_by_branch ON history (branch, first_event_id);
 
 -- Runs that go on from another run's branch: it stays while one of them is there.
 CREATE TABLE branch_references (

@@ -1,5 +1,6 @@
 //! Rows to parameters.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use rusqlite::types::Value as SqlValue;
@@ -32,18 +33,28 @@ const COLUMNS: [&str; 20] = [
     "search_attributes",
 ];
 
-/// Inserts or replaces a row, given all of [`encode`]'s parameters.
+/// What never changes of a run. Left out of an update, so are the indexes over it.
+const FIXED_COLUMNS: [&str; 6] =
+    ["run_key", "namespace", "workflow_id", "run_id", "parent_workflow_id", "parent_run_id"];
+
+/// Inserts or updates a row, given all of [`encode`]'s parameters.
 pub(super) fn put_statement() -> &'static str {
     static STATEMENT: LazyLock<String> = LazyLock::new(|| {
-        let columns: Vec<_> = COLUMNS
+        let columns: Vec<Cow<'_, str>> = COLUMNS
             .into_iter()
             .map(Into::into)
             .chain(AttributeColumn::all().map(AttributeColumn::field_name))
             .collect();
+        let changing: Vec<_> = columns
+            .iter()
+            .filter(|column| !FIXED_COLUMNS.contains(&column.as_ref()))
+            .map(|column| format!("{column} = excluded.{column}"))
+            .collect();
         format!(
-            "INSERT OR REPLACE INTO visibility ({}) VALUES ({})",
+            "INSERT INTO visibility ({}) VALUES ({}) ON CONFLICT (run_key) DO UPDATE SET {}",
             columns.join(", "),
-            vec!["?"; columns.len()].join(", ")
+            vec!["?"; columns.len()].join(", "),
+            changing.join(", ")
         )
     });
     &STATEMENT

@@ -3,7 +3,6 @@
 use perennial_proto::temporal::command::v1::{
     RequestCancelActivityTaskCommandAttributes, ScheduleActivityTaskCommandAttributes,
 };
-use perennial_proto::temporal::common::v1::RetryPolicy;
 use perennial_proto::temporal::enums::v1::{TaskQueueKind, WorkflowTaskFailedCause};
 use perennial_proto::temporal::history::v1::{
     ActivityTaskCancelRequestedEventAttributes, ActivityTaskCanceledEventAttributes,
@@ -14,6 +13,7 @@ use prost::Message;
 
 use super::{CommandFailure, Step};
 use crate::Span;
+use crate::run::decide::retry::{complete_policy, policy_fault};
 use crate::run::event::Attributes;
 use crate::run::{StartActivity, TaskStamp};
 
@@ -30,38 +30,40 @@ pub(super) fn schedule(
     let limits = step.draft.cx.limits;
     let activity_type = wanted.activity_type.clone().unwrap_or_default().name;
     if wanted.activity_id.is_empty() {
-        return Err(bad(format!(
-            "ActivityId is not set on ScheduleActivityTaskCommand. ActivityType={activity_type}"
-        )));
+        return Err(bad("activityId is not set".to_owned()));
     }
     if activity_type.is_empty() {
-        let id = &wanted.activity_id;
-        return Err(bad(format!(
-            "ActivityType is not set on ScheduleActivityTaskCommand. ActivityID={id}"
-        )));
+        return Err(bad("activityType is not set".to_owned()));
     }
-    if wanted.activity_id.len() > limits.id_bytes || activity_type.len() > limits.id_bytes {
-        return Err(bad(
-            "ActivityId or ActivityType on ScheduleActivityTaskCommand exceeds length limit."
-                .to_owned(),
-        ));
+    for (text, name) in [(&wanted.activity_id, "activityID"), (&activity_type, "activityType")] {
+        if text.len() > limits.id_bytes {
+            return Err(bad(format!(
+                "{name} exceeds length limit. Length={} Limit={}",
+                text.len(),
+                limits.id_bytes
+            )));
+        }
+    }
+    if let Some(why) = wanted.retry_policy.as_ref().and_then(policy_fault) {
+        return Err(bad(format!(
+            "invalid ActivityRetryPolicy: {why} ActivityId={} ActivityType={activity_type}",
+            wanted.activity_id
+        )));
     }
     if step.draft.run.activity_by_id(&wanted.activity_id).is_some() {
         return Err(CommandFailure::new(
             WorkflowTaskFailedCause::ScheduleActivityDuplicateId,
-            format!("ActivityId {} is already used by a pending activity", wanted.activity_id),
-        ));
-    }
-    if step.draft.run.activities.len() >= limits.pending {
-        return Err(CommandFailure::new(
-            WorkflowTaskFailedCause::PendingActivitiesLimitExceeded,
             format!(
-                "the number of pending activities, {}, has reached the per-workflow limit of {}",
-                step.draft.run.activities.len(),
-                limits.pending
+                "invalid history builder state for action: add-activitytask-scheduled-event, ActivityID: {}",
+                wanted.activity_id
             ),
         ));
     }
+    step.check_pending(
+        WorkflowTaskFailedCause::PendingActivitiesLimitExceeded,
+        step.draft.run.activities.len(),
+        "pending activities",
+    )?;
     let timeouts = Timeouts::read(step, &wanted).map_err(bad)?;
     let queue = wanted.task_queue.clone().unwrap_or_default().name;
     let queue = if queue.is_empty() { step.draft.run.task_queue().to_owned() } else { queue };
@@ -80,7 +82,7 @@ pub(super) fn schedule(
         start_to_close_timeout: Some(timeouts.start_to_close.into()),
         heartbeat_timeout: Some(timeouts.heartbeat.into()),
         workflow_task_completed_event_id: step.completed_event_id,
-        retry_policy: Some(with_defaults(wanted.retry_policy)),
+        retry_policy: Some(complete_policy(wanted.retry_policy.unwrap_or_default())),
         priority: wanted.priority,
         ..ActivityTaskScheduledEventAttributes::default()
     };
@@ -119,27 +121,25 @@ pub(super) fn request_cancel(
     if id <= 0 {
         return Err(CommandFailure::new(
             cause,
-            "ScheduledEventId is not set on RequestCancelActivityCommand.",
+            "ScheduledEventId is not set on RequestCancelActivityTaskCommand.",
         ));
     }
     let activity = step.draft.run.activities.get(&id).cloned();
     let ended_in_buffer = step.draft.run.buffered.values().any(|event| {
         matches!(&event.attributes, Some(Attributes::ActivityTaskStartedEventAttributes(started)) if started.scheduled_event_id == id)
     });
-    match &activity {
-        None if !ended_in_buffer => {
-            return Err(CommandFailure::new(
-                cause,
-                format!("ScheduledEventId {id} is not that of a pending activity"),
-            ));
-        }
-        Some(activity) if activity.cancel_requested_event_id != 0 => {
-            return Err(CommandFailure::new(
-                cause,
-                format!("the activity scheduled by event {id} was already asked to cancel"),
-            ));
-        }
-        _ => {}
+    // An activity that ended while the worker was at this task may still be asked: it hasn't heard.
+    let may_be_asked = match &activity {
+        Some(activity) => activity.cancel_requested_event_id == 0,
+        None => ended_in_buffer,
+    };
+    if !may_be_asked {
+        return Err(CommandFailure::new(
+            cause,
+            format!(
+                "invalid history builder state for action: add-activitytask-cancel-requested-event, ScheduledEventID: {id}"
+            ),
+        ));
     }
     let requested_event_id = step.record(Attributes::ActivityTaskCancelRequestedEventAttributes(
         ActivityTaskCancelRequestedEventAttributes {
@@ -204,7 +204,7 @@ impl Timeouts {
             (run_timeout, or(to_start, run_timeout), start)
         } else {
             return Err(format!(
-                "A valid StartToClose or ScheduleToCloseTimeout is not set on ScheduleActivityTaskCommand. ActivityId={} ActivityType={}",
+                "a valid StartToCloseTimeout or ScheduleToCloseTimeout must be set on the activity. ActivityId={} ActivityType={}",
                 wanted.activity_id,
                 wanted.activity_type.as_ref().map_or("", |it| it.name.as_str()),
             ));
@@ -217,18 +217,4 @@ impl Timeouts {
             heartbeat: shorter(of(&wanted.heartbeat_timeout), start_to_close),
         })
     }
-}
-
-/// Activities are retried unless they say otherwise.
-fn with_defaults(policy: Option<RetryPolicy>) -> RetryPolicy {
-    let mut policy = policy.unwrap_or_default();
-    let initial = Span::of(policy.initial_interval.as_ref()).get().unwrap_or(Span::seconds(1));
-    policy.initial_interval = Some(initial.into());
-    if policy.backoff_coefficient == 0.0 {
-        policy.backoff_coefficient = 2.0;
-    }
-    if Span::of(policy.maximum_interval.as_ref()).get().is_none() {
-        policy.maximum_interval = Some(Span(initial.0.saturating_mul(100)).into());
-    }
-    policy
 }

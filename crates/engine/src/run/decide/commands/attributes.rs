@@ -39,21 +39,14 @@ pub(super) fn upsert_search_attributes(
     wanted: UpsertWorkflowSearchAttributesCommandAttributes,
 ) -> Result<(), CommandFailure> {
     let cause = WorkflowTaskFailedCause::BadSearchAttributes;
-    let fields = wanted.search_attributes.clone().unwrap_or_default().indexed_fields;
-    if fields.is_empty() {
-        return Err(CommandFailure::new(
-            cause,
-            "IndexedFields is not set on UpsertWorkflowSearchAttributesCommand.",
-        ));
+    let bad = |message: &str| Err(CommandFailure::new(cause, message));
+    let Some(attributes) = &wanted.search_attributes else {
+        return bad("SearchAttributes is not set on UpsertWorkflowSearchAttributesCommand.");
+    };
+    if attributes.indexed_fields.is_empty() {
+        return bad("IndexedFields is not set on UpsertWorkflowSearchAttributesCommand.");
     }
-    for name in fields.keys() {
-        if !step.complete.search_attribute_types.contains_key(name) {
-            return Err(CommandFailure::new(
-                cause,
-                format!("search attribute {name} is not defined"),
-            ));
-        }
-    }
+    step.check_search_attributes(Some(attributes), &step.own_namespace())?;
     step.record(Attributes::UpsertWorkflowSearchAttributesEventAttributes(
         UpsertWorkflowSearchAttributesEventAttributes {
             workflow_task_completed_event_id: step.completed_event_id,
@@ -69,14 +62,14 @@ pub(super) fn modify_properties(
     wanted: ModifyWorkflowPropertiesCommandAttributes,
 ) -> Result<(), CommandFailure> {
     let cause = WorkflowTaskFailedCause::BadModifyWorkflowPropertiesAttributes;
-    if wanted.upserted_memo.as_ref().is_none_or(|memo| memo.fields.is_empty()) {
-        return Err(CommandFailure::new(
-            cause,
-            "ModifyWorkflowPropertiesCommandAttributes attributes are not all nil. At least one must be set.",
-        ));
+    let bad = |message: &str| Err(CommandFailure::new(cause, message));
+    let Some(memo) = &wanted.upserted_memo else {
+        return bad("UpsertedMemo is not set on ModifyWorkflowPropertiesCommand.");
+    };
+    if memo.fields.is_empty() {
+        return bad("UpsertedMemo.Fields is not set on ModifyWorkflowPropertiesCommand.");
     }
-    let bytes = wanted.upserted_memo.as_ref().map_or(0, Message::encoded_len);
-    step.check_payloads(cause, bytes, "ModifyWorkflowPropertiesCommandAttributes")?;
+    step.check_memo(cause, memo.encoded_len(), "ModifyWorkflowPropertiesCommandAttributes. Memo")?;
     step.record(Attributes::WorkflowPropertiesModifiedEventAttributes(
         WorkflowPropertiesModifiedEventAttributes {
             workflow_task_completed_event_id: step.completed_event_id,

@@ -19,6 +19,8 @@ use crate::Span;
 use crate::run::decide::close::{
     Continuation, after_close, after_failure, continue_chain, next_cron,
 };
+use crate::run::decide::retry;
+use crate::run::decide::start::task_timeout;
 use crate::run::event::Attributes;
 
 pub(super) fn complete(
@@ -80,12 +82,18 @@ pub(super) fn cancel(
     wanted: CancelWorkflowExecutionCommandAttributes,
 ) -> Result<(), CommandFailure> {
     nothing_unseen(step)?;
+    // A cancel request is about this run alone: the next cron time comes all the same. The event has no
+    // place to say so.
+    let last_result = step.draft.run.started.last_completion_result.clone();
+    let next = next_cron(step.draft, None, last_result);
+    let successor = next.map(|next| continue_chain(step.draft, next)).unwrap_or_default();
     step.record(Attributes::WorkflowExecutionCanceledEventAttributes(
         WorkflowExecutionCanceledEventAttributes {
             workflow_task_completed_event_id: step.completed_event_id,
             details: wanted.details,
         },
     ));
+    step.draft.run.head.successor_run_id = successor;
     after_close(step.draft);
     Ok(())
 }
@@ -98,6 +106,8 @@ pub(super) fn continue_as_new(
     let cause = WorkflowTaskFailedCause::BadContinueAsNewAttributes;
     let bytes = wanted.input.as_ref().map_or(0, Message::encoded_len);
     step.check_payloads(cause, bytes, "ContinueAsNewWorkflowExecutionCommandAttributes. Input")?;
+    let memo_bytes = wanted.memo.as_ref().map_or(0, Message::encoded_len);
+    step.check_memo(cause, memo_bytes, "ContinueAsNewWorkflowExecutionCommandAttributes. Memo")?;
     let started = step.draft.run.started.clone();
     let initiator = match wanted.initiator() {
         ContinueAsNewInitiator::Unspecified => ContinueAsNewInitiator::Workflow,
@@ -107,25 +117,58 @@ pub(super) fn continue_as_new(
         .workflow_type
         .filter(|kind| !kind.name.is_empty())
         .or_else(|| started.workflow_type.clone());
-    let queue = wanted.task_queue.filter(|queue| !queue.name.is_empty()).map_or_else(
-        || started.task_queue.clone(),
-        |queue| {
-            Some(TaskQueue {
-                name: queue.name,
-                kind: TaskQueueKind::Normal.into(),
-                normal_name: String::new(),
-            })
-        },
-    );
-    let or_before = |given: Option<perennial_proto::Duration>, before: Option<_>| {
-        if Span::of(given.as_ref()).get().is_some() { given } else { before }
+    let queue = wanted.task_queue.filter(|queue| !queue.name.is_empty());
+    let queue = Some(TaskQueue {
+        name: queue.map_or_else(|| step.draft.run.task_queue().to_owned(), |queue| queue.name),
+        kind: TaskQueueKind::Normal.into(),
+        normal_name: String::new(),
+    });
+    let kind = workflow_type.as_ref().map_or("", |kind| kind.name.as_str());
+    let bad = |message: String| Err(CommandFailure::new(cause, message));
+    if kind.len() > step.draft.cx.limits.id_bytes {
+        return bad(format!(
+            "WorkflowType on ContinueAsNewWorkflowExecutionCommand exceeds length limit. WorkflowType={kind} Length={} Limit={}",
+            kind.len(),
+            step.draft.cx.limits.id_bytes
+        ));
+    }
+    let timeouts = [
+        (&wanted.workflow_run_timeout, "WorkflowRunTimeout"),
+        (&wanted.workflow_task_timeout, "WorkflowTaskTimeout"),
+        (&wanted.backoff_start_interval, "BackoffStartInterval"),
+    ];
+    for (timeout, name) in timeouts {
+        if Span::of(timeout.as_ref()) < Span::ZERO {
+            return bad(format!(
+                "Invalid {name} on ContinueAsNewWorkflowExecutionCommand: negative duration. WorkflowType={kind}"
+            ));
+        }
+    }
+    if let Some(why) = wanted.retry_policy.as_ref().and_then(retry::policy_fault) {
+        return bad(format!(
+            "invalid WorkflowRetryPolicy on ContinueAsNewWorkflowExecutionCommand: {why}. WorkflowType={kind}"
+        ));
+    }
+    step.check_search_attributes(wanted.search_attributes.as_ref(), &step.own_namespace())?;
+    let or_before = |given: Option<perennial_proto::Duration>, before: &Option<_>| {
+        Span::of(given.as_ref()).get().unwrap_or(Span::of(before.as_ref()))
     };
-    let run_timeout = or_before(wanted.workflow_run_timeout, started.workflow_run_timeout);
-    let task_timeout = or_before(wanted.workflow_task_timeout, started.workflow_task_timeout);
+    let run_timeout = retry::run_timeout(
+        or_before(wanted.workflow_run_timeout, &started.workflow_run_timeout),
+        Span::of(started.workflow_execution_timeout.as_ref()),
+    );
+    let task_timeout = task_timeout(
+        or_before(wanted.workflow_task_timeout, &started.workflow_task_timeout),
+        run_timeout,
+        step.draft.cx.limits,
+    );
+    let (run_timeout, task_timeout) = (Some(run_timeout.into()), Some(task_timeout.into()));
     let delay = Span::of(wanted.backoff_start_interval.as_ref());
-    let memo = wanted.memo.or_else(|| step.draft.run.head.memo.clone());
-    let search_attributes =
-        wanted.search_attributes.or_else(|| step.draft.run.head.search_attributes.clone());
+    // The workflow says what the next run has: what it leaves out is gone.
+    let (memo, search_attributes) = (wanted.memo, wanted.search_attributes);
+    let (retry_policy, cron_schedule) =
+        (wanted.retry_policy.map(retry::complete_policy), wanted.cron_schedule);
+    let priority = step.draft.run.priority().cloned();
     let event = WorkflowExecutionContinuedAsNewEventAttributes {
         new_execution_run_id: String::new(),
         workflow_type: workflow_type.clone(),
@@ -142,14 +185,17 @@ pub(super) fn continue_as_new(
         search_attributes: search_attributes.clone(),
         ..WorkflowExecutionContinuedAsNewEventAttributes::default()
     };
-    let retry_policy = wanted.retry_policy.or_else(|| started.retry_policy.clone());
     let (input, header) = (wanted.input, wanted.header);
     let run_id = continue_chain(
         step.draft,
         Continuation {
             initiator,
             delay,
-            attempt: 1,
+            attempt: if initiator == ContinueAsNewInitiator::Retry {
+                started.attempt + 1
+            } else {
+                1
+            },
             failure: wanted.failure,
             last_result: wanted.last_completion_result,
             change: Some(Box::new(move |next| {
@@ -162,6 +208,8 @@ pub(super) fn continue_as_new(
                 next.memo = memo;
                 next.search_attributes = search_attributes;
                 next.retry_policy = retry_policy;
+                next.cron_schedule = cron_schedule;
+                next.priority = priority;
             })),
         },
     );

@@ -70,8 +70,12 @@ impl<'a> Messages<'a> {
             Some(Answer::Accepted(accepted)) => {
                 let admitted = self.complete.admitted_updates.get(&id).cloned();
                 let stored = draft.run.updates.get(&id).and_then(|it| it.admitted_request.clone());
-                let Some(request) = admitted.or(stored).or(accepted.accepted_request) else {
-                    return Err(unknown(&id));
+                // A request that an event admitted stands in that event.
+                let request = match stored {
+                    Some(_) => None,
+                    None => {
+                        Some(admitted.or(accepted.accepted_request).ok_or_else(|| unknown(&id))?)
+                    }
                 };
                 if draft.run.updates.get(&id).is_some_and(|update| update.accepted_event_id != 0) {
                     return Err(CommandFailure::new(
@@ -85,7 +89,7 @@ impl<'a> Messages<'a> {
                         accepted_request_message_id: accepted.accepted_request_message_id,
                         accepted_request_sequencing_event_id: accepted
                             .accepted_request_sequencing_event_id,
-                        accepted_request: Some(request),
+                        accepted_request: request,
                     },
                 ));
                 progress.updates.push((id, UpdateProgress::Accepted));

@@ -2,19 +2,25 @@
 
 mod activities;
 mod attributes;
+pub(super) mod children;
 mod closing;
+pub(super) mod external;
 mod messages;
 mod timers;
 
+use std::collections::BTreeSet;
+
 use perennial_proto::temporal::command::v1::Command;
 use perennial_proto::temporal::command::v1::command::Attributes as Wanted;
-use perennial_proto::temporal::enums::v1::WorkflowTaskFailedCause;
+use perennial_proto::temporal::common::v1::SearchAttributes;
+use perennial_proto::temporal::enums::v1::{CommandType, WorkflowTaskFailedCause};
 
 pub(super) use messages::{is_rejection, rejections};
 
+use crate::NamespaceKey;
 use crate::run::draft::Draft;
 use crate::run::event::{Attributes, event};
-use crate::run::{CompleteWorkflowTask, UpdateProgress};
+use crate::run::{CompleteWorkflowTask, NamespaceRef, Rejection, UpdateProgress};
 
 /// A command that can't be carried out: the whole workflow task fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,11 +29,18 @@ pub(super) struct CommandFailure {
     pub(super) message: String,
     /// It is so bad that the run ends.
     pub(super) ends_run: bool,
+    /// The request makes so little sense that the task isn't even failed: the worker may answer again.
+    pub(super) leaves_task: Option<Box<Rejection>>,
 }
 
 impl CommandFailure {
-    fn new(cause: WorkflowTaskFailedCause, message: impl Into<String>) -> Self {
-        Self { cause, message: message.into(), ends_run: false }
+    pub(super) fn new(cause: WorkflowTaskFailedCause, message: impl Into<String>) -> Self {
+        Self { cause, message: message.into(), ends_run: false, leaves_task: None }
+    }
+
+    fn leaving_task(rejection: Rejection) -> Self {
+        let cause = WorkflowTaskFailedCause::Unspecified;
+        Self { leaves_task: Some(Box::new(rejection)), ..Self::new(cause, "") }
     }
 }
 
@@ -50,6 +63,8 @@ struct Step<'d, 'a> {
     progress: &'d mut Progress,
     /// For people; goes with the event.
     command: &'d Command,
+    /// Workflow ids of the children that this completion starts.
+    initiated_children: &'d mut BTreeSet<String>,
 }
 
 impl Step<'_, '_> {
@@ -67,14 +82,90 @@ impl Step<'_, '_> {
         bytes: usize,
         what: &str,
     ) -> Result<(), CommandFailure> {
-        if bytes <= self.draft.cx.limits.payload_bytes {
+        self.check_bytes(cause, bytes, self.draft.cx.limits.payload_bytes, what)
+    }
+
+    fn check_memo(
+        &self,
+        cause: WorkflowTaskFailedCause,
+        bytes: usize,
+        what: &str,
+    ) -> Result<(), CommandFailure> {
+        self.check_bytes(cause, bytes, self.draft.cx.limits.memo_bytes, what)
+    }
+
+    fn check_bytes(
+        &self,
+        cause: WorkflowTaskFailedCause,
+        bytes: usize,
+        limit: usize,
+        what: &str,
+    ) -> Result<(), CommandFailure> {
+        if bytes <= limit {
             return Ok(());
         }
-        Err(CommandFailure {
+        let failure = CommandFailure::new(cause, format!("{what} exceeds size limit."));
+        Err(CommandFailure { ends_run: true, ..failure })
+    }
+
+    /// Whether one more may be pending.
+    fn check_pending(
+        &self,
+        cause: WorkflowTaskFailedCause,
+        pending: usize,
+        what: &str,
+    ) -> Result<(), CommandFailure> {
+        let limit = self.draft.cx.limits.pending;
+        if pending < limit {
+            return Ok(());
+        }
+        Err(CommandFailure::new(
             cause,
-            message: format!("{what} exceeds size limit."),
-            ends_run: true,
+            format!(
+                "the number of {what}, {pending}, has reached the per-workflow limit of {limit}"
+            ),
+        ))
+    }
+
+    fn check_search_attributes(
+        &self,
+        attributes: Option<&SearchAttributes>,
+        namespace: &NamespaceRef,
+    ) -> Result<(), CommandFailure> {
+        // Those of another namespace aren't known here: its own start looks at them.
+        if namespace.key.0 != self.draft.run.head.namespace {
+            return Ok(());
+        }
+        let known = &self.complete.search_attribute_types;
+        let names = attributes.into_iter().flat_map(|attributes| attributes.indexed_fields.keys());
+        match names.filter(|name| !known.contains_key(*name)).min() {
+            None => Ok(()),
+            Some(unknown) => Err(CommandFailure::new(
+                WorkflowTaskFailedCause::BadSearchAttributes,
+                format!(
+                    "Namespace {} has no mapping defined for search attribute {unknown}",
+                    namespace.name
+                ),
+            )),
+        }
+    }
+
+    /// The namespace a command names; the run's own if it names none.
+    fn namespace(&self, name: &str) -> Result<NamespaceRef, CommandFailure> {
+        if name.is_empty() {
+            return Ok(self.own_namespace());
+        }
+        self.complete.namespaces.get(name).cloned().ok_or_else(|| {
+            let message = format!("Namespace {name} is not found.");
+            CommandFailure::leaving_task(Rejection::NotFound(message))
         })
+    }
+
+    fn own_namespace(&self) -> NamespaceRef {
+        let key = NamespaceKey(self.draft.run.head.namespace);
+        let own = self.complete.namespaces.values().find(|namespace| namespace.key == key);
+        let unnamed = || NamespaceRef { key, id: String::new(), name: String::new() };
+        own.cloned().unwrap_or_else(unnamed)
     }
 }
 
@@ -84,14 +175,22 @@ pub(super) fn carry_out(
     complete: &CompleteWorkflowTask,
     completed_event_id: i64,
 ) -> Result<Progress, CommandFailure> {
+    check_sequence(&complete.commands)?;
     let mut progress = Progress::default();
+    let mut initiated_children = BTreeSet::new();
     let mut messages = messages::Messages::new(complete);
     for command in &complete.commands {
         if !draft.run.is_open() {
             break;
         }
-        let mut step =
-            Step { draft, complete, completed_event_id, progress: &mut progress, command };
+        let mut step = Step {
+            draft,
+            complete,
+            completed_event_id,
+            progress: &mut progress,
+            command,
+            initiated_children: &mut initiated_children,
+        };
         carry_out_one(&mut step, &mut messages)?;
     }
     if draft.run.is_open() {
@@ -100,11 +199,35 @@ pub(super) fn carry_out(
     Ok(progress)
 }
 
+/// Nothing may come after the command that closes the run.
+fn check_sequence(commands: &[Command]) -> Result<(), CommandFailure> {
+    let closes = |command: &&Command| {
+        matches!(
+            command.command_type(),
+            CommandType::CompleteWorkflowExecution
+                | CommandType::FailWorkflowExecution
+                | CommandType::CancelWorkflowExecution
+                | CommandType::ContinueAsNewWorkflowExecution
+        )
+    };
+    let before_last = commands.split_last().map_or(&[][..], |(_, before)| before);
+    let Some(closing) = before_last.iter().find(closes) else { return Ok(()) };
+    let name = |command: &Command| {
+        let name = command.command_type().as_str_name().trim_start_matches("COMMAND_TYPE_");
+        super::fail_workflow_task::camel_case(name)
+    };
+    let all: Vec<_> = commands.iter().map(name).collect();
+    Err(CommandFailure::leaving_task(Rejection::InvalidArgument(format!(
+        "invalid command sequence: [{}], command {} must be the last command.",
+        all.join(", "),
+        name(closing)
+    ))))
+}
+
 fn carry_out_one(
     step: &mut Step<'_, '_>,
     messages: &mut messages::Messages<'_>,
 ) -> Result<(), CommandFailure> {
-    use WorkflowTaskFailedCause::UnhandledCommand;
     let Some(wanted) = step.command.attributes.clone() else {
         return Err(CommandFailure::new(
             WorkflowTaskFailedCause::Unspecified,
@@ -134,12 +257,19 @@ fn carry_out_one(
             closing::continue_as_new(step, wanted)
         }
         Wanted::ProtocolMessageCommandAttributes(wanted) => messages.carry_out(step, &wanted),
-        Wanted::StartChildWorkflowExecutionCommandAttributes(_)
-        | Wanted::RequestCancelExternalWorkflowExecutionCommandAttributes(_)
-        | Wanted::SignalExternalWorkflowExecutionCommandAttributes(_)
-        | Wanted::ScheduleNexusOperationCommandAttributes(_)
-        | Wanted::RequestCancelNexusOperationCommandAttributes(_) => {
-            Err(CommandFailure::new(UnhandledCommand, "this command is not supported"))
+        Wanted::StartChildWorkflowExecutionCommandAttributes(wanted) => {
+            children::start(step, wanted)
         }
+        Wanted::SignalExternalWorkflowExecutionCommandAttributes(wanted) => {
+            external::signal(step, wanted)
+        }
+        Wanted::RequestCancelExternalWorkflowExecutionCommandAttributes(wanted) => {
+            external::request_cancel(step, wanted)
+        }
+        Wanted::ScheduleNexusOperationCommandAttributes(_)
+        | Wanted::RequestCancelNexusOperationCommandAttributes(_) => Err(CommandFailure::new(
+            WorkflowTaskFailedCause::FeatureDisabled,
+            "Nexus operations disabled",
+        )),
     }
 }

@@ -16,25 +16,31 @@ pub(super) fn start(
     step: &mut Step<'_, '_>,
     wanted: StartTimerCommandAttributes,
 ) -> Result<(), CommandFailure> {
-    let bad = |message: &str| {
-        let cause = WorkflowTaskFailedCause::BadStartTimerAttributes;
-        CommandFailure::new(cause, format!("{message} TimerId={}", wanted.timer_id))
+    let id = &wanted.timer_id;
+    let bad = |message: String| {
+        Err(CommandFailure::new(WorkflowTaskFailedCause::BadStartTimerAttributes, message))
     };
-    if wanted.timer_id.is_empty() {
-        return Err(bad("TimerId is not set on StartTimerCommand."));
+    if id.is_empty() {
+        return bad("TimerId is not set on StartTimerCommand.".to_owned());
     }
-    if wanted.timer_id.len() > step.draft.cx.limits.id_bytes {
-        return Err(bad("TimerId on StartTimerCommand exceeds length limit."));
+    let limit = step.draft.cx.limits.id_bytes;
+    if id.len() > limit {
+        return bad(format!(
+            "TimerId on StartTimerCommand exceeds length limit. TimerId={id} Length={} Limit={limit}",
+            id.len()
+        ));
     }
-    if Span::of(wanted.start_to_fire_timeout.as_ref()).get().is_none() {
-        return Err(bad(
-            "An invalid StartToFireTimeout is set on StartTimerCommand: must be positive.",
+    if Span::of(wanted.start_to_fire_timeout.as_ref()) < Span::ZERO {
+        return bad(format!(
+            "An invalid StartToFireTimeout is set on StartTimerCommand: negative duration. TimerId={id}"
         ));
     }
     if step.draft.run.timers.values().any(|timer| timer.timer_id == wanted.timer_id) {
         return Err(CommandFailure::new(
             WorkflowTaskFailedCause::StartTimerDuplicateId,
-            format!("TimerId {} is already used by a pending timer", wanted.timer_id),
+            format!(
+                "invalid history builder state for action: add-timer-started-event, TimerID: {id}"
+            ),
         ));
     }
     step.record(Attributes::TimerStartedEventAttributes(TimerStartedEventAttributes {
@@ -61,7 +67,10 @@ pub(super) fn cancel(
         None => take_fired(step, &wanted.timer_id).ok_or_else(|| {
             CommandFailure::new(
                 cause,
-                format!("TimerId {} is not that of a pending timer", wanted.timer_id),
+                format!(
+                    "invalid history builder state for action: add-timer-canceled-event, TimerID: {}",
+                    wanted.timer_id
+                ),
             )
         })?,
     };

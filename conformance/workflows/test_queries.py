@@ -1,0 +1,211 @@
+"""W7: queries."""
+
+import asyncio
+
+import pytest
+from temporalio.api.common.v1 import Header
+from temporalio.api.enums.v1 import QueryRejectCondition, QueryResultType, WorkflowExecutionStatus
+from temporalio.api.query.v1 import WorkflowQuery, WorkflowQueryResult
+from temporalio.api.workflowservice import v1 as api
+
+from commands import complete_workflow, fail_workflow, failure
+from histories import event_type, event_types
+from payloads import payload, payloads, value, values
+from refusals import refused
+from scene import CALL
+from sticky import sticky_poller_is_known
+
+ANSWERED = QueryResultType.QUERY_RESULT_TYPE_ANSWERED
+FAILED = QueryResultType.QUERY_RESULT_TYPE_FAILED
+
+
+def ask(scene, kind="state", *arguments, **fields) -> asyncio.Task:
+    """In the background: the answer waits for the worker."""
+    return asyncio.create_task(scene.query(kind, *arguments, **fields))
+
+
+async def answer_query(scene, task, result_type=ANSWERED, **fields):
+    request = api.RespondQueryTaskCompletedRequest(
+        namespace=scene.namespace, task_token=task.task_token, completed_type=result_type, **fields
+    )
+    await scene.service.respond_query_task_completed(request, timeout=CALL)
+
+
+async def test_a_query_of_an_idle_run_is_a_task_of_its_own(scene):
+    await scene.start()
+    await scene.answer()
+    asking = ask(scene, "state", 1, "two")
+    task = await scene.workflow_task()
+    assert task.query.query_type == "state"
+    assert values(task.query.query_args) == [1, "two"]
+    assert not task.queries
+    assert event_types(task.history.events)[-1] == "WorkflowTaskCompleted"
+    await answer_query(scene, task, query_result=payloads("ok"))
+    assert values((await asking).query_result) == ["ok"]
+    # A query leaves nothing in the history.
+    assert len(await scene.history()) == 4
+
+
+async def test_a_query_carries_its_header(scene):
+    await scene.start()
+    await scene.answer()
+    request = api.QueryWorkflowRequest(
+        namespace=scene.namespace,
+        execution=scene.execution(),
+        query=WorkflowQuery(query_type="state", header=Header(fields={"h": payload("x")})),
+    )
+    asking = asyncio.create_task(scene.service.query_workflow(request, timeout=CALL))
+    task = await scene.workflow_task()
+    assert value(task.query.header.fields["h"]) == "x"
+    await answer_query(scene, task, query_result=payloads(1))
+    await asking
+
+
+async def test_a_failed_query_is_told_to_the_caller(scene):
+    await scene.start()
+    await scene.answer()
+    asking = ask(scene)
+    await answer_query(
+        scene, await scene.workflow_task(), FAILED, error_message="no such thing", failure=failure("no such thing")
+    )
+    answer = await refused(asking)
+    assert (answer.code, answer.message) == ("INVALID_ARGUMENT", "no such thing")
+    assert answer.detail_names == ["QueryFailedFailure"]
+    assert answer.detail.failure.message == "no such thing"
+
+
+async def test_a_query_before_the_first_workflow_task_completed_waits_for_it(scene):
+    await scene.start()
+    task = await scene.workflow_task()
+    asking = ask(scene)
+    # The worker hasn't answered yet: the query comes after the commands of this task.
+    await scene.complete_task(task)
+    query = await scene.workflow_task()
+    assert query.query.query_type == "state"
+    await answer_query(scene, query, query_result=payloads("after"))
+    assert values((await asking).query_result) == ["after"]
+
+
+async def test_a_query_sees_every_signal_acknowledged_before_it(scene):
+    await scene.start()
+    await scene.answer()
+    await scene.signal("s", 1)
+    asking = ask(scene)
+    while True:
+        task = await scene.workflow_task()
+        if task.HasField("query"):
+            await answer_query(scene, task, query_result=payloads("direct"))
+            break
+        answers = {
+            key: WorkflowQueryResult(result_type=ANSWERED, answer=payloads("with the task"))
+            for key in task.queries
+        }
+        await scene.complete_task(task, query_results=answers)
+        if answers:
+            break
+    assert "WorkflowExecutionSignaled" in event_types(task.history.events)
+    await asking
+
+
+@pytest.mark.parametrize("good", [True, False], ids=["answered", "failed"])
+async def test_a_query_while_a_workflow_task_waits_travels_with_it(scene, good):
+    await scene.start()
+    await scene.answer()
+    await scene.signal("first")
+    task = await scene.workflow_task()
+    asking = ask(scene)
+    # It is kept for the task after this one, which exists because of the second signal.
+    await scene.signal("second")
+    task = (await scene.complete_task(task, return_new_workflow_task=True)).workflow_task
+    [(key, query)] = task.queries.items()
+    assert query.query_type == "state"
+    result = WorkflowQueryResult(result_type=ANSWERED, answer=payloads("yes"))
+    if not good:
+        result = WorkflowQueryResult(result_type=FAILED, error_message="no", failure=failure("no"))
+    await scene.complete_task(task, query_results={key: result})
+    if good:
+        assert values((await asking).query_result) == ["yes"]
+        return
+    answer = await refused(asking)
+    assert (answer.code, answer.message, answer.detail_names) == ("INVALID_ARGUMENT", "no", ["QueryFailedFailure"])
+
+
+async def test_a_closed_run_can_be_queried(scene):
+    await scene.start()
+    await scene.answer(complete_workflow())
+    asking = ask(scene)
+    task = await scene.workflow_task()
+    assert event_type(task.history.events[-1]) == "WorkflowExecutionCompleted"
+    await answer_query(scene, task, query_result=payloads("final"))
+    assert values((await asking).query_result) == ["final"]
+
+
+async def test_a_query_names_an_earlier_run(scene):
+    first = await scene.start()
+    await scene.answer(complete_workflow())
+    await scene.start()
+    await scene.answer()
+    asking = ask(scene, run_id=first.run_id)
+    task = await scene.workflow_task()
+    assert task.workflow_execution.run_id == first.run_id
+    await answer_query(scene, task, query_result=payloads(1))
+    await asking
+
+
+REJECTED = [
+    # condition, how the run closed, the status it answers with (None: it isn't rejected)
+    ("NOT_OPEN", complete_workflow, "COMPLETED"),
+    ("NOT_COMPLETED_CLEANLY", complete_workflow, None),
+    ("NOT_COMPLETED_CLEANLY", fail_workflow, "FAILED"),
+    ("NONE", fail_workflow, None),
+]
+
+
+@pytest.mark.parametrize("condition, close, status", REJECTED)
+async def test_a_query_can_be_rejected_by_status(scene, condition, close, status):
+    await scene.start()
+    await scene.answer(close())
+    asking = ask(scene, query_reject_condition=QueryRejectCondition.Value(f"QUERY_REJECT_CONDITION_{condition}"))
+    if status is None:
+        await answer_query(scene, await scene.workflow_task(), query_result=payloads(1))
+        assert not (await asking).HasField("query_rejected")
+        return
+    rejected = (await asking).query_rejected
+    assert WorkflowExecutionStatus.Name(rejected.status) == f"WORKFLOW_EXECUTION_STATUS_{status}"
+
+
+async def test_a_query_of_a_run_whose_first_task_failed_is_not_ready(scene):
+    await scene.start()
+    await scene.fail_task(await scene.workflow_task(), failure=failure("bug"))
+    await scene.fail_task(await scene.workflow_task(), failure=failure("bug"))
+    await scene.fail_task(await scene.workflow_task(), failure=failure("bug"))
+    answer = await refused(scene.query("state"))
+    assert (answer.code, answer.message) == (
+        "FAILED_PRECONDITION",
+        "Unable to query workflow due to Workflow Task in failed state.",
+    )
+
+
+async def test_a_second_answer_to_a_query_is_not_found(scene):
+    await scene.start()
+    await scene.answer()
+    asking = ask(scene)
+    task = await scene.workflow_task()
+    await answer_query(scene, task, query_result=payloads(1))
+    await asking
+    answer = await refused(answer_query(scene, task, query_result=payloads(2)))
+    assert (answer.code, answer.message) == ("NOT_FOUND", "query task not found, or already expired")
+
+
+async def test_a_sticky_worker_answers_a_query_without_the_history(scene):
+    sticky = scene.task_queue + "-sticky"
+    await scene.start()
+    await scene.complete_task(await scene.workflow_task(), sticky=sticky)
+    polling = asyncio.create_task(scene.workflow_task(sticky=sticky))
+    await sticky_poller_is_known(scene, sticky)
+    asking = ask(scene)
+    task = await polling
+    assert task.history.events == []
+    assert task.query.query_type == "state"
+    await answer_query(scene, task, query_result=payloads("cached"))
+    assert values((await asking).query_result) == ["cached"]

@@ -1,0 +1,163 @@
+"""What was acknowledged survives the death of the server at any moment."""
+
+import asyncio
+
+import pytest
+from ports import free_port
+from temporalio.api.workflowservice import v1 as api
+from temporalio.service import RPCError
+
+from commands import complete_workflow, failure, retry, schedule_activity, start_child, start_timer
+from dev_server import DevServer
+from histories import attributes, event_type, event_types, only
+from payloads import payloads, search_attributes, seconds, values
+from scene import CALL, Scene
+from updates import accept_and_complete, poll_update, send_update
+from waiting import until
+
+
+class Crashing:
+    """A server of one test's own, which can be killed and started again on the same file and port."""
+
+    def __init__(self, server: DevServer, name: str):
+        self.server = server
+        self.name = name
+        self.scene: Scene | None = None
+
+    async def start(self):
+        self.scene = Scene(await self.server.start(), self.name)
+
+    async def crash(self):
+        self.server.kill()
+        await self.start()
+
+
+@pytest.fixture
+async def crashing(tmp_path, name):
+    """Started, and not yet crashed."""
+    made = Crashing(DevServer(free_port(), str(tmp_path / "crashing.db")), name)
+    await made.start()
+    yield made
+    made.server.stop()
+
+
+def signals(events) -> list:
+    return [values(attributes(e).input)[0] for e in events if event_type(e) == "WorkflowExecutionSignaled"]
+
+
+async def test_everything_pending_goes_on_after_a_crash(crashing):
+    """A workflow waits for an activity, a timer, a child and signals when the server dies."""
+    scene = crashing.scene
+    child = scene.workflow_id + "-child"
+    run = await scene.start(input=payloads("kept"), search_attributes=search_attributes(CustomIntField=7))
+    await scene.answer(
+        schedule_activity("a", scene.task_queue, retry_policy=retry()),
+        start_timer("t", 1),
+        start_child(child, child),
+    )
+    activity = await scene.activity_task()
+    for n in range(10):
+        await scene.signal("s", n, request_id=f"request-{n}")
+    before = await scene.history()
+
+    await crashing.crash()
+    scene = crashing.scene
+    after = await scene.history()
+    assert after[: len(before)] == before
+    assert signals(after) == list(range(10))
+    # A request repeated after the crash is still the same request.
+    await scene.signal("s", 3, request_id="request-3")
+    # A worker that held its task over the crash may answer it.
+    await scene.complete_activity(activity, "done")
+    await scene.complete_task(await scene.workflow_task(child), complete_workflow("grown"))
+
+    wanted = {"TimerFired", "ActivityTaskCompleted", "ChildWorkflowExecutionCompleted"}
+    while True:
+        task = await scene.workflow_task()
+        if wanted <= set(event_types(task.history.events)):
+            break
+        await scene.complete_task(task)
+    await scene.complete_task(task, complete_workflow("survived"))
+
+    events = await scene.history()
+    assert [event.event_id for event in events] == list(range(1, len(events) + 1))
+    assert signals(events) == list(range(10))
+    assert values(attributes(only(events, "ActivityTaskCompleted")).result) == ["done"]
+    assert values(attributes(events[-1]).result) == ["survived"]
+    assert (await scene.describe()).workflow_execution_info.execution.run_id == run.run_id
+
+
+async def test_what_was_running_at_the_crash_is_tried_again(crashing):
+    scene = crashing.scene
+    await scene.start(workflow_task_timeout=seconds(1))
+    task = await scene.workflow_task()
+    await scene.signal("buffered", 1)
+
+    await crashing.crash()
+    scene = crashing.scene
+    again = await scene.workflow_task()
+    assert signals(again.history.events) == [1]
+    # The first worker's answer comes too late.
+    with pytest.raises(RPCError):
+        await scene.complete_task(task, complete_workflow())
+    await scene.complete_task(again, complete_workflow())
+    assert await scene.status() == "COMPLETED"
+
+
+async def test_outcomes_searches_and_ids_survive_a_crash(crashing):
+    scene = crashing.scene
+    run = await scene.start(request_id="start", search_attributes=search_attributes(CustomKeywordField="kept"))
+    await scene.answer()
+    updating = send_update(scene, "u", "change", 1)
+    await accept_and_complete(scene, await scene.workflow_task(), "changed")
+    await updating
+
+    await crashing.crash()
+    scene = crashing.scene
+    assert values((await poll_update(scene, "u")).outcome.success) == ["changed"]
+    assert (await scene.start(request_id="start")).run_id == run.run_id
+
+    async def found():
+        request = api.ListWorkflowExecutionsRequest(namespace=scene.namespace, query="CustomKeywordField = 'kept'")
+        return (await scene.service.list_workflow_executions(request, timeout=CALL)).executions
+
+    [info] = await until(found)
+    assert info.execution.run_id == run.run_id
+
+
+async def test_every_acknowledged_signal_is_there_when_the_server_dies_under_load(crashing):
+    scene = crashing.scene
+    await scene.start()
+    acknowledged, enough = [], asyncio.Event()
+
+    async def send(first):
+        for n in range(first, 100_000, 4):
+            try:
+                await scene.signal("s", n)
+            except RPCError:
+                return
+            acknowledged.append(n)
+            if len(acknowledged) >= 50:
+                enough.set()
+
+    senders = [asyncio.create_task(send(first)) for first in range(4)]
+    await enough.wait()
+    await crashing.crash()
+    await asyncio.gather(*senders)
+    recorded = signals(await crashing.scene.history())
+    assert set(acknowledged) <= set(recorded)
+    assert len(recorded) == len(set(recorded))
+    # Each sender's own signals are in the order it sent them.
+    for first in range(4):
+        own = [n for n in recorded if n % 4 == first]
+        assert own == sorted(own)
+
+
+async def test_an_activity_retry_waiting_at_the_crash_comes_after_it(crashing):
+    scene = crashing.scene
+    await scene.start()
+    await scene.answer(schedule_activity("a", scene.task_queue, retry_policy=retry(interval=1)))
+    await scene.fail_activity(await scene.activity_task(), failure("once"))
+    await crashing.crash()
+    again = await crashing.scene.activity_task()
+    assert again.attempt == 2

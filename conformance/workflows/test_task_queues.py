@@ -1,0 +1,128 @@
+"""W17: what a task queue tells about itself, and the order it is worked off in."""
+
+import asyncio
+
+from temporalio.api.common.v1 import Priority
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue, TaskQueueMetadata
+from temporalio.api.workflowservice import v1 as api
+
+from commands import schedule_activity
+from payloads import seconds
+from scene import CALL, IDENTITY
+from waiting import until
+
+WORKFLOW = TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW
+ACTIVITY = TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY
+
+
+async def describe(scene, kind=WORKFLOW, **fields) -> api.DescribeTaskQueueResponse:
+    request = api.DescribeTaskQueueRequest(
+        namespace=scene.namespace, task_queue=TaskQueue(name=scene.task_queue), task_queue_type=kind, **fields
+    )
+    return await scene.service.describe_task_queue(request, timeout=CALL)
+
+
+async def test_a_queue_nobody_polls_has_no_pollers(scene):
+    assert (await describe(scene)).pollers == []
+
+
+async def test_the_pollers_of_a_queue_are_known_by_identity(scene):
+    polling = asyncio.create_task(scene.workflow_task())
+
+    async def pollers():
+        return (await describe(scene)).pollers
+
+    [poller] = await until(pollers)
+    assert poller.identity == IDENTITY
+    assert poller.last_access_time.seconds > 0
+    # Workflow and activity pollers are apart.
+    assert (await describe(scene, ACTIVITY)).pollers == []
+    await scene.start()
+    await polling
+
+
+async def test_the_backlog_of_a_queue_is_counted(scene):
+    for n in range(3):
+        await scene.start(workflow_id=f"{scene.workflow_id}-{n}")
+
+    async def backlog():
+        return (await describe(scene, report_stats=True)).stats.approximate_backlog_count
+
+    await until(backlog, lambda count: count == 3)
+    for _ in range(3):
+        await scene.answer()
+    await until(backlog, lambda count: count == 0)
+
+
+async def test_the_oldest_task_comes_first(scene):
+    for n in range(5):
+        await scene.start(workflow_id=f"{scene.workflow_id}-{n}")
+
+    async def backlog():
+        return (await describe(scene, report_stats=True)).stats.approximate_backlog_count
+
+    await until(backlog, lambda count: count == 5)
+    order = [(await scene.workflow_task()).workflow_execution.workflow_id[-1] for _ in range(5)]
+    assert order == list("01234")
+
+
+async def test_a_backlog_is_worked_off_by_priority(scene):
+    await scene.start()
+    keys = [5, 3, 1, 4, 2]
+    await scene.answer(
+        *(schedule_activity(str(key), scene.task_queue, priority=Priority(priority_key=key)) for key in keys)
+    )
+
+    async def backlog():
+        return (await describe(scene, ACTIVITY, report_stats=True)).stats.approximate_backlog_count
+
+    await until(backlog, lambda count: count == 5)
+    order = [(await scene.activity_task()).activity_id for _ in keys]
+    assert order == ["1", "2", "3", "4", "5"]
+
+
+async def test_an_activity_has_the_priority_of_its_workflow_unless_it_says_otherwise(scene):
+    await scene.start(priority=Priority(priority_key=4))
+    await scene.answer(
+        schedule_activity("own", scene.task_queue, priority=Priority(priority_key=2)),
+        schedule_activity("inherited", scene.task_queue),
+    )
+    tasks = [await scene.activity_task(), await scene.activity_task()]
+    assert {task.activity_id: task.priority.priority_key for task in tasks} == {"own": 2, "inherited": 4}
+
+
+async def test_a_worker_can_limit_the_rate_of_its_queue(scene):
+    """It is told by the pollers, and shown with them."""
+    request = api.PollActivityTaskQueueRequest(
+        namespace=scene.namespace,
+        task_queue=TaskQueue(name=scene.task_queue),
+        identity=IDENTITY,
+        task_queue_metadata=TaskQueueMetadata(max_tasks_per_second={"value": 7.0}),
+    )
+    polling = asyncio.create_task(scene.service.poll_activity_task_queue(request, timeout=CALL))
+
+    async def pollers():
+        return (await describe(scene, ACTIVITY)).pollers
+
+    [poller] = await until(pollers)
+    assert poller.rate_per_second == 7.0
+    await scene.start()
+    await scene.answer(schedule_activity("a", scene.task_queue))
+    assert (await polling).activity_id == "a"
+
+
+async def test_a_poll_with_nothing_to_do_answers_empty_before_the_deadline(scene):
+    request = api.PollWorkflowTaskQueueRequest(
+        namespace=scene.namespace, task_queue=TaskQueue(name=scene.task_queue), identity=IDENTITY
+    )
+    answer = await scene.service.poll_workflow_task_queue(request, timeout=seconds(3).ToTimedelta())
+    assert answer.task_token == b""
+
+
+async def test_the_partitions_of_a_queue_are_listed(scene):
+    request = api.ListTaskQueuePartitionsRequest(
+        namespace=scene.namespace, task_queue=TaskQueue(name=scene.task_queue)
+    )
+    listed = await scene.service.list_task_queue_partitions(request, timeout=CALL)
+    assert [partition.key for partition in listed.workflow_task_queue_partitions] == [scene.task_queue]

@@ -1,0 +1,86 @@
+//! From a plan to a server that answers, and to its end.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use perennial_engine::run::Limits;
+use perennial_runtime::{Runtime, RuntimeConfig};
+use perennial_server::{NewSearchAttribute, SERVER_VERSION, ServerConfig, ensure_namespace, serve};
+use perennial_store::{Durability, SqliteStore};
+use tokio::net::TcpListener;
+
+use super::logging::{self, LogFormat, LogLevel};
+use super::shutdown;
+
+/// Everything a server is started with, however it was said.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// `None` keeps everything in memory.
+    pub(super) file: Option<PathBuf>,
+    pub(super) durability: Durability,
+    pub(super) ip: String,
+    pub(super) port: u16,
+    pub(super) namespaces: Vec<String>,
+    pub(super) search_attributes: Vec<NewSearchAttribute>,
+    pub(super) limits: Limits,
+    pub(super) server: ServerConfig,
+    pub(super) log_level: LogLevel,
+    pub(super) log_format: LogFormat,
+    /// Settings that were given and mean nothing here.
+    pub(super) without_effect: Vec<String>,
+}
+
+/// Serves until the process is told to stop, and ends with everything durable that was acknowledged.
+pub(super) fn launch(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
+    logging::start(plan.log_level, plan.log_format)?;
+    for setting in &plan.without_effect {
+        tracing::info!("`{setting}` has no effect on this server");
+    }
+    let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    threads.block_on(run(plan, out))
+}
+
+async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
+    let address = (plan.ip.as_str(), plan.port);
+    let listener = TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on {}:{}; is another server running there?", plan.ip, plan.port)
+    })?;
+    let store = match &plan.file {
+        Some(path) => SqliteStore::open(path, plan.durability),
+        None => SqliteStore::in_memory(),
+    };
+    let store = Arc::new(store.context("cannot open the database")?);
+    let config = RuntimeConfig { limits: plan.limits, ..RuntimeConfig::default() };
+    let runtime = Runtime::open(store, &config).context("cannot begin")?;
+    for namespace in &plan.namespaces {
+        ensure_namespace(&runtime, namespace, &plan.search_attributes)
+            .await
+            .with_context(|| format!("cannot set up the namespace `{namespace}`"))?;
+    }
+
+    let port = listener.local_addr()?.port();
+    let host = if plan.ip == "127.0.0.1" { "localhost" } else { plan.ip.as_str() };
+    let place = plan.file.as_ref().map_or("in-memory".into(), |path| path.display().to_string());
+    writeln!(
+        out,
+        "Perennial {} (Temporal API {SERVER_VERSION})\n\n\
+         Perennial Server:      {host}:{port}\n\
+         Perennial Persistence: {place}",
+        env!("CARGO_PKG_VERSION")
+    )?;
+    out.flush()?;
+
+    let server = ServerConfig { cluster_id: runtime.fresh_id(), ..plan.server };
+    let told = async {
+        match shutdown::asked().await {
+            Ok(()) => tracing::info!("told to stop"),
+            Err(error) => tracing::error!("signals can't be heard, so stopping: {error}"),
+        }
+    };
+    serve(runtime.clone(), server, listener, told).await?;
+    // Everything that was acknowledged is durable when this returns.
+    tokio::task::spawn_blocking(move || runtime.stop()).await?;
+    Ok(())
+}

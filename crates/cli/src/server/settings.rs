@@ -1,0 +1,197 @@
+//! Settings of `perennial server`: flags, then the environment, then a file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::ValueEnum;
+use perennial_engine::run::Limits;
+use perennial_server::{NewSearchAttribute, ServerConfig};
+use perennial_store::Durability;
+use serde::Deserialize;
+
+use super::dynamic_config;
+use super::launch::Plan;
+use super::logging::{LogFormat, LogLevel};
+use super::pair::{self, ConfigValue};
+use crate::failure::Usage;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// File that keeps the state; made if it isn't there [default: perennial.db]
+    #[arg(long, value_name = "FILE", env = "PERENNIAL_DB")]
+    db: Option<PathBuf>,
+
+    /// What an acknowledged request survives [default: power-loss]
+    #[arg(long, value_enum, value_name = "WHAT", env = "PERENNIAL_DURABILITY")]
+    durability: Option<Survives>,
+
+    /// Address to listen on [default: 127.0.0.1]
+    #[arg(long, env = "PERENNIAL_IP")]
+    ip: Option<String>,
+
+    /// Port for the gRPC API [default: 7233]
+    #[arg(long, short, env = "PERENNIAL_PORT")]
+    port: Option<u16>,
+
+    /// Namespace to create, beside `default`; may be repeated
+    #[arg(long, short, value_name = "NAME", env = "PERENNIAL_NAMESPACE", value_delimiter = ',')]
+    namespace: Vec<String>,
+
+    /// Search attribute to register in each of these namespaces; may be repeated
+    #[arg(long, value_name = "NAME=TYPE", value_parser = pair::search_attribute)]
+    #[arg(env = "PERENNIAL_SEARCH_ATTRIBUTE", value_delimiter = ',')]
+    search_attribute: Vec<NewSearchAttribute>,
+
+    /// File with settings, as TOML: the same names with underscores
+    #[arg(long, value_name = "FILE", env = "PERENNIAL_CONFIG")]
+    config: Option<PathBuf>,
+
+    /// What to log [default: info]
+    #[arg(long, value_enum, value_name = "LEVEL", help_heading = "Log")]
+    #[arg(env = "PERENNIAL_LOG_LEVEL")]
+    log_level: Option<LogLevel>,
+
+    /// How to log [default: text]
+    #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Log")]
+    #[arg(env = "PERENNIAL_LOG_FORMAT")]
+    log_format: Option<LogFormat>,
+}
+
+/// What an acknowledged request survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Survives {
+    /// The machine losing power
+    PowerLoss,
+    /// The server dying, but not the machine
+    ProcessCrash,
+}
+
+/// The file that --config names.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    db: Option<PathBuf>,
+    durability: Option<Survives>,
+    ip: Option<String>,
+    port: Option<u16>,
+    #[serde(default)]
+    namespaces: Vec<String>,
+    #[serde(default)]
+    search_attributes: BTreeMap<String, String>,
+    log_level: Option<LogLevel>,
+    log_format: Option<LogFormat>,
+    /// As `--dynamic-config-value` of the development server.
+    #[serde(default)]
+    dynamic_config: BTreeMap<String, serde_json::Value>,
+}
+
+impl Args {
+    pub(super) fn plan(self) -> anyhow::Result<Plan> {
+        let file = self.config.as_deref().map(File::read).transpose()?.unwrap_or_default();
+        let survives = self.durability.or(file.durability).unwrap_or(Survives::PowerLoss);
+        let values: Vec<_> = file
+            .dynamic_config
+            .into_iter()
+            .map(|(key, value)| ConfigValue { key, value })
+            .collect();
+        let (mut limits, mut server) = (Limits::default(), ServerConfig::default());
+        let unknown = dynamic_config::apply(&values, &mut limits, &mut server)?;
+
+        let named = if self.namespace.is_empty() { file.namespaces } else { self.namespace };
+        let mut namespaces = vec!["default".to_owned()];
+        namespaces.extend(named.into_iter().filter(|name| name != "default"));
+        let search_attributes = if self.search_attribute.is_empty() {
+            let pairs = file.search_attributes.iter();
+            pairs
+                .map(|(name, kind)| pair::search_attribute(&format!("{name}={kind}")))
+                .collect::<Result<_, _>>()
+                .map_err(Usage::new)?
+        } else {
+            self.search_attribute
+        };
+        Ok(Plan {
+            file: Some(self.db.or(file.db).unwrap_or_else(|| "perennial.db".into())),
+            durability: match survives {
+                Survives::PowerLoss => Durability::PowerLoss,
+                Survives::ProcessCrash => Durability::ProcessCrash,
+            },
+            ip: self.ip.or(file.ip).unwrap_or_else(|| "127.0.0.1".to_owned()),
+            port: self.port.or(file.port).unwrap_or(7233),
+            namespaces,
+            search_attributes,
+            limits,
+            server,
+            log_level: self.log_level.or(file.log_level).unwrap_or(LogLevel::Info),
+            log_format: self.log_format.or(file.log_format).unwrap_or_default(),
+            without_effect: unknown
+                .into_iter()
+                .map(|key| format!("dynamic_config {key}"))
+                .collect(),
+        })
+    }
+}
+
+impl File {
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = fs::read_to_string(path)
+            .with_context(|| format!("cannot read the settings in {}", path.display()))?;
+        Self::parse(&text)
+            .map_err(|error| Usage::new(format!("{}: {error}", path.display())).into())
+    }
+
+    fn parse(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn args(line: &[&str]) -> Args {
+        Line::try_parse_from([&["server"], line].concat()).unwrap().args
+    }
+
+    #[test]
+    fn defaults_are_a_file_on_loopback() {
+        let plan = args(&[]).plan().unwrap();
+        assert_eq!(plan.file, Some("perennial.db".into()));
+        assert_eq!((plan.ip.as_str(), plan.port), ("127.0.0.1", 7233));
+        assert_eq!(plan.namespaces, ["default"]);
+    }
+
+    #[test]
+    fn file_has_the_same_settings_and_no_others() {
+        let file = File::parse(
+            r#"
+            db = "state.db"
+            port = 7000
+            durability = "process-crash"
+            namespaces = ["shop"]
+            log_level = "debug"
+
+            [search_attributes]
+            City = "Keyword"
+
+            [dynamic_config]
+            "limit.blobSize.error" = 100
+            "#,
+        )
+        .unwrap();
+        assert_eq!((file.port, file.log_level), (Some(7000), Some(LogLevel::Debug)));
+        assert_eq!(file.durability, Some(Survives::ProcessCrash));
+        let error = File::parse("prot = 7000").unwrap_err().to_string();
+        assert!(error.contains("unknown field `prot`"), "{error}");
+    }
+}

@@ -1,0 +1,167 @@
+//! `perennial server start-dev`.
+
+use std::path::PathBuf;
+
+use perennial_engine::run::Limits;
+use perennial_server::{NewSearchAttribute, ServerConfig};
+use perennial_store::Durability;
+
+use super::dynamic_config;
+use super::launch::Plan;
+use super::logging::{LogFormat, LogLevel};
+use super::pair::{self, ConfigValue};
+use crate::terminal::say;
+
+/// Run a server for development, in memory unless a file is named
+///
+/// Takes the flags of Temporal's development server, so whatever starts that one can start this one.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Port for the gRPC API
+    #[arg(long, short, default_value_t = 7233)]
+    port: u16,
+
+    /// Address to listen on
+    #[arg(long, default_value = "127.0.0.1")]
+    ip: String,
+
+    /// File that keeps the state; without it, everything is lost when the server ends
+    #[arg(long, short = 'f', value_name = "FILE")]
+    db_filename: Option<PathBuf>,
+
+    /// Namespace to create, beside `default`; may be repeated
+    #[arg(long, short, value_name = "NAME")]
+    namespace: Vec<String>,
+
+    /// Search attribute to register in each namespace: its name and type; may be repeated
+    #[arg(long, value_name = "NAME=TYPE", value_parser = pair::search_attribute)]
+    search_attribute: Vec<NewSearchAttribute>,
+
+    /// Temporal's dynamic configuration: a key and JSON; may be repeated
+    #[arg(long, value_name = "KEY=JSON", value_parser = pair::config_value)]
+    dynamic_config_value: Vec<ConfigValue>,
+
+    /// How SQLite treats the file; `synchronous` has an effect
+    #[arg(long, value_name = "PRAGMA=VALUE", value_parser = pair::pragma)]
+    sqlite_pragma: Vec<(String, String)>,
+
+    /// What to log
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "warn", help_heading = "Log")]
+    log_level: LogLevel,
+
+    /// How to log
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t, help_heading = "Log")]
+    log_format: LogFormat,
+
+    /// Print the settings to standard error
+    #[arg(long, help_heading = "Log")]
+    log_config: bool,
+
+    #[command(flatten)]
+    later: Later,
+}
+
+/// Flags of Temporal's development server for what isn't here yet. They are taken, and the log says that
+/// they do nothing.
+#[derive(Debug, clap::Args)]
+struct Later {
+    /// Without the web page
+    #[arg(long, help_heading = "Without effect yet")]
+    headless: bool,
+
+    /// Port for the HTTP API
+    #[arg(long, value_name = "PORT", help_heading = "Without effect yet")]
+    http_port: Option<u16>,
+
+    /// Port for metrics
+    #[arg(long, value_name = "PORT", help_heading = "Without effect yet")]
+    metrics_port: Option<u16>,
+
+    /// Port for the web page
+    #[arg(long, value_name = "PORT", help_heading = "Without effect yet")]
+    ui_port: Option<u16>,
+
+    /// Address of the web page
+    #[arg(long, value_name = "IP", help_heading = "Without effect yet")]
+    ui_ip: Option<String>,
+
+    /// Folder of the web page's files
+    #[arg(long, value_name = "FOLDER", help_heading = "Without effect yet")]
+    ui_asset_path: Option<String>,
+
+    /// Where the web page decodes payloads
+    #[arg(long, value_name = "URL", help_heading = "Without effect yet")]
+    ui_codec_endpoint: Option<String>,
+
+    /// Path under which the web page is
+    #[arg(long, value_name = "PATH", help_heading = "Without effect yet")]
+    ui_public_path: Option<String>,
+
+    /// Without the web page's news
+    #[arg(long, help_heading = "Without effect yet")]
+    ui_disable_news_fetch: bool,
+}
+
+impl Args {
+    pub(super) fn plan(self) -> anyhow::Result<Plan> {
+        if self.log_config {
+            say(format_args!("{self:#?}"));
+        }
+        let (mut limits, mut server) = (Limits::default(), ServerConfig::default());
+        let keys = dynamic_config::apply(&self.dynamic_config_value, &mut limits, &mut server)?;
+        let mut without_effect: Vec<String> =
+            keys.into_iter().map(|key| format!("--dynamic-config-value {key}")).collect();
+        without_effect.extend(self.later.given());
+
+        let mut durability = Durability::default();
+        for (pragma, value) in &self.sqlite_pragma {
+            match (pragma.as_str(), value.as_str()) {
+                ("synchronous", "off" | "0" | "normal" | "1") => {
+                    durability = Durability::ProcessCrash;
+                }
+                ("synchronous", "full" | "2" | "extra" | "3") => {
+                    durability = Durability::PowerLoss;
+                }
+                _ => without_effect.push(format!("--sqlite-pragma {pragma}={value}")),
+            }
+        }
+
+        let mut namespaces = vec!["default".to_owned()];
+        for name in self.namespace {
+            if !namespaces.contains(&name) {
+                namespaces.push(name);
+            }
+        }
+        Ok(Plan {
+            file: self.db_filename,
+            durability,
+            ip: self.ip,
+            port: self.port,
+            namespaces,
+            search_attributes: self.search_attribute,
+            limits,
+            server,
+            log_level: self.log_level,
+            log_format: self.log_format,
+            without_effect,
+        })
+    }
+}
+
+impl Later {
+    /// The flags that were given, except the one that asks for nothing.
+    fn given(&self) -> impl Iterator<Item = String> {
+        [
+            ("--http-port", self.http_port.is_some()),
+            ("--metrics-port", self.metrics_port.is_some()),
+            ("--ui-port", self.ui_port.is_some()),
+            ("--ui-ip", self.ui_ip.is_some()),
+            ("--ui-asset-path", self.ui_asset_path.is_some()),
+            ("--ui-codec-endpoint", self.ui_codec_endpoint.is_some()),
+            ("--ui-public-path", self.ui_public_path.is_some()),
+        ]
+        .into_iter()
+        .filter(|(_, given)| *given)
+        .map(|(flag, _)| flag.to_owned())
+    }
+}

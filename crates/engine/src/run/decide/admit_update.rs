@@ -1,0 +1,35 @@
+//! Whether a run may take an update. Admitted updates wait outside of the durable state.
+
+use crate::run::{Limits, Rejection, Run};
+
+impl Run {
+    /// Whether the update of this id may wait for the workflow, beside `waiting` others that do.
+    ///
+    /// # Errors
+    /// If the run has closed, or has had as many updates as it may.
+    pub fn may_admit_update(
+        &self,
+        update_id: &str,
+        waiting: usize,
+        limits: &Limits,
+    ) -> Result<(), Rejection> {
+        self.open()?;
+        if self.updates.contains_key(update_id) {
+            return Ok(());
+        }
+        let unfinished = self.updates.values().filter(|update| update.outcome.is_none()).count();
+        if waiting + unfinished >= limits.updates_in_flight {
+            return Err(Rejection::LimitExceeded(format!(
+                "limit on number of concurrent in-flight updates has been reached ({})",
+                limits.updates_in_flight
+            )));
+        }
+        if waiting + self.updates.len() >= limits.updates {
+            return Err(Rejection::FailedPrecondition(format!(
+                "The limit on the total number of distinct updates in this workflow has been reached ({}). Make sure any duplicate updates share an Update ID so the server can deduplicate them, and consider rejecting updates that you aren't going to process. You can also Continue-as-New to avoid this; we recommend you check Continue-as-New Suggested in your Workflow.",
+                limits.updates
+            )));
+        }
+        Ok(())
+    }
+}

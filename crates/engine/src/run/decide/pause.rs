@@ -1,0 +1,60 @@
+//! A run is held back, and let go on.
+
+use perennial_proto::temporal::history::v1::{
+    WorkflowExecutionPausedEventAttributes, WorkflowExecutionUnpausedEventAttributes,
+};
+
+use super::Decided;
+use crate::run::event::Attributes;
+use crate::run::{Context, Decision, PauseRun, Rejection, Reply, Run};
+
+/// No task is offered and no attempt begins until the run goes on; what is running may finish.
+pub(super) fn pause(run: &Run, request: PauseRun, cx: &Context<'_>) -> Decided {
+    run.open()?;
+    if let Some(paused) = &run.head.paused {
+        if paused.request_id == request.request_id {
+            return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
+        }
+        return Err(Rejection::FailedPrecondition("workflow is already paused.".to_owned()));
+    }
+    let mut draft = run.draft(cx);
+    draft.happen(Attributes::WorkflowExecutionPausedEventAttributes(
+        WorkflowExecutionPausedEventAttributes {
+            identity: request.identity,
+            reason: request.reason,
+            request_id: request.request_id,
+        },
+    ));
+    draft.is_visible = true;
+    Ok(draft.done(Reply::Done))
+}
+
+/// Everything that was held back is offered, and the workflow hears of it.
+pub(super) fn unpause(run: &Run, request: PauseRun, cx: &Context<'_>) -> Decided {
+    run.open()?;
+    if run.head.paused.is_none() {
+        return Err(Rejection::FailedPrecondition("workflow is not paused.".to_owned()));
+    }
+    let mut draft = run.draft(cx);
+    draft.happen(Attributes::WorkflowExecutionUnpausedEventAttributes(
+        WorkflowExecutionUnpausedEventAttributes {
+            identity: request.identity,
+            reason: request.reason,
+            request_id: request.request_id,
+        },
+    ));
+    let is_waiting = |task: &perennial_proto::store::WorkflowTask| task.started_at == 0;
+    if run.head.workflow_task.as_ref().is_some_and(is_waiting) {
+        draft.offer_workflow_task();
+    }
+    draft.want_workflow_task();
+    let waiting: Vec<i64> = (run.activities.iter())
+        .filter(|(_, it)| it.started_at == 0 && it.retry_at == 0 && it.paused.is_none())
+        .map(|(id, _)| *id)
+        .collect();
+    for id in waiting {
+        draft.offer_activity(id);
+    }
+    draft.is_visible = true;
+    Ok(draft.done(Reply::Done))
+}

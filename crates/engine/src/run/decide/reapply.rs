@@ -1,0 +1,90 @@
+//! What came to a run after the point it is reset to comes to the new run too.
+
+use perennial_proto::temporal::enums::v1::UpdateAdmittedEventOrigin;
+use perennial_proto::temporal::history::v1::{
+    HistoryEvent, WorkflowExecutionUpdateAdmittedEventAttributes,
+};
+use perennial_proto::temporal::update::v1::Request;
+
+use crate::run::draft::Draft;
+use crate::run::event::{Attributes, event};
+
+/// Which kinds of events come to the new run, beside what became of its children.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reapply {
+    pub(super) signals: bool,
+    pub(super) updates: bool,
+}
+
+impl Reapply {
+    pub(super) fn event(self, draft: &mut Draft<'_>, happened: &HistoryEvent) {
+        let Some(attributes) = happened.attributes.clone() else { return };
+        match attributes {
+            Attributes::WorkflowExecutionSignaledEventAttributes(_) if self.signals => {
+                let mut again = event(attributes);
+                again.links.clone_from(&happened.links);
+                draft.record_event(again);
+            }
+            Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(admitted) => {
+                self.update(draft, admitted.request);
+            }
+            // Without the request it was admitted by an event, which has come already.
+            Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(accepted) => {
+                self.update(draft, accepted.accepted_request);
+            }
+            Attributes::WorkflowExecutionOptionsUpdatedEventAttributes(_) => {
+                let mut again = event(attributes);
+                again.links.clone_from(&happened.links);
+                draft.record_event(again);
+            }
+            other => reapply_child(draft, other),
+        }
+    }
+
+    fn update(self, draft: &mut Draft<'_>, request: Option<Request>) {
+        let Some(request) = request.filter(|_| self.updates) else { return };
+        let id = request.meta.as_ref().map_or("", |meta| meta.update_id.as_str());
+        if draft.run.updates.contains_key(id) {
+            return;
+        }
+        draft.record(Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(
+            WorkflowExecutionUpdateAdmittedEventAttributes {
+                request: Some(request),
+                origin: UpdateAdmittedEventOrigin::Reapply.into(),
+            },
+        ));
+    }
+}
+
+/// What became of a child that the new run has too.
+fn reapply_child(draft: &mut Draft<'_>, mut happened: Attributes) {
+    use Attributes as A;
+    let (initiated_event_id, started_event_id) = match &mut happened {
+        A::StartChildWorkflowExecutionFailedEventAttributes(it) => (it.initiated_event_id, None),
+        A::ChildWorkflowExecutionStartedEventAttributes(it) => (it.initiated_event_id, None),
+        A::ChildWorkflowExecutionCompletedEventAttributes(it) => {
+            (it.initiated_event_id, Some(&mut it.started_event_id))
+        }
+        A::ChildWorkflowExecutionFailedEventAttributes(it) => {
+            (it.initiated_event_id, Some(&mut it.started_event_id))
+        }
+        A::ChildWorkflowExecutionCanceledEventAttributes(it) => {
+            (it.initiated_event_id, Some(&mut it.started_event_id))
+        }
+        A::ChildWorkflowExecutionTimedOutEventAttributes(it) => {
+            (it.initiated_event_id, Some(&mut it.started_event_id))
+        }
+        A::ChildWorkflowExecutionTerminatedEventAttributes(it) => {
+            (it.initiated_event_id, Some(&mut it.started_event_id))
+        }
+        _ => return,
+    };
+    let Some(child) = draft.run.children.get(&initiated_event_id) else { return };
+    let has_started = child.started_event_id != 0;
+    match started_event_id {
+        Some(started_event_id) => *started_event_id = child.started_event_id,
+        None if has_started => return,
+        None => {}
+    }
+    draft.record(happened);
+}

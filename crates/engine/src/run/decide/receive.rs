@@ -1,0 +1,139 @@
+//! A message from another run. The same message again changes nothing, and is answered the same.
+
+use perennial_proto::store as stored;
+use perennial_proto::store::run_message::Body;
+use perennial_proto::temporal::enums::v1::ParentClosePolicy;
+
+use super::child_closed;
+use super::request_cancel::request_cancel;
+use super::signal::{is_repeated, signal};
+use super::terminate::terminate;
+use super::{Decided, SERVER_IDENTITY};
+use crate::run::{
+    Answer, Context, Decision, Rejection, Reply, RequestCancel, Run, Signal, Terminate,
+};
+
+pub(super) fn decide(run: &Run, message: stored::RunMessage, cx: &Context<'_>) -> Decided {
+    let sender = message.sender.clone().unwrap_or_default();
+    match message.body.clone() {
+        Some(Body::Signal(body)) => Ok(take_signal(run, &sender, body, cx)),
+        Some(Body::Cancel(body)) => Ok(take_cancel(run, &message, &sender, body, cx)),
+        Some(Body::ChildClosed(body)) => Ok(child_closed::decide(run, &message, &body, cx)),
+        Some(Body::ParentClosed(body)) => Ok(parent_closed(run, &message, &sender, &body, cx)),
+        Some(Body::StartChild(_)) | None => {
+            Err(Rejection::InvalidArgument("this message isn't for a run that exists".to_owned()))
+        }
+    }
+}
+
+/// The answer, and nothing changed.
+pub(super) fn answer(answer: Answer) -> Decision {
+    Decision { transition: None, reply: Ok(Reply::Answered(answer)) }
+}
+
+fn take_signal(
+    run: &Run,
+    sender: &stored::RunName,
+    body: stored::SignalRun,
+    cx: &Context<'_>,
+) -> Decision {
+    let attributes = body.signal.unwrap_or_default();
+    if is_repeated(run, &attributes.request_id) {
+        return answer(Answer::Taken);
+    }
+    if !run.is_open() || is_itself(run, sender) || (body.child_only && !is_parent(run, sender)) {
+        return answer(Answer::RunNotFound);
+    }
+    if run.head.signal_count >= cx.limits.signals {
+        return answer(Answer::TooManySignals);
+    }
+    let mut draft = run.draft(cx);
+    signal(&mut draft, Signal { attributes, links: Vec::new() });
+    draft.done(Reply::Answered(Answer::Taken))
+}
+
+fn take_cancel(
+    run: &Run,
+    message: &stored::RunMessage,
+    sender: &stored::RunName,
+    body: stored::CancelRun,
+    cx: &Context<'_>,
+) -> Decision {
+    if is_itself(run, sender) {
+        return answer(Answer::RunNotFound);
+    }
+    // What has ended needs no canceling: that is a success.
+    if !run.is_open() {
+        return answer(Answer::Taken);
+    }
+    if body.child_only && !is_parent(run, sender) {
+        return answer(Answer::RunNotFound);
+    }
+    if run.head.cancel_requested {
+        return answer(Answer::Taken);
+    }
+    let mut draft = run.draft(cx);
+    let cancel = RequestCancel {
+        request_id: message.request_id.clone(),
+        reason: body.reason,
+        identity: SERVER_IDENTITY.to_owned(),
+        external: Some((sender.clone(), body.initiated_event_id)),
+        links: Vec::new(),
+    };
+    request_cancel(&mut draft, cancel);
+    draft.done(Reply::Answered(Answer::Taken))
+}
+
+/// The parent has closed: its policy says what becomes of this child.
+fn parent_closed(
+    run: &Run,
+    message: &stored::RunMessage,
+    sender: &stored::RunName,
+    body: &stored::ParentClosed,
+    cx: &Context<'_>,
+) -> Decision {
+    // The chain names the child beyond doubt. Its parent may have been reset since, and be another run.
+    let chain = message.target.as_ref().map_or("", |target| target.first_run_id.as_str());
+    let parent = run.started.parent_workflow_execution.as_ref();
+    let is_meant = run.first_run_id() == chain
+        && parent.is_some_and(|parent| parent.workflow_id == sender.workflow_id);
+    if !run.is_open() || !is_meant {
+        return answer(Answer::Taken);
+    }
+    let mut draft = run.draft(cx);
+    match body.policy() {
+        ParentClosePolicy::Abandon => return answer(Answer::Taken),
+        ParentClosePolicy::RequestCancel if run.head.cancel_requested => {
+            return answer(Answer::Taken);
+        }
+        ParentClosePolicy::RequestCancel => {
+            let cancel = RequestCancel {
+                request_id: message.request_id.clone(),
+                identity: SERVER_IDENTITY.to_owned(),
+                external: Some((sender.clone(), 0)),
+                ..RequestCancel::default()
+            };
+            request_cancel(&mut draft, cancel);
+        }
+        ParentClosePolicy::Terminate | ParentClosePolicy::Unspecified => {
+            let request = Terminate {
+                reason: "by parent close policy".to_owned(),
+                identity: SERVER_IDENTITY.to_owned(),
+                ..Terminate::default()
+            };
+            terminate(&mut draft, request);
+        }
+    }
+    draft.done(Reply::Answered(Answer::Taken))
+}
+
+fn is_itself(run: &Run, sender: &stored::RunName) -> bool {
+    run.head.namespace == sender.namespace && run.head.workflow_id == sender.workflow_id
+}
+
+fn is_parent(run: &Run, sender: &stored::RunName) -> bool {
+    run.head.parent_namespace == sender.namespace
+        && run.started.parent_workflow_execution.as_ref().is_some_and(|parent| {
+            parent.workflow_id == sender.workflow_id && parent.run_id == sender.run_id
+        })
+}

@@ -1,0 +1,24 @@
+//! The options of a run are altered.
+
+use perennial_proto::temporal::history::v1::WorkflowExecutionOptionsUpdatedEventAttributes;
+
+use super::Decided;
+use crate::run::event::Attributes;
+use crate::run::{Context, Decision, Reply, Run, UpdateOptions};
+
+pub(super) fn decide(run: &Run, update: UpdateOptions, cx: &Context<'_>) -> Decided {
+    run.open()?;
+    let changes = update.priority.as_ref().is_some_and(|wanted| run.priority() != Some(wanted));
+    if !changes {
+        return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
+    }
+    let mut draft = run.draft(cx);
+    draft.happen(Attributes::WorkflowExecutionOptionsUpdatedEventAttributes(
+        WorkflowExecutionOptionsUpdatedEventAttributes {
+            priority: update.priority,
+            identity: update.identity,
+            ..WorkflowExecutionOptionsUpdatedEventAttributes::default()
+        },
+    ));
+    Ok(draft.done(Reply::Done))
+}

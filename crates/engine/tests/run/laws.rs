@@ -1,0 +1,99 @@
+//! What holds after every step of every run.
+
+use perennial_engine::run::{Identity, Run, Transition};
+use perennial_engine::{NamespaceKey, PartKey};
+use perennial_proto::store as stored;
+use perennial_proto::temporal::history::v1::{History, HistoryEvent};
+use prost::Message;
+
+/// A step's rows are those that differ, and its events follow on those before.
+pub(crate) fn check_step(before: &Run, step: &Transition) {
+    let mut expected = before.head.next_event_id;
+    for event in &step.events {
+        assert_eq!(event.event_id, expected, "event ids have no gaps");
+        expected += 1;
+    }
+    assert_eq!(step.run.head.next_event_id, expected);
+    for key in keys(before).into_iter().chain(keys(&step.run)) {
+        let changed = before.part_row(&key) != step.run.part_row(&key);
+        assert!(!changed || step.touched.contains(&key), "{key:?} changed unnoticed");
+    }
+}
+
+/// Rows make the same run again; the history alone makes the same run, up to what isn't history.
+pub(crate) fn check_run(run: &Run, events: &[HistoryEvent]) {
+    let first = History { events: events[..1].to_vec() }.encode_to_vec();
+    let rows: Vec<_> = keys(run)
+        .into_iter()
+        .map(|key| {
+            let row = run.part_row(&key).expect("it was listed");
+            (key, row)
+        })
+        .collect();
+    let parts = rows.iter().map(|(key, row)| (key, row.as_slice()));
+    let again = Run::from_rows(run.key, &run.head_row(), parts, &first).expect("rows are readable");
+    let mut durable = run.clone();
+    let is_speculative =
+        |task: &stored::WorkflowTask| task.kind() == stored::WorkflowTaskKind::Speculative;
+    if durable.head.workflow_task.as_ref().is_some_and(is_speculative) {
+        durable.head.workflow_task = None;
+    }
+    assert_eq!(again, durable, "rows make the same run again");
+
+    if run.buffered.is_empty() && run.is_open() && run.head.ancestors.is_empty() {
+        let identity = Identity {
+            key: run.key,
+            namespace: NamespaceKey(run.head.namespace),
+            parent_namespace: None,
+            run_id: run.head.run_id.clone(),
+            request_id: run.head.start_request_id.clone(),
+        };
+        let replayed = Run::replay(identity, events).expect("the first event starts it");
+        assert_eq!(of_history(&replayed), of_history(run), "the history tells the same");
+    }
+}
+
+/// The part of a run's state that its history tells.
+fn of_history(run: &Run) -> impl PartialEq + std::fmt::Debug + use<> {
+    let head = stored::RunHead {
+        state_transitions: 0,
+        next_buffered_sequence: 0,
+        sticky: None,
+        cancel_request_id: String::new(),
+        parent_namespace: 0,
+        last_workflow_task_failure: None,
+        // A transient task leaves no trace until it is completed.
+        next_task_attempt: 0,
+        first_task_pending: false,
+        workflow_task: run
+            .head
+            .workflow_task
+            .clone()
+            .filter(|task| task.kind() == stored::WorkflowTaskKind::Normal)
+            .map(|task| stored::WorkflowTask {
+                stamp: 0,
+                sticky_until: 0,
+                original_scheduled_at: 0,
+                ..task
+            }),
+        last_event_at: 0,
+        ..run.head.clone()
+    };
+    let activities: Vec<_> = run.activities.keys().copied().collect();
+    let children: Vec<_> = run
+        .children
+        .values()
+        .map(|child| (child.initiated_event_id, child.started_event_id))
+        .collect();
+    let updates: Vec<_> = run.updates.values().cloned().collect();
+    let requests: Vec<_> =
+        run.requests.iter().map(|(id, seen)| (id.clone(), seen.clone())).collect();
+    (
+        (head, activities, run.timers.clone(), children),
+        (run.signals.clone(), run.cancels.clone(), updates, requests),
+    )
+}
+
+fn keys(run: &Run) -> Vec<PartKey> {
+    run.part_keys().collect()
+}

@@ -1,0 +1,67 @@
+//! What must be there before the first request: namespaces and their search attributes.
+
+use perennial_engine::run::Rejection;
+use perennial_engine::{NamespaceKey, Span};
+use perennial_proto::store::NamespaceRecord;
+use perennial_proto::temporal::enums::v1::{IndexedValueType, NamespaceState};
+use perennial_runtime::{Refusal, Runtime};
+
+use crate::operator;
+use crate::search_attributes;
+
+/// A search attribute that a namespace is to have: its name and type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSearchAttribute {
+    name: String,
+    kind: IndexedValueType,
+}
+
+impl NewSearchAttribute {
+    /// An attribute of a type that is given by its name, as in `Keyword`. `None` if there is no such type.
+    ///
+    /// ```
+    /// use perennial_server::NewSearchAttribute;
+    ///
+    /// assert!(NewSearchAttribute::new("City", "Keyword").is_some());
+    /// assert!(NewSearchAttribute::new("City", "Place").is_none());
+    /// ```
+    pub fn new(name: impl Into<String>, kind: &str) -> Option<Self> {
+        let kind = search_attributes::kind_named(kind)?;
+        Some(Self { name: name.into(), kind })
+    }
+}
+
+/// Makes a namespace unless it is there, and gives it search attributes unless it has them.
+pub async fn ensure_namespace(
+    runtime: &Runtime,
+    name: &str,
+    attributes: &[NewSearchAttribute],
+) -> Result<(), Refusal> {
+    const RETENTION: Span = Span::seconds(24 * 3_600);
+    let present = runtime.namespaces().by_name(name).cloned();
+    let record = match present {
+        Some(record) => record,
+        None => {
+            let record = NamespaceRecord {
+                id: runtime.fresh_id(),
+                name: name.to_owned(),
+                state: NamespaceState::Registered.into(),
+                retention_nanos: RETENTION.0,
+                created_at: runtime.now().0,
+                ..NamespaceRecord::default()
+            };
+            runtime.register_namespace(record).await?
+        }
+    };
+    if attributes.is_empty() {
+        return Ok(());
+    }
+    let asked: Vec<_> = attributes.iter().map(|new| (new.name.clone(), new.kind)).collect();
+    if let Some((name, _)) = asked.iter().find(|(name, _)| operator::is_reserved(name)) {
+        let message = format!("Search attribute {name} is reserved by system.");
+        return Err(Rejection::InvalidArgument(message).into());
+    }
+    let change = move |record: &mut NamespaceRecord| operator::add(record, asked);
+    runtime.update_namespace(NamespaceKey(record.key), Box::new(change)).await?;
+    Ok(())
+}

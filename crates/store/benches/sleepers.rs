@@ -1,0 +1,77 @@
+//! How long a start takes with a million sleeping runs in the file.
+//!
+//! `cargo bench -p perennial-store --bench sleepers [-- <folder>]`
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark talks to who runs it")]
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use perennial_engine::{NamespaceKey, RunKey, Slot, Time};
+use perennial_store::{Batch, Durability, Fragment, NewRun, RunWrite, SqliteStore, Store};
+use tempfile::TempDir;
+
+const SLEEPERS: i64 = 1_000_000;
+const RUNS_A_COMMIT: i64 = 1_000;
+const NAMESPACE: NamespaceKey = NamespaceKey(1);
+
+fn main() {
+    let folder = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let folder = folder.map_or_else(|| std::env::current_dir().unwrap(), PathBuf::from);
+    let folder = TempDir::new_in(folder).unwrap();
+    let file = folder.path().join("perennial.db");
+
+    let store = SqliteStore::open(&file, Durability::ProcessCrash).unwrap();
+    let epoch = store.lease(0).unwrap().epoch;
+    let began = Instant::now();
+    for sequence in 1..=SLEEPERS / RUNS_A_COMMIT {
+        let keys = (sequence - 1) * RUNS_A_COMMIT..sequence * RUNS_A_COMMIT;
+        let runs = keys.map(sleeper).collect();
+        let (tasks, messages, records) = (vec![], vec![], vec![]);
+        let sequence = sequence as u64;
+        store
+            .commit(&[Batch { cell: 0, epoch, sequence, runs, tasks, messages, records }])
+            .unwrap();
+    }
+    println!("{SLEEPERS} runs written in {:.1?}", began.elapsed());
+    drop(store);
+    let bytes = std::fs::metadata(&file).unwrap().len();
+    println!("file: {} MB", bytes >> 20);
+
+    let began = Instant::now();
+    let store = SqliteStore::open(&file, Durability::PowerLoss).unwrap();
+    println!("opened after {:.2?}", began.elapsed());
+    store.lease(0).unwrap();
+    println!("leased after {:.2?}", began.elapsed());
+    let wakes = store.wakes((Time(i64::MIN), RunKey(i64::MIN)), Time(i64::MAX), 10_000).unwrap();
+    println!("next {} wake-ups read after {:.2?}", wakes.len(), began.elapsed());
+    let found = store.load_run(NAMESPACE, &workflow_id(SLEEPERS / 2), None).unwrap();
+    assert!(found.is_some());
+    println!("first run loaded after {:.2?}", began.elapsed());
+}
+
+fn sleeper(key: i64) -> RunWrite {
+    RunWrite {
+        key: RunKey(key),
+        created: Some(NewRun {
+            namespace: NAMESPACE,
+            workflow_id: workflow_id(key),
+            run_id: format!("0190163d-8694-7000-8000-{key:012x}"),
+            slot: Slot::of(NAMESPACE, &workflow_id(key)),
+            ancestors: vec![],
+            first_branch: RunKey(key),
+        }),
+        deleted: false,
+        becomes_current: true,
+        head: Some(vec![7; 400]),
+        parts: vec![],
+        history: vec![Fragment { first_event_id: 1, last_event_id: 3, bytes: vec![3; 300] }],
+        // In no order.
+        wake_at: Some(Time(1 + (key * 7_919) % SLEEPERS)),
+        visibility: None,
+    }
+}
+
+fn workflow_id(key: i64) -> String {
+    let scattered = (key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    format!("order-{scattered:016x}")
+}
