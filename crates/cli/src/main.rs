@@ -75,3 +75,15 @@ fn finish(done: anyhow::Result<()>) -> ExitCode {
         Err(error) => failure::report(&error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn flags_do_not_contradict_each_other() {
+        Cli::command().debug_assert();
+    }
+}

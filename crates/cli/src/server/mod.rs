@@ -20,12 +20,13 @@ use clap::Subcommand;
 /// Settings come from flags, then from the environment, then from the file that --config names.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+#[group(id = "server-settings")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
 
     #[command(flatten)]
-    settings: settings::Args,
+    settings: settings::Settings,
 }
 
 #[derive(Debug, Subcommand)]

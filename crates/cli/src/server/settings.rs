@@ -18,7 +18,7 @@ use super::pair::{self, ConfigValue};
 use crate::failure::Usage;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct Settings {
     /// File that keeps the state; made if it isn't there [default: perennial.db]
     #[arg(long, value_name = "FILE", env = "PERENNIAL_DB")]
     db: Option<PathBuf>,
@@ -88,7 +88,7 @@ struct File {
     dynamic_config: BTreeMap<String, serde_json::Value>,
 }
 
-impl Args {
+impl Settings {
     pub(super) fn plan(self) -> anyhow::Result<Plan> {
         let file = self.config.as_deref().map(File::read).transpose()?.unwrap_or_default();
         let survives = self.durability.or(file.durability).unwrap_or(Survives::PowerLoss);
@@ -156,10 +156,10 @@ mod tests {
     #[derive(Debug, Parser)]
     struct Line {
         #[command(flatten)]
-        args: Args,
+        args: Settings,
     }
 
-    fn args(line: &[&str]) -> Args {
+    fn args(line: &[&str]) -> Settings {
         Line::try_parse_from([&["server"], line].concat()).unwrap().args
     }
 

@@ -1,6 +1,8 @@
 //! Ending, deleting and holding back a workflow.
 
-use perennial_engine::run::{Command, PauseRun, RequestCancel, Terminate, UpdateOptions};
+use perennial_engine::run::{
+    Command, PauseRun, Rejection, RequestCancel, Terminate, UpdateOptions,
+};
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::common::v1::{Priority, WorkflowExecution};
 use perennial_proto::temporal::workflow::v1::WorkflowExecutionOptions;
@@ -12,7 +14,9 @@ use perennial_proto::temporal::workflowservice::v1::{
     UnpauseWorkflowExecutionResponse, UpdateWorkflowExecutionOptionsRequest,
     UpdateWorkflowExecutionOptionsResponse,
 };
+use perennial_runtime::Refusal;
 
+use super::activity_options::snake_case;
 use crate::call::Call;
 use crate::errors::{Answer, refused};
 use crate::validate::{self, invalid};
@@ -33,8 +37,13 @@ impl Call<'_> {
             external: None,
             links: request.links,
         });
-        self.runtime().send(target, command).await.map_err(refused)?;
-        Ok(RequestCancelWorkflowExecutionResponse {})
+        match self.runtime().send(target, command).await {
+            // What has ended needs no cancelling.
+            Ok(_) | Err(Refusal::Rejected(Rejection::AlreadyClosed)) => {
+                Ok(RequestCancelWorkflowExecutionResponse {})
+            }
+            Err(refusal) => Err(refused(refusal)),
+        }
     }
 
     pub(crate) async fn terminate_workflow_execution(
@@ -104,9 +113,9 @@ impl Call<'_> {
         validate::priority(given.priority.as_ref())?;
         let mut priority = None;
         for path in &mask.paths {
-            match path.as_str() {
+            match snake_case(path).as_str() {
                 "priority" => priority = Some(given.priority.clone().unwrap_or_default()),
-                "priority.priority_key" | "priority.priorityKey" => {
+                "priority.priority_key" => {
                     let asked = priority.get_or_insert_with(Priority::default);
                     asked.priority_key =
                         given.priority.as_ref().map_or(0, |given| given.priority_key);

@@ -6,6 +6,7 @@ mod batch;
 mod control;
 mod describe;
 mod history;
+mod list_filter;
 mod multi_operation;
 mod namespace;
 mod pending;

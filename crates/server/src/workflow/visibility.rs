@@ -1,5 +1,11 @@
 //! Which workflows there are.
 
+use perennial_engine::{Span, Time};
+use perennial_proto::temporal::common::v1::{
+    Memo, Payload, SearchAttributes, WorkflowExecution, WorkflowType,
+};
+use perennial_proto::temporal::workflow::v1::WorkflowExecutionInfo;
+use perennial_proto::temporal::workflowservice::v1::count_workflow_executions_response::AggregationGroup;
 use perennial_proto::temporal::workflowservice::v1::{
     CountWorkflowExecutionsRequest, CountWorkflowExecutionsResponse,
     ListArchivedWorkflowExecutionsRequest, ListArchivedWorkflowExecutionsResponse,
@@ -8,50 +14,62 @@ use perennial_proto::temporal::workflowservice::v1::{
     ListWorkflowExecutionsRequest, ListWorkflowExecutionsResponse, ScanWorkflowExecutionsRequest,
     ScanWorkflowExecutionsResponse,
 };
+use perennial_store::visibility::{Execution, GroupKey, Position};
+use prost::Message;
 
+use super::list_filter::{closed_filter, open_filter, status_name};
 use crate::call::Call;
-use crate::errors::{Answer, not_implemented};
+use crate::errors::{Answer, refused};
+use crate::tokens::invalid_page;
 use crate::validate::invalid;
+
+/// A page has no more runs than this.
+const PAGE_MAX: usize = 1_000;
+
+/// Runs, and the token of the next page.
+type Listed = (Vec<WorkflowExecutionInfo>, Vec<u8>);
 
 impl Call<'_> {
     pub(crate) async fn list_workflow_executions(
         &self,
         request: ListWorkflowExecutionsRequest,
     ) -> Answer<ListWorkflowExecutionsResponse> {
-        self.namespace(&request.namespace)?;
-        Err(not_implemented("ListWorkflowExecutions"))
+        let (executions, next_page_token) = self
+            .listed(&request.namespace, &request.query, request.page_size, &request.next_page_token)
+            .await?;
+        Ok(ListWorkflowExecutionsResponse { executions, next_page_token })
     }
 
     pub(crate) async fn scan_workflow_executions(
         &self,
         request: ScanWorkflowExecutionsRequest,
     ) -> Answer<ScanWorkflowExecutionsResponse> {
-        self.namespace(&request.namespace)?;
-        Err(not_implemented("ScanWorkflowExecutions"))
-    }
-
-    pub(crate) async fn count_workflow_executions(
-        &self,
-        request: CountWorkflowExecutionsRequest,
-    ) -> Answer<CountWorkflowExecutionsResponse> {
-        self.namespace(&request.namespace)?;
-        Err(not_implemented("CountWorkflowExecutions"))
+        let (executions, next_page_token) = self
+            .listed(&request.namespace, &request.query, request.page_size, &request.next_page_token)
+            .await?;
+        Ok(ScanWorkflowExecutionsResponse { executions, next_page_token })
     }
 
     pub(crate) async fn list_open_workflow_executions(
         &self,
         request: ListOpenWorkflowExecutionsRequest,
     ) -> Answer<ListOpenWorkflowExecutionsResponse> {
-        self.namespace(&request.namespace)?;
-        Err(not_implemented("ListOpenWorkflowExecutions"))
+        let filter = open_filter(&request)?;
+        let (size, token) = (request.maximum_page_size, &request.next_page_token);
+        let (executions, next_page_token) =
+            self.listed(&request.namespace, &filter, size, token).await?;
+        Ok(ListOpenWorkflowExecutionsResponse { executions, next_page_token })
     }
 
     pub(crate) async fn list_closed_workflow_executions(
         &self,
         request: ListClosedWorkflowExecutionsRequest,
     ) -> Answer<ListClosedWorkflowExecutionsResponse> {
-        self.namespace(&request.namespace)?;
-        Err(not_implemented("ListClosedWorkflowExecutions"))
+        let filter = closed_filter(&request)?;
+        let (size, token) = (request.maximum_page_size, &request.next_page_token);
+        let (executions, next_page_token) =
+            self.listed(&request.namespace, &filter, size, token).await?;
+        Ok(ListClosedWorkflowExecutionsResponse { executions, next_page_token })
     }
 
     pub(crate) async fn list_archived_workflow_executions(
@@ -60,5 +78,128 @@ impl Call<'_> {
     ) -> Answer<ListArchivedWorkflowExecutionsResponse> {
         self.namespace(&request.namespace)?;
         invalid("Cluster is not configured for visibility archival.")
+    }
+
+    pub(crate) async fn count_workflow_executions(
+        &self,
+        request: CountWorkflowExecutionsRequest,
+    ) -> Answer<CountWorkflowExecutionsResponse> {
+        let namespace = self.namespace(&request.namespace)?;
+        let counted = self.runtime().count(&namespace, &request.query).await.map_err(refused)?;
+        let groups = counted.groups.into_iter().map(|group| AggregationGroup {
+            group_values: vec![group_value(&group.key)],
+            count: group.count,
+        });
+        Ok(CountWorkflowExecutionsResponse { count: counted.total, groups: groups.collect() })
+    }
+
+    async fn listed(
+        &self,
+        namespace: &str,
+        filter: &str,
+        page_size: i32,
+        token: &[u8],
+    ) -> Answer<Listed> {
+        let namespace = self.namespace(namespace)?;
+        let asked = usize::try_from(page_size).ok().filter(|size| *size > 0);
+        let size = asked.map_or(PAGE_MAX, |size| size.min(PAGE_MAX));
+        let after = match token {
+            [] => None,
+            token => Some(Position::from_token(token).map_err(|_| invalid_page())?),
+        };
+        let page = self.runtime().list(&namespace, filter, size, after).await.map_err(refused)?;
+        let next = page.next.map(|position| position.to_token()).unwrap_or_default();
+        Ok((page.executions.into_iter().map(info).collect(), next))
+    }
+}
+
+fn info(execution: Execution) -> WorkflowExecutionInfo {
+    let closed = execution.closed;
+    let named = |workflow_id, run_id| WorkflowExecution { workflow_id, run_id };
+    // What a list shows was written by us, so it decodes.
+    let memo = Memo::decode(execution.memo.as_slice()).unwrap_or_default();
+    let search_attributes =
+        SearchAttributes::decode(execution.search_attributes.as_slice()).unwrap_or_default();
+    let mut info = WorkflowExecutionInfo {
+        execution: Some(named(execution.workflow_id, execution.run_id)),
+        r#type: Some(WorkflowType { name: execution.workflow_type }),
+        start_time: Some(Time(execution.start_time_nanos).into()),
+        execution_time: Some(Time(execution.execution_time_nanos).into()),
+        status: execution.status,
+        parent_execution: execution.parent.map(|key| named(key.workflow_id, key.run_id)),
+        root_execution: Some(named(execution.root.workflow_id, execution.root.run_id)),
+        memo: Some(memo),
+        search_attributes: Some(search_attributes),
+        task_queue: execution.task_queue,
+        ..WorkflowExecutionInfo::default()
+    };
+    if let Some(closed) = closed {
+        info.close_time = Some(Time(closed.time_nanos).into());
+        info.execution_duration = Some(Span(closed.execution_duration_nanos).into());
+        info.history_length = closed.history_length;
+        info.history_size_bytes = closed.history_size_bytes;
+        info.state_transition_count = closed.state_transition_count;
+    }
+    info
+}
+
+/// What the runs of a group have in common, as a search attribute's value.
+fn group_value(key: &GroupKey) -> Payload {
+    let value = match key {
+        GroupKey::Status(status) => status_name(*status).map(str::to_owned),
+        GroupKey::Division(division) => division.clone(),
+    };
+    let data = serde_json::Value::from(value).to_string().into_bytes();
+    let metadata =
+        [("encoding".to_owned(), b"json/plain".to_vec()), ("type".to_owned(), b"Keyword".to_vec())];
+    Payload { metadata: metadata.into(), data, ..Payload::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use perennial_store::visibility::{Closed, ExecutionKey};
+
+    use super::*;
+
+    fn execution(closed: Option<Closed>) -> Execution {
+        let root = ExecutionKey { workflow_id: "order".to_owned(), run_id: "run".to_owned() };
+        Execution {
+            run_key: 1,
+            workflow_id: "order".to_owned(),
+            run_id: "run".to_owned(),
+            workflow_type: "Order".to_owned(),
+            task_queue: "orders".to_owned(),
+            status: 1,
+            start_time_nanos: 5_000_000_000,
+            execution_time_nanos: 6_000_000_000,
+            closed,
+            parent: None,
+            root,
+            memo: Vec::new(),
+            search_attributes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn open_runs_have_nothing_that_comes_with_the_close() {
+        let open = info(execution(None));
+        assert_eq!(open.close_time, None);
+        assert_eq!((open.history_length, open.execution_duration), (0, None));
+        let closed = info(execution(Some(Closed {
+            time_nanos: 8_000_000_000,
+            execution_duration_nanos: 2_000_000_000,
+            history_length: 7,
+            history_size_bytes: 700,
+            state_transition_count: 3,
+        })));
+        assert_eq!(closed.close_time.unwrap().seconds, 8);
+        assert_eq!(closed.execution_duration.unwrap().seconds, 2);
+        assert_eq!(closed.history_length, 7);
+    }
+
+    #[test]
+    fn groups_are_named_as_filters_name_them() {
+        assert_eq!(group_value(&GroupKey::Status(1)).data, b"\"Running\"");
+        assert_eq!(group_value(&GroupKey::Division(None)).data, b"null");
     }
 }
