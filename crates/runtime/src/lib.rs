@@ -20,12 +20,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::tz::TimeZoneDatabase;
-use perennial_engine::run::{Command, Limits, Rejection, Run, StartRun};
+use perennial_engine::run::{self, Command, Limits, Rejection, Run, StartRun};
 use perennial_engine::{NamespaceKey, RunKey, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, TaskQueueType, UpdateWorkflowExecutionLifecycleStage,
+    WorkflowExecutionStatus,
 };
+use perennial_proto::temporal::history::v1::{History, HistoryEvent};
 use perennial_proto::temporal::query::v1::{WorkflowQuery, WorkflowQueryResult};
 use perennial_proto::temporal::update::v1 as update;
 use perennial_store::visibility::{Count, Page, Position, Query};
@@ -33,9 +35,14 @@ use perennial_store::{Fragment, HistoryRange, RecordKind, RecordWrite, Store};
 use prost::Message;
 use tokio::sync::{Mutex, oneshot};
 
-use self::cell::{Incoming, ReplyTo, Request, Response};
+use self::cell::{Incoming, ReplyTo, Request, ResetFrom, Response};
 use self::node::Node;
 use self::queues::{Grant, QueueKind, QueueName};
+
+/// A reset reads the history again this often while the run goes on.
+const RESET_ATTEMPTS: usize = 10;
+/// Runs of a chain whose signals are looked through for a reset.
+const CHAIN_MAX: usize = 1_000;
 
 /// What a server holds: cheap to clone, shared by all its requests.
 #[derive(Clone)]
@@ -217,10 +224,67 @@ impl Runtime {
         self.ask(Request::Delete { target }).await.map(|_| ())
     }
 
-    /// Starts a new run from the history of an old one, up to before `event_id`. Returns its run id.
-    pub async fn reset(&self, _target: RunName, _reset: ResetRun) -> Result<String, Refusal> {
-        let message = "resetting a run is not possible yet".to_owned();
-        Err(Refusal::Rejected(Rejection::FailedPrecondition(message)))
+    /// Starts a new run from the history of an old one, up to before an event. Returns its run id.
+    pub async fn reset(&self, target: RunName, reset: ResetRun) -> Result<String, Refusal> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.try_reset(target.clone(), &reset).await {
+                // The run went on while its history was read: read again, but not for ever.
+                Err(Refusal::Unavailable(_)) if attempts < RESET_ATTEMPTS => {}
+                done => return done,
+            }
+        }
+    }
+
+    async fn try_reset(&self, target: RunName, reset: &ResetRun) -> Result<String, Refusal> {
+        let base = self.read(target).await?;
+        let mut kept = self.events(&base).await?;
+        let mut later = kept.split_off(kept.partition_point(|it| it.event_id < reset.event_id));
+        let mut followed = Arc::clone(&base);
+        // Bounded: a chain of runs each of which adds nothing would be a loop in the store.
+        for _ in 0..CHAIN_MAX {
+            let is_chain = followed.head.status() == WorkflowExecutionStatus::ContinuedAsNew;
+            if !is_chain || followed.head.successor_run_id.is_empty() {
+                break;
+            }
+            let next =
+                RunName { run_id: followed.head.successor_run_id.clone(), ..followed.name() };
+            let Ok(next) = self.read(next).await else { break };
+            later.extend(self.events(&next).await?);
+            followed = next;
+        }
+        let namespaces = self.namespaces();
+        let named = namespaces.iter().map(|record| {
+            let key = NamespaceKey(record.key);
+            let (id, name) = (record.id.clone(), record.name.clone());
+            (record.id.clone(), run::NamespaceRef { key, id, name })
+        });
+        let request = run::ResetRun {
+            request_id: reset.request_id.clone(),
+            reason: reset.reason.clone(),
+            event_id: reset.event_id,
+            exclude_signals: reset.exclude_signals,
+            exclude_updates: reset.exclude_updates,
+            namespaces: named.collect(),
+        };
+        let next_event_id = base.head.next_event_id;
+        let reset = Box::new(ResetFrom { request, kept, later, next_event_id });
+        match self.ask(Request::Reset { target: base.name(), reset }).await? {
+            Response::Reset(run_id) => Ok(run_id),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The whole history of a run.
+    async fn events(&self, run: &Run) -> Result<Vec<HistoryEvent>, Refusal> {
+        let fragments = self.history(run, 1, run.last_event_id(), usize::MAX, false).await?;
+        let mut events = Vec::new();
+        for fragment in fragments {
+            let history = History::decode(fragment.bytes.as_slice());
+            events.extend(history.map_err(|it| Refusal::Unavailable(it.to_string()))?.events);
+        }
+        Ok(events)
     }
 
     /// Fragments holding the run's events `first..=last`, in order or reversed, about `max_bytes` of them.

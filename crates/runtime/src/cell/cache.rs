@@ -114,8 +114,18 @@ impl Cache {
                 known => return self.resolved(name, run_id.to_owned(), known),
             }
         }
+        // A reset is about two runs: the one it starts from, and the current one.
+        if matches!(request, Request::Reset { .. }) && self.look_up(&name, "").is_none() {
+            return self.resolved(name, String::new(), None);
+        }
         let known = self.look_up(&name, &target.run_id);
         self.resolved(name, target.run_id, known)
+    }
+
+    /// The current run of a run's workflow id, if it is known.
+    pub(super) fn current_of(&self, run: &Run) -> Option<RunKey> {
+        let name = (run.head.namespace, run.head.workflow_id.clone());
+        self.look_up(&name, "").flatten()
     }
 
     /// `None`: not known. `Some(None)`: there is none.

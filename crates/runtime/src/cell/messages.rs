@@ -1,16 +1,14 @@
 //! Messages between runs: delivered at least once, taken once, confirmed to the sender.
 
-use perennial_engine::run::{Answer, Command, Rejection, Reply, Settle, StartRun};
-use perennial_engine::{NamespaceKey, RunKey, Slot, Span};
+use perennial_engine::run::{self, Answer, Command, Rejection, Reply, Settle};
+use perennial_engine::{NamespaceKey, RunKey, Slot};
 use perennial_proto::store::RunMessage;
 use perennial_proto::store::run_message::Body;
-use perennial_proto::temporal::enums::v1::WorkflowIdConflictPolicy;
 use perennial_store::MessageWrite;
 use prost::Message;
 
 use super::request::{Release, ReplyTo, Response};
 use super::{Cell, World};
-use crate::api::Refusal;
 
 impl Cell {
     /// A run here sends a message: stored with its cause, delivered after it.
@@ -31,19 +29,17 @@ impl Cell {
         reply: ReplyTo,
         world: &World<'_>,
     ) {
-        let answer = match &message.body {
-            Some(Body::StartChild(_)) => self.start_child(key, message, world),
-            _ => match key {
-                None => Ok(Answer::RunNotFound),
-                Some(key) => match self.decide(key, Command::Receive(Box::new(message)), world) {
-                    Ok(Reply::Answered(answer)) => Ok(answer),
-                    Ok(_) => Ok(Answer::Taken),
-                    Err(Rejection::LimitExceeded(_)) => Ok(Answer::TooManySignals),
-                    Err(_) => Ok(Answer::RunNotFound),
-                },
+        let answer = match (&message.body, key) {
+            (Some(Body::StartChild(_)), _) => self.start_child(key, message, world),
+            (_, None) => Answer::RunNotFound,
+            (_, Some(key)) => match self.decide(key, Command::Receive(Box::new(message)), world) {
+                Ok(Reply::Answered(answer)) => answer,
+                Ok(_) => Answer::Taken,
+                Err(Rejection::LimitExceeded(_)) => Answer::TooManySignals,
+                Err(_) => Answer::RunNotFound,
             },
         };
-        self.answer(key, reply, answer.map(Response::Answer));
+        self.answer(key, reply, Ok(Response::Answer(answer)));
     }
 
     fn start_child(
@@ -51,36 +47,27 @@ impl Cell {
         key: Option<RunKey>,
         message: RunMessage,
         world: &World<'_>,
-    ) -> Result<Answer, Refusal> {
-        let target = message.target.unwrap_or_default();
-        let namespace = NamespaceKey(target.namespace);
+    ) -> Answer {
+        let namespace = NamespaceKey(message.target.as_ref().map_or(0, |target| target.namespace));
         if world.namespaces.by_key(namespace).is_none() {
-            return Ok(Answer::NamespaceNotFound);
+            return Answer::NamespaceNotFound;
         }
-        let Some(Body::StartChild(child)) = message.body else { return Ok(Answer::RunNotFound) };
         let present = key.and_then(|key| self.run(key));
-        if present.is_some_and(|run| run.head.run_id == child.run_id) {
-            return Ok(Answer::ChildStarted(child.run_id));
-        }
-        let reuse_policy = child.reuse_policy();
-        let start = StartRun {
-            request_id: message.request_id,
-            run_id: Some(child.run_id.clone()),
-            started: Box::new(child.started.unwrap_or_default()),
-            delay: Span::ZERO,
-            reuse_policy,
-            conflict_policy: terminate_if_asked(reuse_policy),
-            user_metadata: None,
-            links: Vec::new(),
-            eager: None,
-            signal: None,
-            attach_links: false,
-            attach_request_id: false,
+        let decided = {
+            let next_key = RunKey(self.next_key());
+            let cx = self.context(next_key, world.now);
+            run::start_child(present.as_deref(), &message, &cx)
         };
-        match self.start(key, namespace, &target.workflow_id, start, world) {
-            Ok(_) => Ok(Answer::ChildStarted(child.run_id)),
-            Err(_) => Ok(Answer::ChildIdTaken),
+        let Ok((start, answer)) = decided else { return Answer::ChildIdTaken };
+        if let Some(start) = start {
+            if let Some(existing) = start.existing {
+                self.take(existing, false, world);
+            }
+            if let Some(created) = start.created {
+                self.take_new(created, world);
+            }
         }
+        answer
     }
 
     /// A message of a run here was answered: it learns of it, and the message is gone, in one commit.
@@ -99,16 +86,5 @@ impl Cell {
         }
         self.open.put_message(message_key, MessageWrite::Delete(message_key));
         self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
-    }
-}
-
-#[allow(deprecated, reason = "SDKs still offer it for children")]
-fn terminate_if_asked(
-    policy: perennial_proto::temporal::enums::v1::WorkflowIdReusePolicy,
-) -> WorkflowIdConflictPolicy {
-    use perennial_proto::temporal::enums::v1::WorkflowIdReusePolicy;
-    match policy {
-        WorkflowIdReusePolicy::TerminateIfRunning => WorkflowIdConflictPolicy::TerminateExisting,
-        _ => WorkflowIdConflictPolicy::Fail,
     }
 }

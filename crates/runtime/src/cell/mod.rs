@@ -9,6 +9,7 @@ mod cache;
 mod messages;
 mod queries;
 mod request;
+mod resets;
 mod run_steps;
 mod tasks;
 mod updates;
@@ -21,7 +22,7 @@ use perennial_engine::{FreshIds, RunKey, Time, Zones};
 use perennial_store::{Batch, Epoch, StoredRun, Wake};
 
 pub(crate) use self::cache::Wanted;
-pub(crate) use self::request::{Incoming, Release, ReplyTo, Request, Response};
+pub(crate) use self::request::{Incoming, Release, ReplyTo, Request, ResetFrom, Response};
 
 use self::batch::OpenBatch;
 use self::cache::{Cache, Resolved};

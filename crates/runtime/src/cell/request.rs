@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use perennial_engine::run::{Answer, Command, StartRun};
+use perennial_engine::run::{Answer, Command, ResetRun, StartRun};
 use perennial_engine::{NamespaceKey, Slot};
 use perennial_proto::store::{RunMessage, RunName, WaitingTask};
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, UpdateWorkflowExecutionLifecycleStage,
 };
+use perennial_proto::temporal::history::v1::HistoryEvent;
 use perennial_proto::temporal::query::v1::{WorkflowQuery, WorkflowQueryResult};
 use perennial_proto::temporal::update::v1 as update;
 use perennial_store::RecordWrite;
@@ -79,6 +80,11 @@ pub(crate) enum Request {
     Delete {
         target: RunName,
     },
+    /// The target names the run whose history is used.
+    Reset {
+        target: RunName,
+        reset: Box<ResetFrom>,
+    },
     /// A poller and a task that waited have met.
     StartTask {
         task: WaitingTask,
@@ -140,6 +146,7 @@ impl Request {
             | Self::Read { target }
             | Self::Watch { target, .. }
             | Self::Delete { target }
+            | Self::Reset { target, .. }
             | Self::Query { target, .. }
             | Self::AnswerQueries { target, .. }
             | Self::Update { target, .. }
@@ -159,6 +166,17 @@ impl Request {
     }
 }
 
+/// A reset, with the history it is made from.
+pub(crate) struct ResetFrom {
+    pub(crate) request: ResetRun,
+    /// Events of the run before the point.
+    pub(crate) kept: Vec<HistoryEvent>,
+    /// Events of the run, and of those that followed it, after the point.
+    pub(crate) later: Vec<HistoryEvent>,
+    /// As it was when its history was read.
+    pub(crate) next_event_id: i64,
+}
+
 /// An answer.
 #[derive(Debug)]
 pub(crate) enum Response {
@@ -168,6 +186,8 @@ pub(crate) enum Response {
     Sent(Box<Sent>),
     Run(std::sync::Arc<perennial_engine::run::Run>),
     Answer(Answer),
+    /// The run id of the new run.
+    Reset(String),
     Query(QueryOutcome),
     Update(UpdateStatus),
 }

@@ -68,6 +68,7 @@ impl Cell {
             Request::Command { command, .. } => self.command(key, command, reply, world),
             Request::Read { .. } => self.answer_run(key, reply),
             Request::Watch { next_event_id, .. } => self.watch(key, next_event_id, reply),
+            Request::Reset { reset, .. } => self.reset(key, *reset, reply, world),
             Request::Delete { .. } => self.delete(key, reply, world),
             Request::Query { query, reject, .. } => self.query(key, query, reject, reply, world),
             Request::AnswerQueries { answers, .. } => self.answer_queries(key, answers, reply),
@@ -245,7 +246,7 @@ impl Cell {
         reply
     }
 
-    fn context(&self, next_key: RunKey, now: Time) -> Context<'_> {
+    pub(super) fn context(&self, next_key: RunKey, now: Time) -> Context<'_> {
         Context { now, ids: &self.ids, next_key, limits: &self.limits, zones: &self.zones }
     }
 

@@ -70,6 +70,16 @@ impl Updates {
         sent.map(|(id, it)| (id.clone(), it.request.clone())).collect()
     }
 
+    /// Updates that a reset took over from the run before: they wait in the durable state.
+    pub(super) fn admit_stored(&mut self, run: &Run) {
+        for (id, update) in run.updates.iter().filter(|(_, it)| it.accepted_event_id == 0) {
+            if let Some(request) = &update.admitted_request {
+                let admitted = Admitted { request: request.clone(), is_sent: false, order: 0 };
+                self.admitted.entry(id.clone()).or_insert(admitted);
+            }
+        }
+    }
+
     pub(super) fn has_unsent(&self) -> bool {
         self.admitted.values().any(|it| !it.is_sent)
     }

@@ -1,0 +1,42 @@
+//! A run begins anew from a point of another one's history.
+
+use perennial_engine::RunKey;
+use perennial_engine::run;
+
+use super::request::{ReplyTo, ResetFrom, Response};
+use super::{Cell, World};
+use crate::api::Refusal;
+
+impl Cell {
+    pub(super) fn reset(
+        &mut self,
+        key: RunKey,
+        reset: ResetFrom,
+        reply: ReplyTo,
+        world: &World<'_>,
+    ) {
+        let Some(base) = self.run(key) else { return };
+        if base.head.next_event_id != reset.next_event_id {
+            let why = "the run went on while its history was read".to_owned();
+            return self.answer(Some(key), reply, Err(Refusal::Unavailable(why)));
+        }
+        let current = self.cache.current_of(&base);
+        let current_run = current.and_then(|key| self.run(key));
+        let decided = {
+            let next_key = RunKey(self.next_key());
+            let cx = self.context(next_key, world.now);
+            let ResetFrom { request, kept, later, .. } = reset;
+            run::reset(&base, &kept, &later, current_run.as_deref(), request, &cx)
+        };
+        let response = decided.map_err(Refusal::from).map(|decided| {
+            for changed in [decided.base, decided.current].into_iter().flatten() {
+                self.take(changed, false, world);
+            }
+            if let Some(created) = decided.created {
+                self.take_new(created, world);
+            }
+            Response::Reset(decided.run_id)
+        });
+        self.answer(current.or(Some(key)), reply, response);
+    }
+}
