@@ -12,7 +12,6 @@ SYSTEM = [
     "signal_and_query_header",
     "internal_error_differentiation",
     "activity_failure_include_heartbeat",
-    "supports_schedules",
     "encoded_failure_attributes",
     "upsert_memo",
     "eager_workflow_start",
@@ -20,7 +19,7 @@ SYSTEM = [
     "count_group_by_execution_status",
 ]
 
-OF_A_NAMESPACE = ["eager_workflow_start", "sync_update", "async_update", "worker_heartbeats"]
+OF_A_NAMESPACE = ["eager_workflow_start", "sync_update", "async_update"]
 
 SEMVER = re.compile(r"\d+\.\d+\.\d+.*")
 
@@ -47,7 +46,6 @@ async def test_a_namespace_says_what_works(client):
     assert [name for name in OF_A_NAMESPACE if not getattr(info.capabilities, name)] == []
     assert info.limits.blob_size_limit_error == 2_097_152
     assert info.limits.memo_size_limit_error == 2_097_152
-    assert info.supports_schedules
 
 
 async def test_the_health_service_says_serving(client):

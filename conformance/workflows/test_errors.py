@@ -4,8 +4,6 @@ import asyncio
 
 import pytest
 from temporalio.api.errordetails.v1 import NamespaceNotFoundFailure, QueryFailedFailure
-from temporalio.api.schedule.v1 import CalendarSpec, Schedule, ScheduleAction, ScheduleSpec
-from temporalio.api.workflow.v1 import NewWorkflowExecutionInfo
 from temporalio.api.workflowservice import v1 as api
 from temporalio.client import Client
 
@@ -179,26 +177,6 @@ async def test_an_update_with_start_needs_both_operations(scene):
     request = api.ExecuteMultiOperationRequest(namespace=scene.namespace)
     answer = await refused(scene.service.execute_multi_operation(request, timeout=CALL))
     assert told(answer) == ("INVALID_ARGUMENT", "Operations have to be exactly [Start, Update].", [])
-
-
-async def test_an_unreadable_schedule_is_refused(scene):
-    spec = ScheduleSpec(calendar=[CalendarSpec(hour="nonsense")])
-    action = ScheduleAction(
-        start_workflow=NewWorkflowExecutionInfo(
-            workflow_id=scene.workflow_id,
-            workflow_type=scene.start_request().workflow_type,
-            task_queue=scene.start_request().task_queue,
-        )
-    )
-    request = api.CreateScheduleRequest(
-        namespace=scene.namespace,
-        schedule_id=scene.workflow_id,
-        schedule=Schedule(spec=spec, action=action),
-        request_id="r",
-    )
-    answer = await refused(scene.service.create_schedule(request, timeout=CALL))
-    assert answer.code == "INVALID_ARGUMENT"
-    assert answer.message.lower().startswith("invalid schedule spec: ")
 
 
 async def test_an_empty_workflow_id_is_refused(scene):

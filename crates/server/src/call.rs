@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perennial_engine::NamespaceKey;
+use perennial_engine::run::{Command, Run};
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::common::v1::WorkflowExecution;
-use perennial_runtime::Runtime;
+use perennial_runtime::{Runtime, Sent};
 use tokio::time::Instant;
 use tonic::Status;
 use tonic::metadata::MetadataMap;
 
-use crate::errors::{Answer, namespace_not_found};
+use crate::errors::{Answer, namespace_not_found, refused_about};
 use crate::server::Shared;
 use crate::validate;
 
@@ -112,6 +113,18 @@ impl<'a> Call<'a> {
             run_id: execution.run_id,
             first_run_id: String::new(),
         })
+    }
+
+    /// Gives a run a command.
+    pub(crate) async fn send(&self, target: RunName, command: Command) -> Answer<Sent> {
+        let sent = self.runtime().send(target.clone(), command).await;
+        sent.map_err(|refusal| refused_about(refusal, &target))
+    }
+
+    /// A run as it is now.
+    pub(crate) async fn read(&self, target: RunName) -> Answer<Arc<Run>> {
+        let run = self.runtime().read(target.clone()).await;
+        run.map_err(|refusal| refused_about(refusal, &target))
     }
 
     /// The id of a request, made up for clients that don't repeat theirs.

@@ -5,6 +5,7 @@
 
 use perennial_engine::run::Rejection;
 use perennial_proto::Any;
+use perennial_proto::store::RunName;
 use perennial_proto::temporal::enums::v1::{ResourceExhaustedCause, ResourceExhaustedScope};
 use perennial_proto::temporal::errordetails::v1 as detail;
 use perennial_proto::temporal::failure::v1::Failure;
@@ -28,6 +29,19 @@ pub(crate) fn refused(refusal: Refusal) -> Status {
             with_detail(Code::ResourceExhausted, message, "ResourceExhaustedFailure", &exhausted)
         }
         Refusal::TimedOut => Status::deadline_exceeded("context deadline exceeded"),
+    }
+}
+
+/// The same, where a certain run was asked for: it isn't there, whatever else has its workflow id.
+pub(crate) fn refused_about(refusal: Refusal, target: &RunName) -> Status {
+    match refusal {
+        Refusal::Rejected(Rejection::RunNotFound(_)) if !target.run_id.is_empty() => {
+            not_found(format!(
+                "workflow execution not found for workflow ID {:?} and run ID {:?}",
+                target.workflow_id, target.run_id
+            ))
+        }
+        refusal => refused(refusal),
     }
 }
 

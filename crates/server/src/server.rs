@@ -85,6 +85,9 @@ pub async fn serve(
 
     let (health_reporter, health) = tonic_health::server::health_reporter();
     health_reporter.set_serving::<WorkflowServiceServer<Workflow>>().await;
+    let health = health
+        .accept_compressed(CompressionEncoding::Gzip)
+        .send_compressed(CompressionEncoding::Gzip);
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)

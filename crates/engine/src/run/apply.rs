@@ -9,12 +9,16 @@ use perennial_proto::temporal::enums::v1::{
     EventType, TaskQueueKind, UpdateWorkflowExecutionLifecycleStage, WorkflowExecutionStatus,
     WorkflowTaskFailedCause,
 };
-use perennial_proto::temporal::history::v1::HistoryEvent;
+use perennial_proto::temporal::history::v1::{HistoryEvent, WorkflowTaskCompletedEventAttributes};
+use perennial_proto::temporal::workflow::v1::ResetPointInfo;
 use prost::Message;
 
 use super::Run;
 use super::event::Attributes;
 use crate::{PartKey, Span, Time};
+
+/// Reset points a run keeps: the latest.
+const RESET_POINTS_MAX: usize = 20;
 
 /// Which rows of a run have changed.
 pub(crate) type Touched = BTreeSet<PartKey>;
@@ -165,6 +169,7 @@ impl Run {
                 if completed.worker_version.is_some() {
                     self.head.worker_version.clone_from(&completed.worker_version);
                 }
+                self.add_reset_point(event, completed);
             }
             Attributes::WorkflowTaskTimedOutEventAttributes(timed_out) => {
                 // A task that no sticky worker fetched was never tried.
@@ -186,6 +191,35 @@ impl Run {
             }
             _ => {}
         }
+    }
+
+    /// The first task a build completes is where its runs can be reset to.
+    fn add_reset_point(
+        &mut self,
+        event: &HistoryEvent,
+        completed: &WorkflowTaskCompletedEventAttributes,
+    ) {
+        let stamp = completed.worker_version.as_ref();
+        let build_id = stamp.map_or("", |stamp| stamp.build_id.as_str());
+        let name = if build_id.is_empty() { &completed.binary_checksum } else { build_id };
+        let points = self.head.reset_points.get_or_insert_default();
+        let is_known =
+            |point: &ResetPointInfo| point.build_id == name || point.binary_checksum == name;
+        if name.is_empty() || points.points.iter().any(is_known) {
+            return;
+        }
+        if points.points.len() >= RESET_POINTS_MAX {
+            points.points.remove(0);
+        }
+        points.points.push(ResetPointInfo {
+            build_id: build_id.to_owned(),
+            binary_checksum: completed.binary_checksum.clone(),
+            run_id: self.head.run_id.clone(),
+            first_workflow_task_completed_id: event.event_id,
+            create_time: event.event_time,
+            resettable: true,
+            ..ResetPointInfo::default()
+        });
     }
 
     /// The task is over without result; the next one counts on, if the worker is to blame.

@@ -135,6 +135,8 @@ pub struct CompleteWorkflowTask {
     pub metering_metadata: Option<MeteringMetadata>,
     /// The worker's build, if it told.
     pub worker_version: Option<WorkerVersionStamp>,
+    /// An older name of the worker's build.
+    pub binary_checksum: String,
     /// Updates that were given to the worker with this task, by their ids: set by the cell, which alone
     /// knows them.
     pub admitted_updates: BTreeMap<String, update::Request>,

@@ -16,6 +16,9 @@ use super::event::{Attributes, event};
 use super::{Context, Rejection, Reply, Run, TaskRef, TaskStamp};
 use crate::{PartKey, Span, Time};
 
+/// Events carry a number that ascends through a history, as clients of Temporal expect.
+const FIRST_TASK_ID: i64 = 1 << 20;
+
 /// What a command led to.
 #[derive(Debug)]
 pub struct Decision {
@@ -113,6 +116,7 @@ impl<'a> Draft<'a> {
             self.write_down_speculative_task();
         }
         event.event_id = self.run.head.next_event_id;
+        event.task_id = FIRST_TASK_ID + event.event_id;
         if event.event_time.is_none() {
             event.event_time = Some(self.now().into());
         }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use perennial_engine::run::Limits;
 use perennial_engine::{FreshIds, RunKey, Time, Zones};
+use perennial_proto::temporal::update::v1 as update;
 use perennial_store::{Batch, Epoch, StoredRun, Wake};
 
 pub(crate) use self::cache::Wanted;
@@ -75,6 +76,8 @@ pub(crate) struct Cell {
     cache: Cache,
     wakes: Wakes,
     open: OpenBatch,
+    /// An update that comes with a start: its run's first workflow task brings it along.
+    staged_update: Option<update::Request>,
     /// What is released when the batch in flight is durable.
     in_flight: Option<Vec<Release>>,
     next_sequence: u64,
@@ -99,6 +102,7 @@ impl Cell {
             cache: Cache::new(cached),
             wakes: Wakes::default(),
             open: OpenBatch::default(),
+            staged_update: None,
             in_flight: None,
             next_sequence: 1,
         }

@@ -37,7 +37,10 @@ impl Cell {
                 self.answer(seen, reply, response.map_err(Refusal::from));
             }
             Request::StartWithUpdate { namespace, workflow_id, start, request, wait } => {
-                match self.start(key, namespace, &workflow_id, *start, world) {
+                self.staged_update = Some((*request).clone());
+                let started = self.start(key, namespace, &workflow_id, *start, world);
+                self.staged_update = None;
+                match started {
                     Ok(started) => self.update_started(started, *request, wait, reply, world),
                     Err(rejection) => self.answer(key, reply, Err(rejection.into())),
                 }
@@ -271,6 +274,11 @@ impl Cell {
         });
         write.becomes_current = true;
         self.cache.insert(Arc::new(run.clone()), true);
+        if let (Some(request), Some(cached)) =
+            (self.staged_update.take(), self.cache.get_mut(run.key))
+        {
+            cached.updates.stage(request);
+        }
         self.take(transition, false, world);
     }
 

@@ -127,7 +127,6 @@ impl Cell {
         let cached = self.cache.get_mut(key)?;
         let task = cached.run.head.workflow_task.as_ref().filter(|task| task.started_at != 0)?;
         let started_event_id = task.started_event_id;
-        cached.updates.admit_stored(&cached.run);
         Some(WorkflowTaskGrant {
             run: std::sync::Arc::clone(&cached.run),
             query: None,

@@ -70,14 +70,10 @@ impl Updates {
         sent.map(|(id, it)| (id.clone(), it.request.clone())).collect()
     }
 
-    /// Updates that a reset took over from the run before: they wait in the durable state.
-    pub(super) fn admit_stored(&mut self, run: &Run) {
-        for (id, update) in run.updates.iter().filter(|(_, it)| it.accepted_event_id == 0) {
-            if let Some(request) = &update.admitted_request {
-                let admitted = Admitted { request: request.clone(), is_sent: false, order: 0 };
-                self.admitted.entry(id.clone()).or_insert(admitted);
-            }
-        }
+    /// Puts an update in before the run has its first task.
+    pub(super) fn stage(&mut self, request: update::Request) {
+        let id = request.meta.as_ref().map(|meta| meta.update_id.clone()).unwrap_or_default();
+        self.admitted.insert(id, Admitted { request, is_sent: false, order: 0 });
     }
 
     pub(super) fn has_unsent(&self) -> bool {

@@ -22,7 +22,7 @@ use prost::Message;
 
 use super::respond::{FAILURE_TOO_LARGE, server_failure};
 use crate::call::Call;
-use crate::errors::{Answer, refused};
+use crate::errors::Answer;
 use crate::tokens;
 use crate::validate::{self, invalid};
 
@@ -164,7 +164,7 @@ impl Call<'_> {
             return Ok(HeartbeatReply { cancel_requested: true, ..HeartbeatReply::default() });
         }
         let command = Command::HeartbeatActivity(HeartbeatActivity { target, details, identity });
-        let sent = self.runtime().send(run, command).await.map_err(refused)?;
+        let sent = self.send(run, command).await?;
         Ok(match sent.reply {
             Reply::Heartbeat(said) => said,
             Reply::Done
@@ -241,7 +241,7 @@ impl Call<'_> {
         validate::identity(&identity)?;
         let report = ReportActivity { target, outcome, identity };
         let command = Command::ReportActivity(Box::new(report));
-        self.runtime().send(run, command).await.map_err(refused)?;
+        self.send(run, command).await?;
         Ok(())
     }
 

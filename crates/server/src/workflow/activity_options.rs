@@ -17,7 +17,7 @@ use perennial_runtime::Sent;
 
 use super::pending;
 use crate::call::Call;
-use crate::errors::{Answer, refused};
+use crate::errors::Answer;
 use crate::validate::{self, invalid};
 
 impl Call<'_> {
@@ -106,7 +106,7 @@ impl Call<'_> {
                 return invalid("UpdateMask is not provided");
             };
             // A mask may name parts of a retry policy or a priority; the rest of it stays.
-            let run = self.runtime().read(target.clone()).await.map_err(refused)?;
+            let run = self.read(target.clone()).await?;
             let present = first_selected(&run, &selection).map(pending::options);
             masked(&given, &mask.paths, &present.unwrap_or_default())?
         };
@@ -128,7 +128,7 @@ impl Call<'_> {
         validate::identity(&identity)?;
         let change = ChangeActivities { selection, change, identity };
         let command = Command::ChangeActivities(Box::new(change));
-        self.runtime().send(target, command).await.map_err(refused)
+        self.send(target, command).await
     }
 
     /// In [0, 1), from the random end of a new id.

@@ -18,7 +18,7 @@ use perennial_runtime::Refusal;
 
 use super::activity_options::snake_case;
 use crate::call::Call;
-use crate::errors::{Answer, refused};
+use crate::errors::{Answer, refused, refused_about};
 use crate::validate::{self, invalid};
 
 impl Call<'_> {
@@ -37,12 +37,12 @@ impl Call<'_> {
             external: None,
             links: request.links,
         });
-        match self.runtime().send(target, command).await {
+        match self.runtime().send(target.clone(), command).await {
             // What has ended needs no cancelling.
             Ok(_) | Err(Refusal::Rejected(Rejection::AlreadyClosed)) => {
                 Ok(RequestCancelWorkflowExecutionResponse {})
             }
-            Err(refusal) => Err(refused(refusal)),
+            Err(refusal) => Err(refused_about(refusal, &target)),
         }
     }
 
@@ -60,7 +60,7 @@ impl Call<'_> {
             identity: or(request.identity, "frontend-service"),
             links: request.links,
         });
-        self.runtime().send(target, command).await.map_err(refused)?;
+        self.send(target, command).await?;
         Ok(TerminateWorkflowExecutionResponse {})
     }
 
@@ -83,7 +83,7 @@ impl Call<'_> {
             reason: request.reason,
             request_id: self.request_id(request.request_id)?,
         });
-        self.runtime().send(target, command).await.map_err(refused)?;
+        self.send(target, command).await?;
         Ok(PauseWorkflowExecutionResponse {})
     }
 
@@ -97,7 +97,7 @@ impl Call<'_> {
             reason: request.reason,
             request_id: self.request_id(request.request_id)?,
         });
-        self.runtime().send(target, command).await.map_err(refused)?;
+        self.send(target, command).await?;
         Ok(UnpauseWorkflowExecutionResponse {})
     }
 
@@ -127,7 +127,7 @@ impl Call<'_> {
             priority,
             identity: request.identity,
         }));
-        let sent = self.runtime().send(target, command).await.map_err(refused)?;
+        let sent = self.send(target, command).await?;
         Ok(UpdateWorkflowExecutionOptionsResponse {
             workflow_execution_options: Some(WorkflowExecutionOptions {
                 priority: sent.run.head.priority.clone(),

@@ -18,7 +18,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 
 use super::pending;
 use crate::call::Call;
-use crate::errors::{Answer, refused};
+use crate::errors::Answer;
 use crate::history::{PageLimits, forwards};
 
 impl Call<'_> {
@@ -27,7 +27,7 @@ impl Call<'_> {
         request: DescribeWorkflowExecutionRequest,
     ) -> Answer<DescribeWorkflowExecutionResponse> {
         let target = self.run_name(&request.namespace, request.execution)?;
-        let run = self.runtime().read(target).await.map_err(refused)?;
+        let run = self.read(target).await?;
         let first = forwards(self.runtime(), &run, 1, 1, PageLimits::of(1)).await?;
         let first = first.into_iter().next().unwrap_or_default();
         let now = self.runtime().now();

@@ -43,7 +43,7 @@ impl Call<'_> {
         cursor: Option<HistoryCursor>,
         request: &GetWorkflowExecutionHistoryRequest,
     ) -> Answer<GetWorkflowExecutionHistoryResponse> {
-        let mut run = self.runtime().read(target.clone()).await.map_err(refused)?;
+        let mut run = self.read(target.clone()).await?;
         // From here on it is this run that is meant, not whichever is current.
         target.run_id.clone_from(&run.head.run_id);
         let first = cursor.as_ref().map_or(1, |cursor| cursor.next_event_id);
@@ -78,7 +78,7 @@ impl Call<'_> {
         mut target: RunName,
         wait: bool,
     ) -> Answer<GetWorkflowExecutionHistoryResponse> {
-        let mut run = self.runtime().read(target.clone()).await.map_err(refused)?;
+        let mut run = self.read(target.clone()).await?;
         target.run_id.clone_from(&run.head.run_id);
         if run.is_open() && wait {
             let closed = self.closed(target, &run);
@@ -119,7 +119,7 @@ impl Call<'_> {
         if let Some(cursor) = &cursor {
             target.run_id.clone_from(&cursor.run_id);
         }
-        let run = self.runtime().read(target).await.map_err(refused)?;
+        let run = self.read(target).await?;
         let last = cursor.map_or(run.last_event_id(), |cursor| cursor.next_event_id);
         let limits = PageLimits::of(request.maximum_page_size);
         let events = backwards(self.runtime(), &run, last, limits).await?;

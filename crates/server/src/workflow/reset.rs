@@ -43,7 +43,7 @@ impl Call<'_> {
         for operation in request.post_reset_operations {
             let target = RunName { run_id: run_id.clone(), ..target.clone() };
             if let Some(command) = after_reset(operation, &identity) {
-                self.runtime().send(target, command).await.map_err(refused)?;
+                self.send(target, command).await?;
             }
         }
         Ok(ResetWorkflowExecutionResponse { run_id })

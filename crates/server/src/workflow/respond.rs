@@ -50,6 +50,7 @@ impl Call<'_> {
             identity: request.identity,
             sdk_metadata: request.sdk_metadata,
             metering_metadata: request.metering_metadata,
+            binary_checksum: request.binary_checksum,
             worker_version: request
                 .worker_version_stamp
                 .or_else(|| worker_version(request.deployment_options.as_ref())),
@@ -57,7 +58,7 @@ impl Call<'_> {
             ..CompleteWorkflowTask::default()
         };
         let command = Command::CompleteWorkflowTask(Box::new(completion));
-        let sent = self.runtime().send(target, command).await.map_err(refused)?;
+        let sent = self.send(target, command).await?;
 
         let workflow_task = match sent.next_task {
             Some(grant) => Some(task::workflow_task(self, grant).await?),
@@ -99,7 +100,7 @@ impl Call<'_> {
                 .worker_version
                 .or_else(|| worker_version(request.deployment_options.as_ref())),
         }));
-        self.runtime().send(tokens::run_of(&token), command).await.map_err(refused)?;
+        self.send(tokens::run_of(&token), command).await?;
         Ok(RespondWorkflowTaskFailedResponse {})
     }
 

@@ -38,7 +38,7 @@ impl Call<'_> {
         };
         let signal = Signal { attributes, links: request.links };
         let command = Command::Signal(Box::new(signal));
-        let sent = self.runtime().send(target, command).await.map_err(refused)?;
+        let sent = self.send(target, command).await?;
         let head = &sent.run.head;
         let reference = signal_reference(request_id);
         Ok(SignalWorkflowExecutionResponse {

@@ -2,7 +2,7 @@
 
 use perennial_engine::Time;
 use perennial_proto::store::TaskToken;
-use perennial_proto::temporal::common::v1::WorkflowExecution;
+use perennial_proto::temporal::common::v1::{Priority, WorkflowExecution};
 use perennial_proto::temporal::enums::v1::TaskQueueKind;
 use perennial_proto::temporal::history::v1::History;
 use perennial_proto::temporal::protocol::v1::message::SequencingId;
@@ -139,12 +139,51 @@ pub(super) fn activity(
         start_to_close_timeout: scheduled.start_to_close_timeout,
         heartbeat_timeout: scheduled.heartbeat_timeout,
         retry_policy: scheduled.retry_policy,
-        priority: scheduled.priority,
+        priority: merged(grant.run.priority(), scheduled.priority),
         ..PollActivityTaskQueueResponse::default()
+    })
+}
+
+/// What an activity says about its priority, and what it leaves to its workflow.
+fn merged(workflow: Option<&Priority>, activity: Option<Priority>) -> Option<Priority> {
+    let (Some(workflow), Some(activity)) = (workflow, &activity) else {
+        return activity.or_else(|| workflow.cloned());
+    };
+    let or = |own: i32, other: i32| if own == 0 { other } else { own };
+    Some(Priority {
+        priority_key: or(activity.priority_key, workflow.priority_key),
+        fairness_key: if activity.fairness_key.is_empty() {
+            workflow.fairness_key.clone()
+        } else {
+            activity.fairness_key.clone()
+        },
+        fairness_weight: if activity.fairness_weight == 0.0 {
+            workflow.fairness_weight
+        } else {
+            activity.fairness_weight
+        },
     })
 }
 
 /// More pollers, if tasks wait.
 fn scaling(backlog: i64) -> Option<PollerScalingDecision> {
     (backlog > 0).then_some(PollerScalingDecision { poll_request_delta_suggestion: 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn priority(priority_key: i32, fairness_key: &str) -> Priority {
+        let fairness_key = fairness_key.to_owned();
+        Priority { priority_key, fairness_key, fairness_weight: 0.0 }
+    }
+
+    #[test]
+    fn activity_has_the_priority_of_its_workflow_where_it_says_nothing() {
+        let workflow = priority(4, "tenant");
+        assert_eq!(merged(Some(&workflow), None), Some(workflow.clone()));
+        assert_eq!(merged(None, Some(priority(2, ""))), Some(priority(2, "")));
+        assert_eq!(merged(Some(&workflow), Some(priority(2, ""))), Some(priority(2, "tenant")));
+    }
 }

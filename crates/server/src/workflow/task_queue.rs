@@ -21,7 +21,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 use perennial_runtime::QueueDescription;
 
 use crate::call::Call;
-use crate::errors::{Answer, refused};
+use crate::errors::Answer;
 use crate::validate::{self, invalid};
 
 /// Priority of tasks that say nothing about theirs.
@@ -112,7 +112,7 @@ impl Call<'_> {
         request: ResetStickyTaskQueueRequest,
     ) -> Answer<ResetStickyTaskQueueResponse> {
         let target = self.run_name(&request.namespace, request.execution)?;
-        self.runtime().send(target, Command::ResetSticky).await.map_err(refused)?;
+        self.send(target, Command::ResetSticky).await?;
         Ok(ResetStickyTaskQueueResponse {})
     }
 

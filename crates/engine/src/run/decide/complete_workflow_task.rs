@@ -46,6 +46,7 @@ fn carry_out(
             sdk_metadata: complete.sdk_metadata.clone(),
             metering_metadata: complete.metering_metadata,
             worker_version: complete.worker_version.clone(),
+            binary_checksum: complete.binary_checksum.clone(),
             ..WorkflowTaskCompletedEventAttributes::default()
         },
     ));

@@ -63,7 +63,7 @@ fn child_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: Answer
             cause: cause.into(),
             control: initiated.control,
             initiated_event_id,
-            workflow_task_completed_event_id: initiated.workflow_task_completed_event_id,
+            workflow_task_completed_event_id: 0,
         },
     ));
     true

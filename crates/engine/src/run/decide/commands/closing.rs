@@ -28,7 +28,8 @@ pub(super) fn complete(
     wanted: CompleteWorkflowExecutionCommandAttributes,
 ) -> Result<(), CommandFailure> {
     nothing_unseen(step)?;
-    let cause = WorkflowTaskFailedCause::BadCompleteWorkflowExecutionAttributes;
+    // The cause is Temporal's for any payload that is too large, whatever the command.
+    let cause = WorkflowTaskFailedCause::BadScheduleActivityAttributes;
     let bytes = wanted.result.as_ref().map_or(0, Message::encoded_len);
     step.check_payloads(cause, bytes, "CompleteWorkflowExecutionCommandAttributes.Result")?;
     let next = next_cron(step.draft, None, wanted.result.clone());
@@ -178,7 +179,7 @@ pub(super) fn continue_as_new(
         workflow_task_timeout: task_timeout,
         workflow_task_completed_event_id: step.completed_event_id,
         backoff_start_interval: (delay > Span::ZERO).then(|| delay.into()),
-        initiator: initiator.into(),
+        initiator: wanted.initiator,
         last_completion_result: wanted.last_completion_result.clone(),
         header: wanted.header.clone(),
         memo: memo.clone(),
