@@ -12,10 +12,12 @@
 )]
 
 mod bench;
+mod dev_server;
 mod fuzz;
 mod process;
 mod python;
 mod repository;
+mod sdk_suites;
 mod test;
 mod tidy;
 mod tools;

@@ -10,7 +10,7 @@ use crate::process;
 /// The checkout that this `xtask` was built from.
 pub(crate) struct Repository {
     pub(crate) root: PathBuf,
-    /// Shared by the three workspaces, so that a dependency they have in common is built once.
+    /// Shared by the four workspaces, so that a dependency they have in common is built once.
     pub(crate) target: PathBuf,
     pub(crate) packages: Vec<Package>,
 }

@@ -1,12 +1,15 @@
 //! `cargo xtask test`: everything that must hold before a change lands, in one command.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use crate::dev_server::DevServer;
 use crate::repository::Repository;
+use crate::sdk_suites::{Found, Suite};
 use crate::{process, python, tools, usage};
 
 pub(crate) const HELP: &str = "\
@@ -15,8 +18,9 @@ Run every check and every test, in order, and stop at the first failure.
 Usage: cargo xtask test
 
 What the tests need is installed on the way: cargo-deny under the target folder, Python packages into
-.venv, and Python itself with apt-get where that is possible (Debian, as root). A step whose toolchain
-is missing is skipped, with a line that says so. Nothing is fetched except from the package registries.
+.venv, Python itself with apt-get where that is possible (Debian, as root), and the official SDKs as npm,
+Go, Maven and cargo do it. A step whose toolchain is missing is skipped, with a line that says so. Nothing
+is fetched except from the package registries.
 
 Exit code: 0 all passed or skipped, 1 something failed, 2 wrong command line.
 ";
@@ -31,15 +35,27 @@ const STEPS: &[Step] = &[
     Step { name: "comparison with other crates", run: comparison },
     Step { name: "fuzz corpus replay", run: fuzz_corpus },
     Step { name: "python conformance", run: python_conformance },
+    Step { name: "typescript conformance", run: |session| sdk_suite(session, Suite::typescript) },
+    Step { name: "go conformance", run: |session| sdk_suite(session, Suite::go) },
+    Step { name: "java conformance", run: |session| sdk_suite(session, Suite::java) },
+    Step { name: "rust conformance", run: |session| sdk_suite(session, Suite::rust) },
 ];
 
-/// The two workspaces beside the product's own.
+/// The three workspaces beside the product's own.
 const COMPARISON: &str = "comparison/Cargo.toml";
 const FUZZ: &str = "fuzz/Cargo.toml";
+const RUST_SDK: &str = "conformance/rust/Cargo.toml";
 
 struct Step {
     name: &'static str,
-    run: fn(&Repository) -> Result<Outcome>,
+    run: fn(&mut Session<'_>) -> Result<Outcome>,
+}
+
+/// What the steps of one run share.
+struct Session<'a> {
+    repository: &'a Repository,
+    /// One for all official SDKs, started by the first that needs it.
+    server: Option<DevServer>,
 }
 
 /// How a step that didn't fail ended.
@@ -61,10 +77,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitC
 /// Runs the steps in order up to the first failure, announcing each.
 fn run_steps(steps: &[Step], repository: &Repository) -> Tally {
     let mut tally = Tally { not_run: steps.len(), ..Tally::default() };
+    let mut session = Session { repository, server: None };
     for (index, step) in steps.iter().enumerate() {
         println!("[{}/{}] {}", index + 1, steps.len(), step.name);
         let started = Instant::now();
-        let result = (step.run)(repository);
+        let result = (step.run)(&mut session);
         let took = seconds(started.elapsed());
         tally.not_run -= 1;
         match result {
@@ -110,64 +127,86 @@ fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
-fn format(repository: &Repository) -> Result<Outcome> {
-    for manifest in ["Cargo.toml", COMPARISON, FUZZ] {
-        cargo(repository, &["fmt", "--all", "--check", "--manifest-path", manifest])?;
+fn format(session: &mut Session<'_>) -> Result<Outcome> {
+    for manifest in ["Cargo.toml", COMPARISON, FUZZ, RUST_SDK] {
+        cargo(session.repository, &["fmt", "--all", "--check", "--manifest-path", manifest])?;
     }
     Ok(Outcome::Passed)
 }
 
-fn clippy(repository: &Repository) -> Result<Outcome> {
+/// Without the Rust SDK's suite: Clippy would compile three hundred crates a second time for it.
+fn clippy(session: &mut Session<'_>) -> Result<Outcome> {
     for manifest in ["Cargo.toml", COMPARISON, FUZZ] {
         let command = ["clippy", "--workspace", "--all-targets", "--manifest-path", manifest];
-        cargo(repository, &[&command[..], &["--", "-D", "warnings"]].concat())?;
+        cargo(session.repository, &[&command[..], &["--", "-D", "warnings"]].concat())?;
     }
     Ok(Outcome::Passed)
 }
 
-fn workspace_tests(repository: &Repository) -> Result<Outcome> {
-    cargo(repository, &["test", "--workspace"])
+fn workspace_tests(session: &mut Session<'_>) -> Result<Outcome> {
+    cargo(session.repository, &["test", "--workspace"])
 }
 
-fn documentation(repository: &Repository) -> Result<Outcome> {
-    let mut doc = process::cargo(&repository.root);
+fn documentation(session: &mut Session<'_>) -> Result<Outcome> {
+    let mut doc = process::cargo(&session.repository.root);
     doc.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-Dwarnings");
     passed(&mut doc)
 }
 
-fn dependencies(repository: &Repository) -> Result<Outcome> {
-    let cargo_deny = tools::CARGO_DENY.ensure(repository)?;
+fn dependencies(session: &mut Session<'_>) -> Result<Outcome> {
+    let cargo_deny = tools::CARGO_DENY.ensure(session.repository)?;
     println!(
         "      bans, licences and sources; advisories need GitHub: `cargo deny check advisories`"
     );
     let mut deny = Command::new(cargo_deny);
-    deny.current_dir(&repository.root).args(["check", "bans", "licenses", "sources"]);
+    deny.current_dir(&session.repository.root).args(["check", "bans", "licenses", "sources"]);
     passed(&mut deny)
 }
 
-fn comparison(repository: &Repository) -> Result<Outcome> {
-    cargo(repository, &["test", "--manifest-path", COMPARISON])
+fn comparison(session: &mut Session<'_>) -> Result<Outcome> {
+    cargo(session.repository, &["test", "--manifest-path", COMPARISON])
 }
 
-fn fuzz_corpus(repository: &Repository) -> Result<Outcome> {
-    cargo(repository, &["test", "--manifest-path", FUZZ])
+fn fuzz_corpus(session: &mut Session<'_>) -> Result<Outcome> {
+    cargo(session.repository, &["test", "--manifest-path", FUZZ])
 }
 
-fn python_conformance(repository: &Repository) -> Result<Outcome> {
+fn python_conformance(session: &mut Session<'_>) -> Result<Outcome> {
     let python = match python::find() {
         Ok(python) => python,
         Err(missing) => return Ok(Outcome::Skipped(missing)),
     };
+    let repository = session.repository;
     let suite = repository.root.join("conformance");
     let python = python::environment(repository, python, &suite.join("requirements.txt"))?;
-    cargo(repository, &["build", "--package", "perennial-cli", "--bin", "perennial"])?;
-    let binary = repository.target.join("debug").join("perennial");
     let mut pytest = Command::new(python);
     pytest
         .current_dir(&repository.root)
         .args(["-m", "pytest", "conformance", "-q"])
-        .env("PERENNIAL_BIN", binary);
+        .env("PERENNIAL_BIN", binary(repository)?);
     passed(&mut pytest)
+}
+
+/// Runs one of the suites against the server that all of them share.
+fn sdk_suite(session: &mut Session<'_>, find: fn(&Repository) -> Result<Found>) -> Result<Outcome> {
+    let suite = match find(session.repository)? {
+        Ok(suite) => suite,
+        Err(missing) => return Ok(Outcome::Skipped(missing)),
+    };
+    let server = match session.server.take() {
+        Some(server) => server,
+        None => DevServer::start(session.repository, &binary(session.repository)?)?,
+    };
+    let server = session.server.insert(server);
+    let result = suite.run(server.address());
+    server.check_alive()?;
+    result.map(|()| Outcome::Passed)
+}
+
+/// The product, as it is now.
+fn binary(repository: &Repository) -> Result<PathBuf> {
+    cargo(repository, &["build", "--package", "perennial-cli", "--bin", "perennial"])?;
+    Ok(repository.target.join("debug").join("perennial"))
 }
 
 fn cargo(repository: &Repository, arguments: &[&str]) -> Result<Outcome> {

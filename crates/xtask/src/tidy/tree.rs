@@ -7,8 +7,16 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 /// Folders that hold what programs made, not what people wrote.
-const SKIPPED: [&str; 7] =
-    [".git", ".hypothesis", ".pytest_cache", ".venv", "__pycache__", "artifacts", "target"];
+const SKIPPED: [&str; 8] = [
+    ".git",
+    ".hypothesis",
+    ".pytest_cache",
+    ".venv",
+    "__pycache__",
+    "artifacts",
+    "node_modules",
+    "target",
+];
 
 /// Every file of the repository by its path from the root, written with `/`.
 ///

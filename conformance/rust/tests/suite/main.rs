@@ -1,0 +1,11 @@
+//! Holds a running server to what the official Rust SDK promises its users.
+//!
+//! `TEMPORAL_ADDRESS` names the server; its namespace is `default`. Each test has a worker on a task
+//! queue of its own, so that the suite can share the server with others.
+
+mod activities;
+mod activity_facts;
+mod message_facts;
+mod run_facts;
+mod scene;
+mod workflows;
