@@ -358,7 +358,7 @@ impl Runtime {
         worker_instance_key: &str,
         sticky_queue: &str,
     ) {
-        self.node.queues.end_polls(namespace, worker_instance_key, sticky_queue);
+        self.node.queues.end_polls(namespace, worker_instance_key, sticky_queue, self.now());
     }
 
     /// Asks a run a question.

@@ -22,6 +22,9 @@ const POLLED_WITHIN: Span = Span::seconds(10);
 /// Pollers are shown to people this long after their last poll.
 const SHOWN_FOR: Span = Span::seconds(300);
 
+/// From this many queues on, those that nobody uses are forgotten.
+const QUEUES_KEPT: usize = 1_000;
+
 /// What kind of tasks a queue holds: a name has one queue of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum QueueKind {
@@ -56,6 +59,8 @@ pub(crate) enum Match {
 #[derive(Default)]
 pub(crate) struct Queues {
     queues: Mutex<HashMap<QueueName, Queue>>,
+    /// Workers that said they go, and when: a poll that was on its way then ends at once.
+    gone_workers: Mutex<HashMap<String, Time>>,
 }
 
 #[derive(Default)]
@@ -78,7 +83,13 @@ struct Seen {
 impl Queues {
     /// A poller comes. A task that waits for it is taken at once, and the caller brings both together.
     pub(crate) fn poll(&self, poller: Poller, now: Time) -> Option<Match> {
+        if self.has_gone(&poller.info.worker_instance_key) {
+            return None;
+        }
         let mut queues = self.lock();
+        if queues.len() > QUEUES_KEPT && !queues.contains_key(&poller.queue) {
+            queues.retain(|_, queue| !queue.is_forgotten(now));
+        }
         let queue = queues.entry(poller.queue.clone()).or_default();
         queue.last_polled = now;
         let seen = Seen {
@@ -143,8 +154,19 @@ impl Queues {
         })
     }
 
-    /// Ends the polls of a worker, and forgets that its own queue was polled.
-    pub(crate) fn end_polls(&self, namespace: NamespaceKey, worker: &str, sticky_queue: &str) {
+    /// Ends the polls of a worker, also those still to come, and forgets that its own queue was polled.
+    pub(crate) fn end_polls(
+        &self,
+        namespace: NamespaceKey,
+        worker: &str,
+        sticky_queue: &str,
+        now: Time,
+    ) {
+        if !worker.is_empty() {
+            let mut gone = self.gone_workers.lock().unwrap_or_else(PoisonError::into_inner);
+            gone.retain(|_, at| now.since(*at) < SHOWN_FOR);
+            gone.insert(worker.to_owned(), now);
+        }
         let mut queues = self.lock();
         for (name, queue) in queues.iter_mut() {
             if name.namespace != namespace {
@@ -158,6 +180,11 @@ impl Queues {
                 queue.last_polled = Time::NONE;
             }
         }
+    }
+
+    fn has_gone(&self, worker: &str) -> bool {
+        let gone = self.gone_workers.lock().unwrap_or_else(PoisonError::into_inner);
+        !worker.is_empty() && gone.contains_key(worker)
     }
 
     /// Forgets the waiting tasks: the cells are about to read them again.
@@ -197,6 +224,14 @@ impl Queues {
 }
 
 impl Queue {
+    /// Nobody polls it, and nothing waits in it: a worker's own queue after the worker has gone.
+    fn is_forgotten(&self, now: Time) -> bool {
+        self.backlog.is_empty()
+            && self.queries.is_empty()
+            && self.pollers.iter().all(Poller::is_gone)
+            && now.since(self.last_polled) > SHOWN_FOR
+    }
+
     fn meet(&mut self, poller: Poller, now: Time) -> Option<Match> {
         if poller.is_gone() {
             return None;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use perennial_engine::RunKey;
-use perennial_engine::run::Run;
+use perennial_engine::run::{Run, Unreadable};
 use perennial_proto::store::RunMessage;
 use perennial_proto::store::run_message::Body;
 use perennial_store::{Fragment, StoredRun};
@@ -31,6 +31,14 @@ pub(crate) enum Resolved {
     Absent,
     /// Nobody knows before it is loaded.
     Wanted(Wanted),
+}
+
+/// A run that couldn't be loaded, and the requests that wait for it.
+pub(super) struct Unloaded {
+    pub(super) waiting: Vec<Incoming>,
+    pub(super) why: String,
+    /// The rows are there and make no sense: asking again won't help.
+    pub(super) is_damaged: bool,
 }
 
 /// A run in memory, and what is attached to it but never stored.
@@ -166,45 +174,44 @@ impl Cache {
         &mut self,
         wanted: &Wanted,
         found: Result<Option<StoredRun>, String>,
-    ) -> Vec<Incoming> {
+    ) -> Result<Vec<Incoming>, Unloaded> {
         let waiting = self.parked.remove(wanted).unwrap_or_default();
         let name = (wanted.namespace, wanted.workflow_id.clone());
-        match found {
-            Ok(found) => {
-                let key = found.map(|stored| self.insert_loaded(stored));
-                let key = key.flatten();
-                if key.is_none() {
-                    self.absent.push(name.clone());
+        let key = match found {
+            Ok(None) => None,
+            Ok(Some(stored)) => match self.insert_loaded(stored) {
+                Ok(key) => Some(key),
+                Err(error) => {
+                    let why = error.to_string();
+                    return Err(Unloaded { waiting, why, is_damaged: true });
                 }
-                let workflow = self.workflows.entry(name).or_default();
-                match (&wanted.run_id, key) {
-                    // Created since it was asked for: what is in memory is newer.
-                    (None, _) if workflow.current.is_some() => {}
-                    (None, key) => workflow.current = Some(key),
-                    (Some(run_id), key) => {
-                        workflow.runs.entry(run_id.clone()).or_insert(key);
-                    }
-                }
-                waiting
-            }
-            Err(why) => {
-                for incoming in waiting {
-                    incoming.reply.send(Err(crate::api::Refusal::Unavailable(why.clone())));
-                }
-                Vec::new()
+            },
+            Err(why) => return Err(Unloaded { waiting, why, is_damaged: false }),
+        };
+        if key.is_none() {
+            self.absent.push(name.clone());
+        }
+        let workflow = self.workflows.entry(name).or_default();
+        match (&wanted.run_id, key) {
+            // Created since it was asked for: what is in memory is newer.
+            (None, _) if workflow.current.is_some() => {}
+            (None, key) => workflow.current = Some(key),
+            (Some(run_id), key) => {
+                workflow.runs.entry(run_id.clone()).or_insert(key);
             }
         }
+        Ok(waiting)
     }
 
-    fn insert_loaded(&mut self, stored: StoredRun) -> Option<RunKey> {
+    fn insert_loaded(&mut self, stored: StoredRun) -> Result<RunKey, Unreadable> {
         let key = stored.key;
         if self.runs.contains_key(&key) {
-            return Some(key);
+            return Ok(key);
         }
         let parts = stored.parts.iter().map(|(key, value)| (key, value.as_slice()));
-        let run = Run::from_rows(key, &stored.head, parts, &stored.first_fragment.bytes).ok()?;
+        let run = Run::from_rows(key, &stored.head, parts, &stored.first_fragment.bytes)?;
         self.insert(Arc::new(run), stored.is_current);
-        Some(key)
+        Ok(key)
     }
 
     /// Puts a run in, new or loaded.

@@ -26,7 +26,7 @@ pub(crate) use self::cache::Wanted;
 pub(crate) use self::request::{Incoming, Release, ReplyTo, Request, ResetFrom, Response};
 
 use self::batch::OpenBatch;
-use self::cache::{Cache, Resolved};
+use self::cache::{Cache, Resolved, Unloaded};
 use self::wakes::Wakes;
 use crate::api::Refusal;
 use crate::namespaces::Namespaces;
@@ -40,6 +40,8 @@ pub(crate) enum Input {
     Loaded { wanted: Wanted, found: Result<Option<StoredRun>, String> },
     /// Wake-ups up to the asked time, or the first so many.
     WakesLoaded { up_to: Time, wakes: Vec<Wake>, is_all: bool, last: Option<(Time, RunKey)> },
+    /// The store couldn't say: ask again.
+    WakesUnread,
     /// The batch in flight is durable.
     Committed,
 }
@@ -78,6 +80,8 @@ pub(crate) struct Cell {
     open: OpenBatch,
     /// An update that comes with a start: its run's first workflow task brings it along.
     staged_update: Option<update::Request>,
+    /// What saw only what is durable: it leaves at the end of the step.
+    ready: Vec<Release>,
     /// What is released when the batch in flight is durable.
     in_flight: Option<Vec<Release>>,
     next_sequence: u64,
@@ -103,6 +107,7 @@ impl Cell {
             wakes: Wakes::default(),
             open: OpenBatch::default(),
             staged_update: None,
+            ready: Vec::new(),
             in_flight: None,
             next_sequence: 1,
         }
@@ -114,11 +119,15 @@ impl Cell {
         for input in inputs {
             match input {
                 Input::Asked(incoming) => self.ask(*incoming, world, &mut effects),
-                Input::Loaded { wanted, found } => {
-                    for incoming in self.cache.loaded(&wanted, found) {
-                        self.ask(incoming, world, &mut effects);
+                Input::Loaded { wanted, found } => match self.cache.loaded(&wanted, found) {
+                    Ok(waiting) => {
+                        for incoming in waiting {
+                            self.ask(incoming, world, &mut effects);
+                        }
                     }
-                }
+                    Err(unloaded) => self.try_again(&wanted, unloaded, &mut effects),
+                },
+                Input::WakesUnread => self.wakes.unread(),
                 Input::WakesLoaded { up_to, wakes, is_all, last } => {
                     self.wakes.loaded(up_to, wakes, is_all, last);
                 }
@@ -133,6 +142,7 @@ impl Cell {
         if self.in_flight.is_none() {
             self.seal(&mut effects);
         }
+        effects.releases.append(&mut self.ready);
         self.cache.evict();
         effects
     }
@@ -151,6 +161,7 @@ impl Cell {
     pub(crate) fn abandon(mut self) -> Vec<Release> {
         let mut lost = self.in_flight.take().unwrap_or_default();
         lost.extend(self.open.take_releases());
+        lost.append(&mut self.ready);
         for incoming in self.cache.take_parked() {
             let why = Refusal::Unavailable("the cell is starting again".to_owned());
             lost.push(Release::Reply(incoming.reply, Box::new(Err(why))));
@@ -171,8 +182,23 @@ impl Cell {
                 self.in_flight = Some(releases);
                 effects.commit = Some(batch);
             }
-            // Only reads of what was durable already: they needn't wait.
+            // Nothing to write: they needn't wait.
             None => effects.releases.extend(releases),
+        }
+    }
+
+    /// A run couldn't be loaded. Callers ask again themselves; for what nobody asked, the cell does.
+    fn try_again(&mut self, wanted: &Wanted, unloaded: Unloaded, effects: &mut Effects) {
+        let Unloaded { waiting, why, is_damaged } = unloaded;
+        for incoming in waiting {
+            let is_internal = matches!(incoming.reply, ReplyTo::Nobody);
+            if is_internal && !is_damaged {
+                if self.cache.park(wanted.clone(), incoming) {
+                    effects.loads.push(wanted.clone());
+                }
+            } else {
+                incoming.reply.send(Err(Refusal::Unavailable(why.clone())));
+            }
         }
     }
 

@@ -340,8 +340,8 @@ impl Cell {
     ) {
         let release = Release::Reply(reply, Box::new(response));
         match seen.map_or(WaitFor::Nothing, |key| self.cache.wait_for(key)) {
-            // It leaves at the end of the step, with the batch if there is one.
-            WaitFor::Nothing | WaitFor::OpenBatch => self.open.release(release),
+            WaitFor::Nothing => self.ready.push(release),
+            WaitFor::OpenBatch => self.open.release(release),
             WaitFor::BatchInFlight => match &mut self.in_flight {
                 Some(releases) => releases.push(release),
                 None => self.open.release(release),

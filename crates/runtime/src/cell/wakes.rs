@@ -15,8 +15,9 @@ use perennial_store::Wake;
 use super::request::{Incoming, ReplyTo, Request};
 use super::{Cell, Effects, World};
 
-/// As many wake-ups are kept in memory.
-const IN_MEMORY: usize = 100_000;
+/// With more wake-ups than this in memory, no more are read. Those of runs that were stepped just now are
+/// kept besides: what isn't durable yet can't be read again.
+const ENOUGH: usize = 50_000;
 /// Due ones handled in a step, so that clients get their turn.
 const AT_ONCE: usize = 1_000;
 /// How far ahead is read from the store at a time.
@@ -59,38 +60,30 @@ impl Wakes {
         let name = Arc::new(name);
         self.by_time.insert((at, run), name);
         self.of_run.insert(run, at);
-        if self.by_time.len() > IN_MEMORY {
-            self.shorten();
-        }
-    }
-
-    /// Too many: the farther half is left to the store.
-    fn shorten(&mut self) {
-        let keep = IN_MEMORY / 2;
-        let Some((&(at, _), _)) = self.by_time.iter().nth(keep) else { return };
-        let far = self.by_time.split_off(&(at, RunKey(i64::MIN)));
-        for (_, run) in far.keys() {
-            self.of_run.remove(run);
-        }
-        self.known_up_to = Time(at.0 - 1);
-        self.read_after = (self.known_up_to, RunKey(i64::MAX));
     }
 
     pub(super) fn next(&self) -> Option<Time> {
         let due = self.by_time.keys().next().map(|(at, _)| *at);
-        let refill = Time(self.known_up_to.0.saturating_sub(HORIZON.0 / 2));
-        Some(due.map_or(refill, |due| due.min(refill)))
+        // While more is being read, or there is enough, only what is due makes the cell step.
+        let can_read = !self.reading && self.by_time.len() <= ENOUGH;
+        let refill = can_read.then(|| Time(self.known_up_to.0.saturating_sub(HORIZON.0 / 2)));
+        due.into_iter().chain(refill).min()
     }
 
     /// What to read from the store, if it is time to.
     pub(super) fn wanted(&mut self, now: Time) -> Option<((Time, RunKey), Time)> {
         let enough = now.after(Span(HORIZON.0 / 2));
-        let is_full = self.by_time.len() > IN_MEMORY / 2 && self.known_up_to > now;
+        let is_full = self.by_time.len() > ENOUGH && self.known_up_to > now;
         if self.reading || self.known_up_to > enough || is_full {
             return None;
         }
         self.reading = true;
         Some((self.read_after, now.after(HORIZON)))
+    }
+
+    /// The store didn't answer: what was asked for is asked for again.
+    pub(super) fn unread(&mut self) {
+        self.reading = false;
     }
 
     /// Takes what was read. `last` is the last one read, which may be another cell's.

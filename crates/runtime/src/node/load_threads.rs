@@ -3,6 +3,7 @@
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use perennial_engine::{NamespaceKey, RunKey, Time};
 
@@ -10,6 +11,9 @@ use super::{Node, PAGE, ToCell};
 use crate::cell::{Input, Wanted};
 
 pub(super) const THREADS: usize = 2;
+
+/// A store that failed is given this long before it is asked again.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 pub(super) enum Load {
     Run { cell: usize, wanted: Wanted },
@@ -49,12 +53,17 @@ impl Node {
                 let namespace = NamespaceKey(wanted.namespace);
                 let run_id = wanted.run_id.as_deref();
                 let found = self.store.load_run(namespace, &wanted.workflow_id, run_id);
+                if found.is_err() {
+                    thread::sleep(RETRY_AFTER);
+                }
                 let found = found.map_err(|error| error.to_string());
                 self.tell(cell, ToCell::Input(Input::Loaded { wanted, found }));
             }
             Load::Wakes { cell, after, up_to } => {
-                // A store that doesn't answer has nothing due for now; the cell asks again.
-                let mut wakes = self.store.wakes(after, up_to, PAGE).unwrap_or_default();
+                let Ok(mut wakes) = self.store.wakes(after, up_to, PAGE) else {
+                    thread::sleep(RETRY_AFTER);
+                    return self.tell(cell, ToCell::Input(Input::WakesUnread));
+                };
                 let is_all = wakes.len() < PAGE;
                 let last = wakes.last().map(|wake| (wake.at, wake.run));
                 wakes.retain(|wake| self.cell_of(wake.slot) == cell);

@@ -1,0 +1,152 @@
+//! A commit fails: nobody was told of anything that is lost, and the cell goes on.
+
+#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+
+mod kit;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use perennial_engine::{NamespaceKey, RunKey, Time};
+use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
+use perennial_runtime::{Refusal, Runtime, RuntimeConfig};
+use perennial_store::visibility::{Count, Page, Position, Query};
+use perennial_store::{
+    Batch, Error, Fragment, HistoryRange, Lease, MemoryStore, RecordKind, Store, StoredMessage,
+    StoredRun, TaskRow, Wake,
+};
+
+use self::kit::{complete_workflow, completion, namespace, poller, start};
+
+/// What the next commit does. Later ones work again.
+const WORKS: u8 = 0;
+const FAILS: u8 = 1;
+/// It is durable, and says it isn't.
+const FAILS_AFTER_ALL: u8 = 2;
+
+#[derive(Default)]
+struct FaultyStore {
+    inner: MemoryStore,
+    next: AtomicU8,
+}
+
+impl Store for FaultyStore {
+    fn lease(&self, cell: u32) -> Result<Lease, Error> {
+        self.inner.lease(cell)
+    }
+
+    fn last_sequence(&self, cell: u32) -> Result<u64, Error> {
+        self.inner.last_sequence(cell)
+    }
+
+    fn commit(&self, batches: &[Batch]) -> Result<(), Error> {
+        let lost = || Err(Error::Unavailable("the disk is away".to_owned()));
+        match self.next.swap(WORKS, Ordering::SeqCst) {
+            FAILS => lost(),
+            FAILS_AFTER_ALL => {
+                self.inner.commit(batches)?;
+                lost()
+            }
+            _ => self.inner.commit(batches),
+        }
+    }
+
+    fn load_run(
+        &self,
+        namespace: NamespaceKey,
+        workflow_id: &str,
+        run_id: Option<&str>,
+    ) -> Result<Option<StoredRun>, Error> {
+        self.inner.load_run(namespace, workflow_id, run_id)
+    }
+
+    fn history(
+        &self,
+        range: HistoryRange,
+        max_bytes: usize,
+        reverse: bool,
+    ) -> Result<Vec<Fragment>, Error> {
+        self.inner.history(range, max_bytes, reverse)
+    }
+
+    fn wakes(&self, after: (Time, RunKey), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
+        self.inner.wakes(after, up_to, limit)
+    }
+
+    fn tasks(&self, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error> {
+        self.inner.tasks(after, limit)
+    }
+
+    fn messages(&self, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Error> {
+        self.inner.messages(after, limit)
+    }
+
+    fn records(
+        &self,
+        kind: RecordKind,
+        prefix: &str,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        self.inner.records(kind, prefix, after, limit)
+    }
+
+    fn list(
+        &self,
+        namespace: NamespaceKey,
+        query: &Query,
+        page_size: usize,
+        after: Option<&Position>,
+    ) -> Result<Page, Error> {
+        self.inner.list(namespace, query, page_size, after)
+    }
+
+    fn count(&self, namespace: NamespaceKey, query: &Query) -> Result<Count, Error> {
+        self.inner.count(namespace, query)
+    }
+}
+
+/// A start whose commit fails as said, repeated by its client, and run to its end by a worker that polled
+/// all the while.
+async fn start_fails_once(how: u8) {
+    let store = Arc::new(FaultyStore::default());
+    let runtime = Runtime::open(store.clone(), &RuntimeConfig::default()).unwrap();
+    let namespace = namespace(&runtime).await;
+    let waiting = tokio::spawn({
+        let runtime = runtime.clone();
+        async move { runtime.poll_workflow_task(poller(namespace)).await.unwrap() }
+    });
+    while runtime.describe_queue(namespace, kit::QUEUE, Default::default()).pollers.is_empty() {
+        tokio::task::yield_now().await;
+    }
+
+    store.next.store(how, Ordering::SeqCst);
+    let refused = runtime.start(namespace, "greet".to_owned(), start("r")).await;
+    assert!(matches!(refused, Err(Refusal::Unavailable(_))), "{refused:?}");
+    let again = runtime.start(namespace, "greet".to_owned(), start("r")).await.unwrap();
+    assert!(again.is_new, "the repetition of a request is that request");
+
+    let run = again.run.name();
+    // The lost step may have started the task for a poller that never got it; a worker of the normal
+    // queue gets the task as soon as that start has timed out, or at once if it was lost too.
+    if how == FAILS {
+        let task = waiting.await.unwrap();
+        assert_eq!(task.run.name(), run);
+        runtime.send(run.clone(), completion(&task, complete_workflow())).await.unwrap();
+        let closed = runtime.read(run).await.unwrap();
+        assert_eq!(closed.head.status(), WorkflowExecutionStatus::Completed);
+    } else {
+        assert!(again.run.head.workflow_task.as_ref().unwrap().started_at != 0);
+        waiting.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_start_that_was_lost_happens_once_when_it_is_repeated() {
+    start_fails_once(FAILS).await;
+}
+
+#[tokio::test]
+async fn a_start_that_was_durable_after_all_is_found_by_its_repetition() {
+    start_fails_once(FAILS_AFTER_ALL).await;
+}

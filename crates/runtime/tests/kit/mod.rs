@@ -1,0 +1,113 @@
+//! A worker and a client in a few lines.
+
+#![allow(dead_code, reason = "each suite uses its part")]
+
+use perennial_engine::run::{
+    ActivityOutcome, ActivityTarget, Command, CompleteWorkflowTask, ReportActivity, StartRun,
+    TaskStamp, WorkflowTaskToken,
+};
+use perennial_engine::{NamespaceKey, Span};
+use perennial_proto::store::{NamespaceRecord, RunName};
+use perennial_proto::temporal::command::v1 as command;
+use perennial_proto::temporal::command::v1::command::Attributes;
+use perennial_proto::temporal::common::v1::{ActivityType, WorkflowType};
+use perennial_proto::temporal::enums::v1::EventType;
+use perennial_proto::temporal::history::v1::{History, WorkflowExecutionStartedEventAttributes};
+use perennial_proto::temporal::taskqueue::v1::TaskQueue;
+use perennial_runtime::{ActivityGrant, Poller, Runtime, WorkflowTaskGrant};
+use prost::Message;
+
+pub const QUEUE: &str = "queue";
+
+pub fn poller(namespace: NamespaceKey) -> Poller {
+    Poller {
+        namespace,
+        queue: QUEUE.to_owned(),
+        normal_queue: None,
+        identity: "worker".to_owned(),
+        worker_version: None,
+        worker_instance_key: String::new(),
+        max_tasks_per_second: None,
+    }
+}
+
+pub fn start(request_id: &str) -> StartRun {
+    StartRun {
+        request_id: request_id.to_owned(),
+        run_id: None,
+        started: Box::new(WorkflowExecutionStartedEventAttributes {
+            workflow_type: Some(WorkflowType { name: "Greet".to_owned() }),
+            task_queue: Some(TaskQueue { name: QUEUE.to_owned(), ..TaskQueue::default() }),
+            ..WorkflowExecutionStartedEventAttributes::default()
+        }),
+        delay: Span::ZERO,
+        reuse_policy: Default::default(),
+        conflict_policy: Default::default(),
+        user_metadata: None,
+        links: Vec::new(),
+        eager: None,
+        signal: None,
+        attach_links: false,
+        attach_request_id: false,
+    }
+}
+
+pub fn completion(grant: &WorkflowTaskGrant, attributes: Attributes) -> Command {
+    let task = grant.run.head.workflow_task.clone().unwrap();
+    Command::CompleteWorkflowTask(Box::new(CompleteWorkflowTask {
+        token: WorkflowTaskToken {
+            scheduled_event_id: task.scheduled_event_id,
+            started_event_id: task.started_event_id,
+            attempt: task.attempt,
+            stamp: task.stamp,
+        },
+        commands: vec![command::Command {
+            attributes: Some(attributes),
+            ..command::Command::default()
+        }],
+        ..CompleteWorkflowTask::default()
+    }))
+}
+
+pub fn schedule_activity() -> Attributes {
+    Attributes::ScheduleActivityTaskCommandAttributes(
+        command::ScheduleActivityTaskCommandAttributes {
+            activity_id: "1".to_owned(),
+            activity_type: Some(ActivityType { name: "Say".to_owned() }),
+            start_to_close_timeout: Some(Span::seconds(10).into()),
+            ..Default::default()
+        },
+    )
+}
+
+pub fn complete_workflow() -> Attributes {
+    Attributes::CompleteWorkflowExecutionCommandAttributes(Default::default())
+}
+
+pub fn report(grant: &ActivityGrant) -> Command {
+    let activity = &grant.run.activities[&grant.scheduled_event_id];
+    Command::ReportActivity(Box::new(ReportActivity {
+        target: ActivityTarget::Token(TaskStamp {
+            scheduled_event_id: grant.scheduled_event_id,
+            attempt: activity.attempt,
+            stamp: activity.stamp,
+        }),
+        outcome: ActivityOutcome::Completed(None),
+        identity: "worker".to_owned(),
+    }))
+}
+
+pub async fn namespace(runtime: &Runtime) -> NamespaceKey {
+    let record = NamespaceRecord { name: "default".to_owned(), ..NamespaceRecord::default() };
+    NamespaceKey(runtime.register_namespace(record).await.unwrap().key)
+}
+
+pub async fn event_types(runtime: &Runtime, target: RunName) -> Vec<EventType> {
+    let run = runtime.read(target).await.unwrap();
+    let fragments = runtime.history(&run, 1, run.last_event_id(), usize::MAX, false).await.unwrap();
+    let bytes: Vec<u8> = fragments.into_iter().flat_map(|fragment| fragment.bytes).collect();
+    let events = History::decode(bytes.as_slice()).unwrap().events;
+    let ids: Vec<_> = events.iter().map(|event| event.event_id).collect();
+    assert_eq!(ids, (1..=run.last_event_id()).collect::<Vec<_>>());
+    events.iter().map(|event| event.event_type()).collect()
+}
