@@ -13,7 +13,11 @@ use prost_types::FileDescriptorSet;
 use protox::file::{ChainFileResolver, DescriptorSetFileResolver, IncludeFileResolver};
 
 const PROTO_FOLDER: &str = "../../proto";
-const OUR_FILES: [&str; 2] = ["perennial/store/v1/run.proto", "perennial/store/v1/message.proto"];
+const OUR_FILES: [&str; 3] = [
+    "perennial/store/v1/batch.proto",
+    "perennial/store/v1/message.proto",
+    "perennial/store/v1/run.proto",
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={PROTO_FOLDER}");

@@ -48,7 +48,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Calendar(calendar::Args),
+    Calendar(Box<calendar::Args>),
     Server(Box<server::Args>),
 }
 
@@ -63,7 +63,7 @@ fn main() -> ExitCode {
     };
     let mut out = BufWriter::new(io::stdout().lock());
     let done = match cli.command {
-        Command::Calendar(args) => calendar::run(args, cli.color, &mut out),
+        Command::Calendar(args) => calendar::run(*args, cli.color, &mut out),
         Command::Server(args) => server::run(*args, &mut out),
     };
     finish(done.and_then(|()| Ok(out.flush()?)))

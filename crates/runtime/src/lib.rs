@@ -4,6 +4,7 @@
 //! workflow id; the answer comes when what it follows from is durable.
 
 mod api;
+mod batch;
 mod cell;
 mod listing;
 mod namespaces;

@@ -83,6 +83,10 @@ pub async fn serve(
     let request_bytes_max = config.request_bytes_max;
     let shared = Shared { runtime, config, stopping: stopping.clone() };
 
+    if let Err(refusal) = shared.runtime.resume_batches().await {
+        tracing::error!("batch jobs that were under way don't go on: {refusal}");
+    }
+
     let (health_reporter, health) = tonic_health::server::health_reporter();
     health_reporter.set_serving::<WorkflowServiceServer<Workflow>>().await;
     let health = health

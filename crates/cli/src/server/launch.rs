@@ -43,6 +43,7 @@ pub(super) fn launch(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
 }
 
 async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
+    let told = shutdown::listen().context("cannot hear when to stop")?;
     let address = (plan.ip.as_str(), plan.port);
     let listener = TcpListener::bind(address).await.with_context(|| {
         format!("cannot listen on {}:{}; is another server running there?", plan.ip, plan.port)
@@ -74,10 +75,8 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
 
     let server = ServerConfig { cluster_id: runtime.fresh_id(), ..plan.server };
     let told = async {
-        match shutdown::asked().await {
-            Ok(()) => tracing::info!("told to stop"),
-            Err(error) => tracing::error!("signals can't be heard, so stopping: {error}"),
-        }
+        told.await;
+        tracing::info!("told to stop");
     };
     serve(runtime.clone(), server, listener, told).await?;
     // Everything that was acknowledged is durable when this returns.

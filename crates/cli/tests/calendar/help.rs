@@ -14,21 +14,22 @@ fn the_command_alone_prints_its_help() {
     check(
         &[],
         expect![[r#"
-        Durable workflows and schedules
+            Durable workflows and schedules
 
-        Usage: perennial [OPTIONS] <COMMAND>
+            Usage: perennial [OPTIONS] <COMMAND>
 
-        Commands:
-          calendar  When does it fire? Preview and explain schedules before creating anything
-          help      Print this message or the help of the given subcommand(s)
+            Commands:
+              calendar  When does it fire? Preview and explain schedules before creating anything
+              server    Run the server: one process, one file
+              help      Print this message or the help of the given subcommand(s)
 
-        Options:
-          -h, --help     Print help (see more with '--help')
-          -V, --version  Print version
+            Options:
+              -h, --help     Print help (see more with '--help')
+              -V, --version  Print version
 
-        Output:
-              --color <WHEN>  Colour the output [default: auto] [possible values: auto, always, never]
-    "#]],
+            Output:
+                  --color <WHEN>  Colour the output [default: auto] [possible values: auto, always, never]
+        "#]],
     );
     check(
         &["calendar"],

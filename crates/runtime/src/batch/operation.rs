@@ -1,0 +1,139 @@
+//! A job's operation on one run.
+
+use perennial_engine::run::{Command, Rejection, RequestCancel, Run, Signal, Terminate};
+use perennial_proto::store::batch_job::Operation;
+use perennial_proto::store::batch_reset::Point;
+use perennial_proto::store::{BatchJob, BatchReset, RunName};
+use perennial_proto::temporal::enums::v1::EventType;
+use perennial_proto::temporal::history::v1::{History, WorkflowExecutionSignaledEventAttributes};
+use prost::Message;
+
+use crate::{Refusal, ResetRun, Runtime};
+
+/// Does it; what has closed meanwhile counts as done, where that was the aim.
+pub(super) async fn operate(
+    runtime: &Runtime,
+    job: &BatchJob,
+    target: RunName,
+) -> Result<(), Refusal> {
+    let Some(operation) = &job.operation else {
+        return Err(Rejection::InvalidArgument("the job has no operation".to_owned()).into());
+    };
+    match operation {
+        Operation::Terminate(terminate) => {
+            let command = Command::Terminate(Terminate {
+                reason: job.reason.clone(),
+                details: terminate.details.clone(),
+                identity: job.identity.clone(),
+                links: Vec::new(),
+            });
+            or_closed(runtime.send(target, command).await.map(|_| ()))
+        }
+        Operation::Cancel(_) => {
+            let command = Command::RequestCancel(RequestCancel {
+                request_id: job.job_id.clone(),
+                reason: job.reason.clone(),
+                identity: job.identity.clone(),
+                ..RequestCancel::default()
+            });
+            or_closed(runtime.send(target, command).await.map(|_| ()))
+        }
+        Operation::Signal(signal) => {
+            let attributes = WorkflowExecutionSignaledEventAttributes {
+                signal_name: signal.name.clone(),
+                input: signal.input.clone(),
+                header: signal.header.clone(),
+                identity: job.identity.clone(),
+                request_id: job.job_id.clone(),
+                ..WorkflowExecutionSignaledEventAttributes::default()
+            };
+            let signal = Signal { attributes, links: Vec::new() };
+            runtime.send(target, Command::Signal(Box::new(signal))).await.map(|_| ())
+        }
+        Operation::Delete(_) => runtime.delete(target).await,
+        Operation::Reset(reset) => reset_run(runtime, job, reset, target).await,
+    }
+}
+
+fn or_closed(done: Result<(), Refusal>) -> Result<(), Refusal> {
+    match done {
+        Err(Refusal::Rejected(Rejection::AlreadyClosed)) => Ok(()),
+        done => done,
+    }
+}
+
+async fn reset_run(
+    runtime: &Runtime,
+    job: &BatchJob,
+    reset: &BatchReset,
+    target: RunName,
+) -> Result<(), Refusal> {
+    let run = runtime.read(target.clone()).await?;
+    let event_id = match &reset.point {
+        Some(Point::EventId(event_id)) => Some(*event_id),
+        Some(Point::BuildId(build_id)) => point_of_build(&run, build_id),
+        Some(Point::First(_)) => task_completion(runtime, &run, Which::First).await?,
+        Some(Point::Last(_)) | None => task_completion(runtime, &run, Which::Last).await?,
+    };
+    let no_point = || Rejection::NotFound("there is no point to reset the run to".to_owned());
+    let reset = ResetRun {
+        request_id: format!("{}:{}", job.job_id, run.head.run_id),
+        reason: job.reason.clone(),
+        event_id: event_id.ok_or_else(no_point)?,
+        exclude_signals: reset.exclude_signals,
+        exclude_updates: reset.exclude_updates,
+        exclude_cancels: reset.exclude_cancels,
+        identity: job.identity.clone(),
+    };
+    runtime.reset(target, reset).await.map(|_| ())
+}
+
+fn point_of_build(run: &Run, build_id: &str) -> Option<i64> {
+    let points = run.head.reset_points.as_ref()?;
+    let point = points.points.iter().find(|point| point.build_id == build_id)?;
+    Some(point.first_workflow_task_completed_id)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    First,
+    Last,
+}
+
+/// The first or the last workflow task of a run that was completed.
+async fn task_completion(
+    runtime: &Runtime,
+    run: &Run,
+    which: Which,
+) -> Result<Option<i64>, Refusal> {
+    const PAGE_BYTES: usize = 1024 * 1024;
+    let reverse = which == Which::Last;
+    let (mut first, mut last) = (1, run.last_event_id());
+    while first <= last {
+        let fragments = runtime.history(run, first, last, PAGE_BYTES, reverse).await?;
+        let mut seen = false;
+        for fragment in fragments {
+            seen = true;
+            let history = History::decode(fragment.bytes.as_slice()).map_err(|error| {
+                Refusal::Unavailable(format!("a part of a history can't be read: {error}"))
+            })?;
+            let mut found = history.events.iter().filter(|event| {
+                event.event_type() == EventType::WorkflowTaskCompleted
+                    && (first..=last).contains(&event.event_id)
+            });
+            let found = if reverse { found.next_back() } else { found.next() };
+            if let Some(event) = found {
+                return Ok(Some(event.event_id));
+            }
+            if reverse {
+                last = fragment.first_event_id - 1;
+            } else {
+                first = fragment.last_event_id + 1;
+            }
+        }
+        if !seen {
+            break;
+        }
+    }
+    Ok(None)
+}
