@@ -145,6 +145,13 @@ impl Cell {
 
     fn command(&mut self, key: RunKey, command: Command, reply: ReplyTo, world: &World<'_>) {
         let command = self.with_what_the_cell_knows(key, command, world);
+        // What goes with the next task, which may start in this very step, isn't this one's to answer.
+        let given_updates = match &command {
+            Command::CompleteWorkflowTask(complete) if !complete.force_new_task => {
+                complete.admitted_updates.keys().cloned().collect()
+            }
+            _ => Vec::new(),
+        };
         let decided = self.decide(key, command, world);
         let response = decided.map_err(Refusal::from).and_then(|answer| {
             let run = self.run(key).ok_or_else(|| Refusal::Unavailable("run is gone".into()))?;
@@ -152,7 +159,7 @@ impl Cell {
                 Sent { reply: answer, run, next_task: None, eager_activities: Vec::new() };
             if let Reply::WorkflowTaskCompleted(completed) = &sent.reply {
                 let completed = completed.clone();
-                self.after_completion(key, &completed, world);
+                self.after_completion(key, &completed, given_updates, world);
                 if completed.new_task_started {
                     sent.next_task = self.grant_for(key, true);
                 }

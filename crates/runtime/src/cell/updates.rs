@@ -206,18 +206,18 @@ impl Cell {
         &mut self,
         key: RunKey,
         completed: &TaskCompleted,
+        sent: Vec<String>,
         world: &World<'_>,
     ) {
         for (id, progress) in &completed.updates {
             self.update_came_to(key, id, progress);
         }
-        let ignored: Vec<String> = self
-            .cache
-            .get(key)
-            .map(|cached| cached.updates.sent().into_keys().collect())
-            .unwrap_or_default();
-        let has_next = completed.new_task_started;
-        for id in ignored.into_iter().filter(|_| !has_next) {
+        for id in sent {
+            let is_answered =
+                self.cache.get(key).is_none_or(|cached| !cached.updates.admitted.contains_key(&id));
+            if is_answered {
+                continue;
+            }
             let failure = Failure {
                 message: "Workflow Update is rejected because it wasn't processed by worker. Probably, Workflow Update is not supported by the worker.".to_owned(),
                 source: "Server".to_owned(),
