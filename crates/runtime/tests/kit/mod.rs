@@ -17,9 +17,9 @@ use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 use perennial_runtime::{ActivityGrant, Poller, Runtime, WorkflowTaskGrant};
 use prost::Message;
 
-pub const QUEUE: &str = "queue";
+pub(crate) const QUEUE: &str = "queue";
 
-pub fn poller(namespace: NamespaceKey) -> Poller {
+pub(crate) fn poller(namespace: NamespaceKey) -> Poller {
     Poller {
         namespace,
         queue: QUEUE.to_owned(),
@@ -31,7 +31,7 @@ pub fn poller(namespace: NamespaceKey) -> Poller {
     }
 }
 
-pub fn start(request_id: &str) -> StartRun {
+pub(crate) fn start(request_id: &str) -> StartRun {
     StartRun {
         request_id: request_id.to_owned(),
         run_id: None,
@@ -52,7 +52,7 @@ pub fn start(request_id: &str) -> StartRun {
     }
 }
 
-pub fn completion(grant: &WorkflowTaskGrant, attributes: Attributes) -> Command {
+pub(crate) fn completion(grant: &WorkflowTaskGrant, attributes: Attributes) -> Command {
     let task = grant.run.head.workflow_task.clone().unwrap();
     Command::CompleteWorkflowTask(Box::new(CompleteWorkflowTask {
         token: WorkflowTaskToken {
@@ -69,7 +69,7 @@ pub fn completion(grant: &WorkflowTaskGrant, attributes: Attributes) -> Command 
     }))
 }
 
-pub fn schedule_activity() -> Attributes {
+pub(crate) fn schedule_activity() -> Attributes {
     Attributes::ScheduleActivityTaskCommandAttributes(
         command::ScheduleActivityTaskCommandAttributes {
             activity_id: "1".to_owned(),
@@ -80,11 +80,11 @@ pub fn schedule_activity() -> Attributes {
     )
 }
 
-pub fn complete_workflow() -> Attributes {
+pub(crate) fn complete_workflow() -> Attributes {
     Attributes::CompleteWorkflowExecutionCommandAttributes(Default::default())
 }
 
-pub fn report(grant: &ActivityGrant) -> Command {
+pub(crate) fn report(grant: &ActivityGrant) -> Command {
     let activity = &grant.run.activities[&grant.scheduled_event_id];
     Command::ReportActivity(Box::new(ReportActivity {
         target: ActivityTarget::Token(TaskStamp {
@@ -97,12 +97,12 @@ pub fn report(grant: &ActivityGrant) -> Command {
     }))
 }
 
-pub async fn namespace(runtime: &Runtime) -> NamespaceKey {
+pub(crate) async fn namespace(runtime: &Runtime) -> NamespaceKey {
     let record = NamespaceRecord { name: "default".to_owned(), ..NamespaceRecord::default() };
     NamespaceKey(runtime.register_namespace(record).await.unwrap().key)
 }
 
-pub async fn event_types(runtime: &Runtime, target: RunName) -> Vec<EventType> {
+pub(crate) async fn event_types(runtime: &Runtime, target: RunName) -> Vec<EventType> {
     let run = runtime.read(target).await.unwrap();
     let fragments = runtime.history(&run, 1, run.last_event_id(), usize::MAX, false).await.unwrap();
     let bytes: Vec<u8> = fragments.into_iter().flat_map(|fragment| fragment.bytes).collect();
