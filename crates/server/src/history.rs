@@ -1,15 +1,8 @@
 //! Pages of a history, cut from the fragments that are stored.
 
 use perennial_engine::run::Run;
-use perennial_engine::{Span, Time};
-use perennial_proto::Duration;
-use perennial_proto::store::{WorkflowTask, WorkflowTaskKind};
-use perennial_proto::temporal::enums::v1::{EventType, TaskQueueKind};
-use perennial_proto::temporal::history::v1::history_event::Attributes;
-use perennial_proto::temporal::history::v1::{
-    History, HistoryEvent, WorkflowTaskScheduledEventAttributes, WorkflowTaskStartedEventAttributes,
-};
-use perennial_proto::temporal::taskqueue::v1::TaskQueue;
+use perennial_proto::store::WorkflowTask;
+use perennial_proto::temporal::history::v1::{History, HistoryEvent};
 use perennial_runtime::Runtime;
 use perennial_store::Fragment;
 use prost::Message;
@@ -86,64 +79,13 @@ pub(crate) async fn backwards(
 /// The events of a workflow task that stand in no history yet: it is a retry, or there for an update
 /// alone. A worker gets them as if they did.
 pub(crate) fn unwritten_events(run: &Run) -> Vec<HistoryEvent> {
-    let Some(task) = &run.head.workflow_task else {
-        return Vec::new();
-    };
-    let is_unwritten = match task.kind() {
-        WorkflowTaskKind::Unspecified | WorkflowTaskKind::Normal => false,
-        WorkflowTaskKind::Transient | WorkflowTaskKind::Speculative => true,
-    };
     // Until it is started, nobody works on it.
-    if !is_unwritten || task.started_at == 0 || task.scheduled_event_id <= run.last_event_id() {
-        return Vec::new();
-    }
-    vec![scheduled(run, task), started(task)]
-}
-
-fn scheduled(run: &Run, task: &WorkflowTask) -> HistoryEvent {
-    let normal_queue = run.started.task_queue.as_ref().map(|queue| queue.name.clone());
-    let task_queue = if task.sticky {
-        TaskQueue {
-            name: task.queue.clone(),
-            kind: TaskQueueKind::Sticky.into(),
-            normal_name: normal_queue.unwrap_or_default(),
-        }
-    } else {
-        TaskQueue {
-            name: task.queue.clone(),
-            kind: TaskQueueKind::Normal.into(),
-            normal_name: String::new(),
-        }
+    let is_unwritten = |task: &&WorkflowTask| {
+        task.started_at != 0 && task.scheduled_event_id > run.last_event_id()
     };
-    let attributes = WorkflowTaskScheduledEventAttributes {
-        task_queue: Some(task_queue),
-        start_to_close_timeout: Some(Duration::from(Span(task.start_to_close_nanos))),
-        attempt: task.attempt,
-    };
-    HistoryEvent {
-        event_id: task.scheduled_event_id,
-        event_time: Some(Time(task.scheduled_at).into()),
-        event_type: EventType::WorkflowTaskScheduled.into(),
-        attributes: Some(Attributes::WorkflowTaskScheduledEventAttributes(attributes)),
-        ..HistoryEvent::default()
-    }
-}
-
-fn started(task: &WorkflowTask) -> HistoryEvent {
-    let attributes = WorkflowTaskStartedEventAttributes {
-        scheduled_event_id: task.scheduled_event_id,
-        identity: task.identity.clone(),
-        request_id: task.request_id.clone(),
-        suggest_continue_as_new: task.suggest_continue_as_new,
-        history_size_bytes: task.history_bytes,
-        ..WorkflowTaskStartedEventAttributes::default()
-    };
-    HistoryEvent {
-        event_id: task.started_event_id,
-        event_time: Some(Time(task.started_at).into()),
-        event_type: EventType::WorkflowTaskStarted.into(),
-        attributes: Some(Attributes::WorkflowTaskStartedEventAttributes(attributes)),
-        ..HistoryEvent::default()
+    match run.head.workflow_task.as_ref().filter(is_unwritten) {
+        Some(_) => run.unwritten_task_events(),
+        None => Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What clients hold for us and hand back: opaque to them, checked when it comes back.
 
-use perennial_engine::run::{ActivityTarget, TaskStamp, WorkflowTaskToken};
+use perennial_engine::run::{ActivityTarget, TaskStamp};
 use perennial_proto::store::{RunName, TaskToken};
 use prost::Message;
 use tonic::Status;
@@ -27,22 +27,13 @@ pub(crate) fn run_of(token: &TaskToken) -> RunName {
 }
 
 /// The start of a workflow task that a token is about.
-pub(crate) fn workflow_task_of(token: &TaskToken) -> WorkflowTaskToken {
-    WorkflowTaskToken {
-        scheduled_event_id: token.scheduled_event_id,
-        started_event_id: token.started_event_id,
-        attempt: token.attempt,
-        stamp: token.stamp,
-    }
+pub(crate) fn workflow_task_of(token: &TaskToken) -> TaskStamp {
+    TaskStamp::from(token)
 }
 
 /// The attempt of an activity that a token is about.
 pub(crate) fn activity_of(token: &TaskToken) -> ActivityTarget {
-    ActivityTarget::Token(TaskStamp {
-        scheduled_event_id: token.scheduled_event_id,
-        attempt: token.attempt,
-        stamp: token.stamp,
-    })
+    ActivityTarget::Token(TaskStamp::from(token))
 }
 
 /// Where the next page of a history begins.
@@ -104,7 +95,7 @@ mod tests {
         assert_eq!(read, token);
         assert_eq!(
             workflow_task_of(&read),
-            WorkflowTaskToken { scheduled_event_id: 5, started_event_id: 6, attempt: 2, stamp: 3 }
+            TaskStamp { scheduled_event_id: 5, attempt: 2, stamp: 3 }
         );
         assert_eq!(run_of(&read).run_id, "run");
     }

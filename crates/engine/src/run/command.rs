@@ -18,6 +18,7 @@ use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
 use perennial_proto::temporal::sdk::v1::{UserMetadata, WorkflowTaskCompletedMetadata};
 use perennial_proto::temporal::update::v1 as update;
 
+use super::Run;
 use crate::{NamespaceKey, Span};
 
 /// A command to one run that exists.
@@ -78,7 +79,7 @@ pub enum TaskRef {
 }
 
 /// Which attempt of which task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TaskStamp {
     /// The event that scheduled it.
     pub scheduled_event_id: i64,
@@ -86,6 +87,34 @@ pub struct TaskStamp {
     pub attempt: i32,
     /// Counts the times the attempt was offered.
     pub stamp: i32,
+}
+
+impl From<&stored::WorkflowTask> for TaskStamp {
+    fn from(task: &stored::WorkflowTask) -> Self {
+        let &stored::WorkflowTask { scheduled_event_id, attempt, stamp, .. } = task;
+        Self { scheduled_event_id, attempt, stamp }
+    }
+}
+
+impl From<&stored::PendingActivity> for TaskStamp {
+    fn from(activity: &stored::PendingActivity) -> Self {
+        let &stored::PendingActivity { scheduled_event_id, attempt, stamp, .. } = activity;
+        Self { scheduled_event_id, attempt, stamp }
+    }
+}
+
+impl From<&stored::WaitingTask> for TaskStamp {
+    fn from(task: &stored::WaitingTask) -> Self {
+        let &stored::WaitingTask { scheduled_event_id, attempt, stamp, .. } = task;
+        Self { scheduled_event_id, attempt, stamp }
+    }
+}
+
+impl From<&stored::TaskToken> for TaskStamp {
+    fn from(token: &stored::TaskToken) -> Self {
+        let &stored::TaskToken { scheduled_event_id, attempt, stamp, .. } = token;
+        Self { scheduled_event_id, attempt, stamp }
+    }
 }
 
 /// See [`Command::StartWorkflowTask`].
@@ -116,7 +145,7 @@ pub struct StartActivity {
 #[derive(Debug, Clone, Default)]
 pub struct CompleteWorkflowTask {
     /// From the worker's token.
-    pub token: WorkflowTaskToken,
+    pub token: TaskStamp,
     /// What the workflow wants done.
     pub commands: Vec<command::Command>,
     /// Answers to updates.
@@ -160,24 +189,20 @@ pub struct NamespaceRef {
     pub name: String,
 }
 
-/// Which start of which workflow task a worker speaks of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct WorkflowTaskToken {
-    /// The event that scheduled it, or would.
-    pub scheduled_event_id: i64,
-    /// The event that started it, or would.
-    pub started_event_id: i64,
-    /// Counted from 1.
-    pub attempt: i32,
-    /// Counts the times the attempt was offered.
-    pub stamp: i32,
+impl NamespaceRef {
+    /// The run's own namespace among those that are known, or at least its key.
+    pub(crate) fn of_run<'a>(run: &Run, known: impl IntoIterator<Item = &'a Self>) -> Self {
+        let key = NamespaceKey(run.head.namespace);
+        let unnamed = || Self { key, id: String::new(), name: String::new() };
+        known.into_iter().find(|known| known.key == key).cloned().unwrap_or_else(unnamed)
+    }
 }
 
 /// See [`Command::FailWorkflowTask`].
 #[derive(Debug, Clone)]
 pub struct FailWorkflowTask {
     /// From the worker's token.
-    pub token: WorkflowTaskToken,
+    pub token: TaskStamp,
     /// Why, in one word.
     pub cause: WorkflowTaskFailedCause,
     /// Why, at length.

@@ -5,11 +5,8 @@ use std::sync::Arc;
 
 use perennial_proto::store as stored;
 use perennial_proto::temporal::common::v1::Priority;
-use perennial_proto::temporal::enums::v1::{EventType, TaskQueueKind};
-use perennial_proto::temporal::history::v1::{
-    HistoryEvent, WorkflowTaskScheduledEventAttributes, WorkflowTaskStartedEventAttributes,
-};
-use perennial_proto::temporal::taskqueue::v1::TaskQueue;
+use perennial_proto::temporal::enums::v1::EventType;
+use perennial_proto::temporal::history::v1::{HistoryEvent, WorkflowTaskScheduledEventAttributes};
 
 use super::apply::{Touched, event_time};
 use super::event::{Attributes, event};
@@ -260,19 +257,8 @@ impl<'a> Draft<'a> {
         &self,
         attempt: i32,
     ) -> WorkflowTaskScheduledEventAttributes {
-        let normal = self.run.task_queue().to_owned();
-        let task_queue = match &self.run.head.sticky {
-            Some(sticky) => TaskQueue {
-                name: sticky.name.clone(),
-                kind: TaskQueueKind::Sticky.into(),
-                normal_name: normal,
-            },
-            None => TaskQueue {
-                name: normal,
-                kind: TaskQueueKind::Normal.into(),
-                normal_name: String::new(),
-            },
-        };
+        let sticky = self.run.head.sticky.as_ref().map(|to| to.name.as_str());
+        let task_queue = self.run.shown_queue(sticky);
         WorkflowTaskScheduledEventAttributes {
             task_queue: Some(task_queue),
             start_to_close_timeout: Some(self.run.workflow_task_timeout(self.cx.limits).into()),
@@ -286,11 +272,7 @@ impl<'a> Draft<'a> {
         let Some(task) = &mut self.run.head.workflow_task else { return };
         task.stamp += 1;
         let offer = Offer {
-            task: TaskRef::Workflow(TaskStamp {
-                scheduled_event_id: task.scheduled_event_id,
-                attempt: task.attempt,
-                stamp: task.stamp,
-            }),
+            task: TaskRef::Workflow(TaskStamp::from(&*task)),
             queue: task.queue.clone(),
             sticky: task.sticky,
             priority,
@@ -309,11 +291,7 @@ impl<'a> Draft<'a> {
             activity.attempt_scheduled_at = now.0;
             let scheduled = activity.scheduled.clone().unwrap_or_default();
             offer = Some(Offer {
-                task: TaskRef::Activity(TaskStamp {
-                    scheduled_event_id,
-                    attempt: activity.attempt,
-                    stamp: activity.stamp,
-                }),
+                task: TaskRef::Activity(TaskStamp::from(&*activity)),
                 queue: scheduled.task_queue.unwrap_or_default().name,
                 sticky: false,
                 priority: scheduled.priority.or(run_priority),
@@ -328,28 +306,8 @@ impl<'a> Draft<'a> {
         if task.kind() == stored::WorkflowTaskKind::Normal {
             return;
         }
-        let mut scheduled = event(Attributes::WorkflowTaskScheduledEventAttributes(
-            WorkflowTaskScheduledEventAttributes {
-                task_queue: Some(self.run.queue_of(&task)),
-                start_to_close_timeout: Some(Span(task.start_to_close_nanos).into()),
-                attempt: task.attempt,
-            },
-        ));
-        scheduled.event_time = Some(Time(task.scheduled_at).into());
-        self.record_event(scheduled);
-        if task.started_at != 0 {
-            let mut started = event(Attributes::WorkflowTaskStartedEventAttributes(
-                WorkflowTaskStartedEventAttributes {
-                    scheduled_event_id: self.run.last_event_id(),
-                    identity: task.identity.clone(),
-                    request_id: task.request_id.clone(),
-                    suggest_continue_as_new: task.suggest_continue_as_new,
-                    history_size_bytes: task.history_bytes,
-                    ..WorkflowTaskStartedEventAttributes::default()
-                },
-            ));
-            started.event_time = Some(Time(task.started_at).into());
-            self.record_event(started);
+        for event in self.run.unwritten_task_events() {
+            self.record_event(event);
         }
         if let Some(written) = &mut self.run.head.workflow_task {
             written.stamp = task.stamp;
@@ -359,9 +317,7 @@ impl<'a> Draft<'a> {
     }
 
     fn write_down_speculative_task(&mut self) {
-        let is_speculative =
-            |task: &stored::WorkflowTask| task.kind() == stored::WorkflowTaskKind::Speculative;
-        if self.run.head.workflow_task.as_ref().is_some_and(is_speculative) {
+        if self.run.has_speculative_task() {
             self.write_down_task();
         }
     }

@@ -65,9 +65,7 @@ impl Run {
 
     /// The head as it is stored: what is volatile by nature stays out.
     pub fn head_row(&self) -> Vec<u8> {
-        let is_speculative =
-            |task: &stored::WorkflowTask| task.kind() == stored::WorkflowTaskKind::Speculative;
-        if self.head.workflow_task.as_ref().is_some_and(is_speculative) {
+        if self.has_speculative_task() {
             let durable = stored::RunHead { workflow_task: None, ..self.head.clone() };
             return durable.encode_to_vec();
         }

@@ -7,12 +7,14 @@ use perennial_proto::store as stored;
 use perennial_proto::temporal::common::v1::Priority;
 use perennial_proto::temporal::enums::v1::{TaskQueueKind, WorkflowExecutionStatus};
 use perennial_proto::temporal::history::v1::{
-    HistoryEvent, WorkflowExecutionStartedEventAttributes,
+    HistoryEvent, WorkflowExecutionStartedEventAttributes, WorkflowTaskScheduledEventAttributes,
+    WorkflowTaskStartedEventAttributes,
 };
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 
 use super::Limits;
-use crate::{RunKey, Span};
+use super::event::{Attributes, event};
+use crate::{RunKey, Span, Time};
 
 /// The state of a run. Cheap to clone: what hangs on it is shared until it changes.
 ///
@@ -73,15 +75,64 @@ impl Run {
         given.get().unwrap_or(limits.workflow_task_timeout)
     }
 
-    /// A task's queue as events show it.
-    pub fn queue_of(&self, task: &stored::WorkflowTask) -> TaskQueue {
+    /// Where its workflow tasks go, as events show it: to one worker's own queue, or to the normal one.
+    pub(crate) fn shown_queue(&self, sticky: Option<&str>) -> TaskQueue {
         let normal = self.task_queue().to_owned();
-        let kind = if task.sticky { TaskQueueKind::Sticky } else { TaskQueueKind::Normal };
-        TaskQueue {
-            name: task.queue.clone(),
-            kind: kind.into(),
-            normal_name: if task.sticky { normal } else { String::new() },
+        match sticky {
+            Some(name) => TaskQueue {
+                name: name.to_owned(),
+                kind: TaskQueueKind::Sticky.into(),
+                normal_name: normal,
+            },
+            None => TaskQueue {
+                name: normal,
+                kind: TaskQueueKind::Normal.into(),
+                normal_name: String::new(),
+            },
         }
+    }
+
+    /// Whether its workflow task was made for an update alone: it is never stored.
+    pub fn has_speculative_task(&self) -> bool {
+        let task = self.head.workflow_task.as_ref();
+        task.is_some_and(|task| task.kind() == stored::WorkflowTaskKind::Speculative)
+    }
+
+    /// The events of a workflow task that stand in no history yet, because it is a retry or there for an
+    /// update alone: as they would be written now.
+    pub fn unwritten_task_events(&self) -> Vec<HistoryEvent> {
+        let Some(task) = &self.head.workflow_task else { return Vec::new() };
+        if task.kind() == stored::WorkflowTaskKind::Normal {
+            return Vec::new();
+        }
+        let at = |attributes, event_id, time: i64| HistoryEvent {
+            event_id,
+            event_time: Some(Time(time).into()),
+            ..event(attributes)
+        };
+        let sticky = task.sticky.then_some(task.queue.as_str());
+        let scheduled = Attributes::WorkflowTaskScheduledEventAttributes(
+            WorkflowTaskScheduledEventAttributes {
+                task_queue: Some(self.shown_queue(sticky)),
+                start_to_close_timeout: Some(Span(task.start_to_close_nanos).into()),
+                attempt: task.attempt,
+            },
+        );
+        let mut events = vec![at(scheduled, task.scheduled_event_id, task.scheduled_at)];
+        if task.started_at != 0 {
+            let started = Attributes::WorkflowTaskStartedEventAttributes(
+                WorkflowTaskStartedEventAttributes {
+                    scheduled_event_id: task.scheduled_event_id,
+                    identity: task.identity.clone(),
+                    request_id: task.request_id.clone(),
+                    suggest_continue_as_new: task.suggest_continue_as_new,
+                    history_size_bytes: task.history_bytes,
+                    ..WorkflowTaskStartedEventAttributes::default()
+                },
+            );
+            events.push(at(started, task.started_event_id, task.started_at));
+        }
+        events
     }
 
     /// The first run of its chain.

@@ -7,8 +7,8 @@ use perennial_calendar::Zones;
 use perennial_engine::run::{
     ActivityOutcome, ActivityTarget, Answer, Command, CompleteWorkflowTask, Context, Effect,
     FailWorkflowTask, Limits, NamespaceRef, Offer, Rejection, Reply, ReportActivity, ResetRun, Run,
-    Settle, Signal, StartActivity, StartRun, StartWorkflowTask, TaskRef, Transition,
-    WorkflowTaskToken, reset, start, start_child,
+    Settle, Signal, StartActivity, StartRun, StartWorkflowTask, TaskRef, TaskStamp, Transition,
+    reset, start, start_child,
 };
 use perennial_engine::{FreshIds, NamespaceKey, RunKey, Span, Time};
 use perennial_proto::store::RunMessage;
@@ -434,14 +434,8 @@ pub(crate) fn start_request() -> StartRun {
     }
 }
 
-pub(crate) fn token(run: &Run) -> WorkflowTaskToken {
-    let task = run.head.workflow_task.clone().unwrap_or_default();
-    WorkflowTaskToken {
-        scheduled_event_id: task.scheduled_event_id,
-        started_event_id: task.started_event_id,
-        attempt: task.attempt,
-        stamp: task.stamp,
-    }
+pub(crate) fn token(run: &Run) -> TaskStamp {
+    TaskStamp::from(&run.head.workflow_task.clone().unwrap_or_default())
 }
 
 pub(crate) fn signal(name: &str, request_id: &str) -> Command {

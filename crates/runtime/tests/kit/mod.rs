@@ -4,7 +4,7 @@
 
 use perennial_engine::run::{
     ActivityOutcome, ActivityTarget, Command, CompleteWorkflowTask, ReportActivity, StartRun,
-    TaskStamp, WorkflowTaskToken,
+    TaskStamp,
 };
 use perennial_engine::{NamespaceKey, Span};
 use perennial_proto::store::{NamespaceRecord, RunName};
@@ -55,12 +55,7 @@ pub(crate) fn start(request_id: &str) -> StartRun {
 pub(crate) fn completion(grant: &WorkflowTaskGrant, attributes: Attributes) -> Command {
     let task = grant.run.head.workflow_task.clone().unwrap();
     Command::CompleteWorkflowTask(Box::new(CompleteWorkflowTask {
-        token: WorkflowTaskToken {
-            scheduled_event_id: task.scheduled_event_id,
-            started_event_id: task.started_event_id,
-            attempt: task.attempt,
-            stamp: task.stamp,
-        },
+        token: TaskStamp::from(&task),
         commands: vec![command::Command {
             attributes: Some(attributes),
             ..command::Command::default()
@@ -87,11 +82,7 @@ pub(crate) fn complete_workflow() -> Attributes {
 pub(crate) fn report(grant: &ActivityGrant) -> Command {
     let activity = &grant.run.activities[&grant.scheduled_event_id];
     Command::ReportActivity(Box::new(ReportActivity {
-        target: ActivityTarget::Token(TaskStamp {
-            scheduled_event_id: grant.scheduled_event_id,
-            attempt: activity.attempt,
-            stamp: activity.stamp,
-        }),
+        target: ActivityTarget::Token(TaskStamp::from(&**activity)),
         outcome: ActivityOutcome::Completed(None),
         identity: "worker".to_owned(),
     }))

@@ -9,7 +9,7 @@ use perennial_proto::temporal::history::v1::WorkflowTaskFailedEventAttributes;
 use super::{Decided, SERVER_IDENTITY};
 use crate::run::draft::Draft;
 use crate::run::event::Attributes;
-use crate::run::{Context, FailWorkflowTask, Rejection, Reply, Run, WorkflowTaskToken};
+use crate::run::{Context, FailWorkflowTask, Rejection, Reply, Run, TaskStamp};
 
 pub(super) fn decide(run: &Run, fail: FailWorkflowTask, cx: &Context<'_>) -> Decided {
     started_task(run, fail.token)?;
@@ -32,15 +32,11 @@ pub(super) fn decide(run: &Run, fail: FailWorkflowTask, cx: &Context<'_>) -> Dec
 /// The task that the worker's token speaks of, if it still has it.
 pub(super) fn started_task(
     run: &Run,
-    token: WorkflowTaskToken,
+    token: TaskStamp,
 ) -> Result<&stored::WorkflowTask, Rejection> {
     let not_found = || Rejection::TaskNotFound("Workflow task not found.".to_owned());
-    let is_it = |task: &&stored::WorkflowTask| {
-        task.started_at != 0
-            && task.scheduled_event_id == token.scheduled_event_id
-            && task.attempt == token.attempt
-            && task.stamp == token.stamp
-    };
+    let is_it =
+        |task: &&stored::WorkflowTask| task.started_at != 0 && TaskStamp::from(*task) == token;
     run.head.workflow_task.as_ref().filter(is_it).ok_or_else(not_found)
 }
 

@@ -12,7 +12,9 @@ use perennial_proto::temporal::history::v1::{
 use super::Decided;
 use super::activity_attempt::{Ending, end_attempt, record_started, retry_state};
 use crate::run::event::Attributes;
-use crate::run::{ActivityOutcome, ActivityTarget, Context, Rejection, Reply, ReportActivity, Run};
+use crate::run::{
+    ActivityOutcome, ActivityTarget, Context, Rejection, Reply, ReportActivity, Run, TaskStamp,
+};
 
 pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Decided {
     let activity = Arc::clone(running_activity(run, &report.target)?);
@@ -101,11 +103,7 @@ pub(super) fn running_activity<'a>(
         ActivityTarget::Token(stamp) => run
             .activities
             .get(&stamp.scheduled_event_id)
-            .filter(|activity| {
-                activity.started_at != 0
-                    && activity.attempt == stamp.attempt
-                    && activity.stamp == stamp.stamp
-            })
+            .filter(|activity| activity.started_at != 0 && TaskStamp::from(&***activity) == *stamp)
             .ok_or_else(not_found),
         ActivityTarget::Id(id) => {
             let Some(activity) = run.activity_by_id(id) else {

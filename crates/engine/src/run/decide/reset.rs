@@ -246,10 +246,7 @@ fn namespace(draft: &Draft<'_>, request: &ResetRun, id: &str) -> NamespaceRef {
 }
 
 fn own_namespace(draft: &Draft<'_>, request: &ResetRun) -> NamespaceRef {
-    let key = NamespaceKey(draft.run.head.namespace);
-    let own = request.namespaces.values().find(|namespace| namespace.key == key);
-    let unnamed = || NamespaceRef { key, id: String::new(), name: String::new() };
-    own.cloned().unwrap_or_else(unnamed)
+    NamespaceRef::of_run(&draft.run, request.namespaces.values())
 }
 
 /// The current run gives way. Its children and its parent aren't told: the new run is in its place.

@@ -216,11 +216,7 @@ fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Cont
     let mut is_eager = false;
     if let (Some(eager), Some(task)) = (eager, created.run.head.workflow_task.clone()) {
         let start = StartWorkflowTask {
-            task: TaskStamp {
-                scheduled_event_id: task.scheduled_event_id,
-                attempt: task.attempt,
-                stamp: task.stamp,
-            },
+            task: TaskStamp::from(&task),
             identity: eager.identity,
             request_id: cx.ids.next(cx.now),
             worker_version: eager.worker_version,

@@ -1,7 +1,7 @@
 //! A worker takes an activity.
 
 use super::Decided;
-use crate::run::{Context, Rejection, Reply, Run, StartActivity};
+use crate::run::{Context, Rejection, Reply, Run, StartActivity, TaskStamp};
 
 pub(super) fn decide(run: &Run, start: StartActivity, cx: &Context<'_>) -> Decided {
     run.open()?;
@@ -9,8 +9,7 @@ pub(super) fn decide(run: &Run, start: StartActivity, cx: &Context<'_>) -> Decid
         activity.started_at == 0
             && activity.paused.is_none()
             && run.head.paused.is_none()
-            && activity.attempt == start.task.attempt
-            && activity.stamp == start.task.stamp
+            && TaskStamp::from(&***activity) == start.task
     });
     if offered.is_none() {
         return Err(Rejection::TaskNotFound("Activity task not found.".to_owned()));

@@ -6,7 +6,7 @@ use perennial_proto::temporal::history::v1::WorkflowTaskStartedEventAttributes;
 
 use super::Decided;
 use crate::run::event::Attributes;
-use crate::run::{Context, Rejection, Reply, Run, StartWorkflowTask};
+use crate::run::{Context, Rejection, Reply, Run, StartWorkflowTask, TaskStamp};
 
 pub(super) fn decide(run: &Run, start: StartWorkflowTask, cx: &Context<'_>) -> Decided {
     run.open()?;
@@ -43,12 +43,8 @@ pub(super) fn decide(run: &Run, start: StartWorkflowTask, cx: &Context<'_>) -> D
 }
 
 fn offered(run: &Run, start: &StartWorkflowTask) -> Result<stored::WorkflowTask, Rejection> {
-    let offered = |task: &&stored::WorkflowTask| {
-        task.started_at == 0
-            && task.scheduled_event_id == start.task.scheduled_event_id
-            && task.attempt == start.task.attempt
-            && task.stamp == start.task.stamp
-    };
+    let offered =
+        |task: &&stored::WorkflowTask| task.started_at == 0 && TaskStamp::from(*task) == start.task;
     let is_held_back = run.head.paused.is_some();
     let task = run.head.workflow_task.as_ref().filter(|_| !is_held_back).filter(offered).cloned();
     task.ok_or_else(|| Rejection::TaskNotFound("Workflow task not found.".to_owned()))

@@ -7,17 +7,14 @@ use perennial_proto::temporal::history::v1::WorkflowTaskTimedOutEventAttributes;
 use super::Decided;
 use super::fail_workflow_task::try_again;
 use crate::run::event::Attributes;
-use crate::run::{Context, Rejection, Reply, Run, TaskRef};
+use crate::run::{Context, Rejection, Reply, Run, TaskRef, TaskStamp};
 
 pub(super) fn decide(run: &Run, task: TaskRef, cx: &Context<'_>) -> Decided {
     run.open()?;
     match task {
         TaskRef::Workflow(stamp) => {
             let is_it = |task: &&stored::WorkflowTask| {
-                task.started_at != 0
-                    && task.scheduled_event_id == stamp.scheduled_event_id
-                    && task.attempt == stamp.attempt
-                    && task.stamp == stamp.stamp
+                task.started_at != 0 && TaskStamp::from(*task) == stamp
             };
             let Some(task) = run.head.workflow_task.as_ref().filter(is_it).cloned() else {
                 return Err(gone());
@@ -45,9 +42,7 @@ pub(super) fn decide(run: &Run, task: TaskRef, cx: &Context<'_>) -> Decided {
         }
         TaskRef::Activity(stamp) => {
             let is_it = |activity: &&std::sync::Arc<stored::PendingActivity>| {
-                activity.started_at != 0
-                    && activity.attempt == stamp.attempt
-                    && activity.stamp == stamp.stamp
+                activity.started_at != 0 && TaskStamp::from(&***activity) == stamp
             };
             let activity = run.activities.get(&stamp.scheduled_event_id).filter(is_it);
             activity.ok_or_else(gone)?;

@@ -17,7 +17,6 @@ use perennial_proto::temporal::enums::v1::{CommandType, WorkflowTaskFailedCause}
 
 pub(super) use messages::{is_rejection, rejections};
 
-use crate::NamespaceKey;
 use crate::run::draft::Draft;
 use crate::run::event::{Attributes, event};
 use crate::run::{CompleteWorkflowTask, NamespaceRef, Rejection, UpdateProgress};
@@ -162,10 +161,7 @@ impl Step<'_, '_> {
     }
 
     fn own_namespace(&self) -> NamespaceRef {
-        let key = NamespaceKey(self.draft.run.head.namespace);
-        let own = self.complete.namespaces.values().find(|namespace| namespace.key == key);
-        let unnamed = || NamespaceRef { key, id: String::new(), name: String::new() };
-        own.cloned().unwrap_or_else(unnamed)
+        NamespaceRef::of_run(&self.draft.run, self.complete.namespaces.values())
     }
 }
 
