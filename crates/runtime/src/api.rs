@@ -88,8 +88,17 @@ pub struct WorkflowTaskGrant {
     pub sticky: bool,
     /// Tasks that wait in the queue behind this one.
     pub backlog: i64,
-    /// The latest part of the history, as far as it is at hand: saves reading it.
-    pub recent: Arc<[Fragment]>,
+    /// The history that goes with it, if all of it is at hand: saves reading it.
+    pub recent: Vec<Fragment>,
+}
+
+/// A run that came as far as someone waited for.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// As it is now.
+    pub run: Arc<Run>,
+    /// Its history from the event that was waited for, or its last one, if that is at hand.
+    pub recent: Vec<Fragment>,
 }
 
 /// An activity handed to a poller.

@@ -13,7 +13,7 @@ mod queues;
 
 pub use api::{
     ActivityGrant, Poller, QueryOutcome, QueueDescription, Refusal, ResetRun, Sent, Started,
-    UpdateStatus, WorkflowTaskGrant,
+    UpdateStatus, Watched, WorkflowTaskGrant,
 };
 pub use namespaces::Namespaces;
 
@@ -213,11 +213,16 @@ impl Runtime {
     }
 
     /// A run as soon as it has an event of this id, or is closed.
-    pub async fn watch(&self, target: RunName, next_event_id: i64) -> Result<Arc<Run>, Refusal> {
-        match self.ask(Request::Watch { target, next_event_id }).await? {
-            Response::Run(run) => Ok(run),
+    pub async fn watch(&self, target: RunName, event_id: i64) -> Result<Watched, Refusal> {
+        match self.ask(Request::Watch { target, event_id }).await? {
+            Response::Watched(watched) => Ok(watched),
             other => Err(unexpected(&other)),
         }
+    }
+
+    /// A run as soon as it is closed.
+    pub async fn watch_close(&self, target: RunName) -> Result<Watched, Refusal> {
+        self.watch(target, i64::MAX).await
     }
 
     /// Deletes a closed run, or terminates and deletes an open one.
@@ -256,11 +261,7 @@ impl Runtime {
             followed = next;
         }
         let namespaces = self.namespaces();
-        let named = namespaces.iter().map(|record| {
-            let key = NamespaceKey(record.key);
-            let (id, name) = (record.id.clone(), record.name.clone());
-            (record.id.clone(), run::NamespaceRef { key, id, name })
-        });
+        let named = namespaces.iter().map(|it| (it.id.clone(), namespaces::reference(it)));
         let request = run::ResetRun {
             request_id: reset.request_id.clone(),
             reason: reset.reason.clone(),
@@ -282,7 +283,7 @@ impl Runtime {
         let fragments = self.history(run, 1, run.last_event_id(), usize::MAX, false).await?;
         let mut events = Vec::new();
         for fragment in fragments {
-            let history = History::decode(fragment.bytes.as_slice());
+            let history = History::decode(fragment.bytes);
             events.extend(history.map_err(|it| Refusal::Unavailable(it.to_string()))?.events);
         }
         Ok(events)
@@ -514,13 +515,13 @@ fn within(fragment: Fragment, range: HistoryRange) -> Fragment {
     if is_inside {
         return fragment;
     }
-    let Ok(mut history) = History::decode(fragment.bytes.as_slice()) else { return fragment };
+    let Ok(mut history) = History::decode(&*fragment.bytes) else { return fragment };
     let wanted = range.first_event_id..=range.last_event_id;
     history.events.retain(|event| wanted.contains(&event.event_id));
     Fragment {
         first_event_id: fragment.first_event_id.max(range.first_event_id),
         last_event_id: fragment.last_event_id.min(range.last_event_id),
-        bytes: history.encode_to_vec(),
+        bytes: history.encode_to_vec().into(),
     }
 }
 

@@ -4,29 +4,38 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use perennial_engine::NamespaceKey;
+use perennial_engine::run::NamespaceRef;
 use perennial_proto::store::NamespaceRecord;
 
 /// The namespaces there are. A snapshot: ask again for a later one.
 #[derive(Debug, Clone, Default)]
 pub struct Namespaces {
     by_name: BTreeMap<String, Arc<NamespaceRecord>>,
+    by_key: BTreeMap<i64, Arc<NamespaceRecord>>,
 }
 
 impl Namespaces {
     /// Those of the records that aren't deleted.
     pub(crate) fn of(records: impl IntoIterator<Item = NamespaceRecord>) -> Self {
-        let alive = records.into_iter().filter(|record| record.deleted_at == 0);
-        Self { by_name: alive.map(|record| (record.name.clone(), Arc::new(record))).collect() }
+        Self::default().and(records.into_iter().map(Arc::new))
     }
 
     /// These and one more, or one altered.
     pub(crate) fn with(&self, record: Arc<NamespaceRecord>) -> Self {
-        let mut by_name = self.by_name.clone();
-        by_name.retain(|_, present| present.key != record.key);
-        if record.deleted_at == 0 {
-            by_name.insert(record.name.clone(), record);
+        self.clone().and([record])
+    }
+
+    fn and(mut self, records: impl IntoIterator<Item = Arc<NamespaceRecord>>) -> Self {
+        for record in records {
+            if let Some(present) = self.by_key.remove(&record.key) {
+                self.by_name.remove(&present.name);
+            }
+            if record.deleted_at == 0 {
+                self.by_name.insert(record.name.clone(), Arc::clone(&record));
+                self.by_key.insert(record.key, record);
+            }
         }
-        Self { by_name }
+        self
     }
 
     /// By name, unless it is deleted.
@@ -41,11 +50,17 @@ impl Namespaces {
 
     /// By its interned key.
     pub fn by_key(&self, key: NamespaceKey) -> Option<&Arc<NamespaceRecord>> {
-        self.by_name.values().find(|record| record.key == key.0)
+        self.by_key.get(&key.0)
     }
 
     /// All, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<NamespaceRecord>> {
         self.by_name.values()
     }
+}
+
+/// A namespace as the engine speaks of it.
+pub(crate) fn reference(record: &NamespaceRecord) -> NamespaceRef {
+    let (key, id, name) = (NamespaceKey(record.key), record.id.clone(), record.name.clone());
+    NamespaceRef { key, id, name }
 }

@@ -220,23 +220,15 @@ impl Node {
                 if grant.query.is_some() {
                     return;
                 }
-                let Some(task) = grant.run.head.workflow_task.clone() else { return };
-                let stamp = TaskStamp {
-                    scheduled_event_id: task.scheduled_event_id,
-                    attempt: task.attempt,
-                    stamp: task.stamp,
-                };
+                let Some(task) = &grant.run.head.workflow_task else { return };
+                let stamp = TaskStamp::from(task);
                 (grant.run, TaskRef::Workflow(stamp))
             }
             Grant::Activity(grant) => {
-                let id = grant.scheduled_event_id;
-                let Some(activity) = grant.run.activities.get(&id) else { return };
-                let stamp = TaskStamp {
-                    scheduled_event_id: id,
-                    attempt: activity.attempt,
-                    stamp: activity.stamp,
-                };
-                (Arc::clone(&grant.run), TaskRef::Activity(stamp))
+                let activity = grant.run.activities.get(&grant.scheduled_event_id);
+                let Some(activity) = activity else { return };
+                let stamp = TaskStamp::from(&**activity);
+                (grant.run, TaskRef::Activity(stamp))
             }
         };
         let request = Request::Command { target: run.name(), command: Command::UndoStart(task) };

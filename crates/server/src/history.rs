@@ -40,10 +40,12 @@ impl PageLimits {
     }
 }
 
-/// The run's events from `first` on, up to `last` or as many as the limits allow; at least one.
+/// The run's events from `first` on, up to `last` or as many as the limits allow; at least one. What is
+/// at hand isn't read.
 pub(crate) async fn forwards(
     runtime: &Runtime,
     run: &Run,
+    at_hand: Vec<Fragment>,
     first: i64,
     last: i64,
     limits: PageLimits,
@@ -51,8 +53,13 @@ pub(crate) async fn forwards(
     if first > last {
         return Ok(Vec::new());
     }
-    let fragments = runtime.history(run, first, last, limits.bytes, false).await;
-    let mut events = trimmed(fragments.map_err(refused)?, first, last)?;
+    let fragments = if at_hand.first().is_some_and(|it| it.first_event_id <= first) {
+        at_hand
+    } else {
+        let read = runtime.history(run, first, last, limits.bytes, false).await;
+        read.map_err(refused)?
+    };
+    let mut events = trimmed(fragments, first, last)?;
     events.truncate(limits.events);
     not_empty(events, run)
 }
@@ -94,7 +101,7 @@ pub(crate) fn unwritten_events(run: &Run) -> Vec<HistoryEvent> {
 fn trimmed(fragments: Vec<Fragment>, first: i64, last: i64) -> Answer<Vec<HistoryEvent>> {
     let mut events = Vec::new();
     for fragment in fragments {
-        let history = History::decode(fragment.bytes.as_slice()).map_err(|error| {
+        let history = History::decode(fragment.bytes).map_err(|error| {
             Status::data_loss(format!(
                 "events {} to {} can't be read: {error}",
                 fragment.first_event_id, fragment.last_event_id
@@ -132,7 +139,7 @@ mod tests {
             .map(|event_id| HistoryEvent { event_id, ..HistoryEvent::default() })
             .collect();
         let bytes = History { events }.encode_to_vec();
-        Fragment { first_event_id: first, last_event_id: last, bytes }
+        Fragment { first_event_id: first, last_event_id: last, bytes: bytes.into() }
     }
 
     fn ids(fragments: Vec<Fragment>, first: i64, last: i64) -> Vec<i64> {
@@ -151,7 +158,7 @@ mod tests {
 
     #[test]
     fn fragment_that_is_no_history_is_a_loss_of_data() {
-        let broken = Fragment { first_event_id: 1, last_event_id: 2, bytes: vec![0xff] };
+        let broken = Fragment { first_event_id: 1, last_event_id: 2, bytes: vec![0xff].into() };
         let status = trimmed(vec![broken], 1, 2).unwrap_err();
         assert_eq!(status.code(), tonic::Code::DataLoss);
     }

@@ -5,6 +5,7 @@
 use perennial_proto::service::operator::operator_service_server::OperatorService;
 use perennial_proto::service::workflow::workflow_service_server::WorkflowService;
 use perennial_proto::temporal::{operatorservice, workflowservice};
+use prost::Message;
 use tonic::{Request, Response, Status};
 
 use crate::call::Call;
@@ -31,7 +32,7 @@ macro_rules! service {
                 request: Request<$messages::v1::$request>,
             ) -> Result<Response<$messages::v1::$response>, Status> {
                 let call = Call::new(&self.0, request.metadata());
-                call.$rpc(request.into_inner()).await.map(Response::new)
+                call.$rpc(request.into_inner()).await.map(answered)
             })*
             $(async fn $later(
                 &self,
@@ -41,6 +42,18 @@ macro_rules! service {
             })*
         }
     };
+}
+
+/// Below this, compressing an answer costs more than it saves, even on a slow link.
+const COMPRESSED_FROM: usize = 8 * 1024;
+
+fn answered<T: Message>(message: T) -> Response<T> {
+    let is_small = message.encoded_len() < COMPRESSED_FROM;
+    let mut response = Response::new(message);
+    if is_small {
+        response.disable_compression();
+    }
+    response
 }
 
 service! {

@@ -119,7 +119,7 @@ fn transition(key: i64, done: usize) -> RunWrite {
         history: vec![Fragment {
             first_event_id,
             last_event_id: first_event_id + 2,
-            bytes: vec![3; 300],
+            bytes: vec![3; 300].into(),
         }],
         wake_at: if last { Some(Time::NONE) } else { Some(Time(1_800_000_000_000_000_000 + key)) },
         visibility: (done == 0 || last).then(|| listed(key, last)),

@@ -64,7 +64,7 @@ fn sleeper(key: i64) -> RunWrite {
         becomes_current: true,
         head: Some(vec![7; 400]),
         parts: vec![],
-        history: vec![Fragment { first_event_id: 1, last_event_id: 3, bytes: vec![3; 300] }],
+        history: vec![Fragment { first_event_id: 1, last_event_id: 3, bytes: vec![3; 300].into() }],
         // In no order.
         wake_at: Some(Time(1 + (key * 7_919) % SLEEPERS)),
         visibility: None,

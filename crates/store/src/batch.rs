@@ -1,5 +1,6 @@
 //! What is committed together.
 
+use bytes::Bytes;
 use perennial_engine::{NamespaceKey, PartWrite, RunKey, Slot, Time};
 
 use crate::{Epoch, visibility};
@@ -75,8 +76,8 @@ pub struct Fragment {
     pub first_event_id: i64,
     /// Of the last event.
     pub last_event_id: i64,
-    /// The encoded `History`.
-    pub bytes: Vec<u8>,
+    /// The encoded `History`; shared by all who hold it.
+    pub bytes: Bytes,
 }
 
 /// A task that waits for a worker.

@@ -136,7 +136,7 @@ fn new_run(epoch: i64, sequence: u64, key: i64) -> RunWrite {
         becomes_current: true,
         head: Some(format!("batch {sequence}").into_bytes()),
         parts: vec![(PartKey::Activity(5), Some(vec![5; 200]))],
-        history: vec![Fragment { first_event_id: 1, last_event_id: 3, bytes: vec![3; 300] }],
+        history: vec![Fragment { first_event_id: 1, last_event_id: 3, bytes: vec![3; 300].into() }],
         wake_at: Some(Time(key)),
         visibility: None,
     }

@@ -31,7 +31,7 @@ fn batch(epoch: Epoch, sequence: u64, head_bytes: usize) -> Batch {
         becomes_current: true,
         head: Some(vec![7; head_bytes]),
         parts: vec![],
-        history: vec![Fragment { first_event_id: 1, last_event_id: 1, bytes: vec![1] }],
+        history: vec![Fragment { first_event_id: 1, last_event_id: 1, bytes: vec![1].into() }],
         wake_at: None,
         visibility: None,
     };

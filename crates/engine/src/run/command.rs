@@ -198,6 +198,20 @@ impl NamespaceRef {
     }
 }
 
+impl CompleteWorkflowTask {
+    /// The namespaces that its commands name.
+    pub fn namespaces_named(&self) -> impl Iterator<Item = &str> {
+        use command::command::Attributes as Of;
+        let attributes = self.commands.iter().filter_map(|command| command.attributes.as_ref());
+        attributes.filter_map(|attributes| match attributes {
+            Of::StartChildWorkflowExecutionCommandAttributes(it) => Some(it.namespace.as_str()),
+            Of::SignalExternalWorkflowExecutionCommandAttributes(it) => Some(&it.namespace),
+            Of::RequestCancelExternalWorkflowExecutionCommandAttributes(it) => Some(&it.namespace),
+            _ => None,
+        })
+    }
+}
+
 /// See [`Command::FailWorkflowTask`].
 #[derive(Debug, Clone)]
 pub struct FailWorkflowTask {

@@ -114,7 +114,7 @@ async fn task_completion(
         let mut seen = false;
         for fragment in fragments {
             seen = true;
-            let history = History::decode(fragment.bytes.as_slice()).map_err(|error| {
+            let history = History::decode(fragment.bytes).map_err(|error| {
                 Refusal::Unavailable(format!("a part of a history can't be read: {error}"))
             })?;
             let mut found = history.events.iter().filter(|event| {

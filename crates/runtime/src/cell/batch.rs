@@ -120,11 +120,11 @@ impl OpenRun {
 
 /// One row for all events of a run in one batch: encoded histories concatenate.
 fn merged(fragments: Vec<Fragment>) -> Vec<Fragment> {
-    let mut fragments = fragments.into_iter();
-    let Some(mut all) = fragments.next() else { return Vec::new() };
-    for next in fragments {
-        all.last_event_id = next.last_event_id;
-        all.bytes.extend(next.bytes);
+    let (Some(first), Some(last)) = (fragments.first(), fragments.last()) else { return fragments };
+    if fragments.len() == 1 {
+        return fragments;
     }
-    vec![all]
+    let (first_event_id, last_event_id) = (first.first_event_id, last.last_event_id);
+    let bytes = fragments.into_iter().flat_map(|fragment| fragment.bytes).collect();
+    vec![Fragment { first_event_id, last_event_id, bytes }]
 }

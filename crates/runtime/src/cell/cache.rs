@@ -394,8 +394,15 @@ impl Cached {
         }
     }
 
-    pub(super) fn recent(&self) -> Arc<[Fragment]> {
-        self.recent.iter().cloned().collect()
+    /// Its history from an event on, if all of that is at hand.
+    pub(super) fn recent_from(&self, first_event_id: i64) -> Vec<Fragment> {
+        let reaches_back =
+            self.recent.front().is_some_and(|oldest| oldest.first_event_id <= first_event_id);
+        if !reaches_back {
+            return Vec::new();
+        }
+        let begins = self.recent.partition_point(|it| it.last_event_id < first_event_id);
+        self.recent.range(begins..).cloned().collect()
     }
 }
 

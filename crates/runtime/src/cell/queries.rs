@@ -138,7 +138,7 @@ impl Cell {
                 messages: Vec::new(),
                 sticky: task.is_sticky,
                 backlog: 0,
-                recent: cached.recent(),
+                recent: if task.is_sticky { Vec::new() } else { cached.recent_from(1) },
             })
         });
         self.open.release(match grant {
@@ -188,7 +188,8 @@ impl Cell {
 }
 
 fn is_rejected(status: WorkflowExecutionStatus, reject: QueryRejectCondition) -> bool {
-    let is_open = super::run_steps::is_open(status);
+    let is_open =
+        matches!(status, WorkflowExecutionStatus::Running | WorkflowExecutionStatus::Paused);
     match reject {
         QueryRejectCondition::NotOpen => !is_open,
         QueryRejectCondition::NotCompletedCleanly => {

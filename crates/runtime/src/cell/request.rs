@@ -14,7 +14,7 @@ use perennial_proto::temporal::update::v1 as update;
 use perennial_store::RecordWrite;
 use tokio::sync::oneshot;
 
-use crate::api::{QueryOutcome, Refusal, Sent, Started, UpdateStatus};
+use crate::api::{QueryOutcome, Refusal, Sent, Started, UpdateStatus, Watched};
 use crate::queues::{Grant, Poller, QueryTask};
 
 /// Where an answer goes.
@@ -75,7 +75,7 @@ pub(crate) enum Request {
     },
     Watch {
         target: RunName,
-        next_event_id: i64,
+        event_id: i64,
     },
     Delete {
         target: RunName,
@@ -185,6 +185,7 @@ pub(crate) enum Response {
     StartedWithUpdate(Box<Started>, Result<UpdateStatus, Refusal>),
     Sent(Box<Sent>),
     Run(std::sync::Arc<perennial_engine::run::Run>),
+    Watched(Watched),
     Answer(Answer),
     /// The run id of the new run.
     Reset(String),

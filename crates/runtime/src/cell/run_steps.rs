@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use perennial_engine::run::{
-    self, Command, Context, Decision, Effect, Rejection, Reply, Run, StartRun, Transition,
+    self, Command, Context, Decision, Effect, Rejection, Reply, Run, StartRun, TaskStamp,
+    Transition,
 };
 use perennial_engine::{NamespaceKey, RunKey, Slot, Time};
-use perennial_proto::store::{NamespaceRecord, RunName};
-use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
+use perennial_proto::store::RunName;
 use perennial_proto::temporal::history::v1::History;
 use perennial_store::{Fragment, NewRun};
 use prost::Message;
@@ -15,8 +15,9 @@ use prost::Message;
 use super::cache::WaitFor;
 use super::request::{Incoming, Release, ReplyTo, Request, Response};
 use super::{Cell, World};
-use crate::api::{Refusal, Sent, Started};
+use crate::api::{Refusal, Sent, Started, Watched};
 use crate::listing::row_of;
+use crate::namespaces::reference;
 
 impl Cell {
     /// Handles a request whose run is in memory, or isn't there at all.
@@ -70,7 +71,7 @@ impl Cell {
             Request::Command { command: Command::Wake, .. } => self.wake(key, world),
             Request::Command { command, .. } => self.command(key, command, reply, world),
             Request::Read { .. } => self.answer_run(key, reply),
-            Request::Watch { next_event_id, .. } => self.watch(key, next_event_id, reply),
+            Request::Watch { event_id, .. } => self.watch(key, event_id, reply),
             Request::Reset { reset, .. } => self.reset(key, *reset, reply, world),
             Request::Delete { .. } => self.delete(key, reply, world),
             Request::Query { query, reject, .. } => self.query(key, query, reject, reply, world),
@@ -189,11 +190,12 @@ impl Cell {
                     complete.admitted_updates = cached.updates.sent();
                     complete.more_updates_wait = cached.updates.has_unsent();
                 }
-                complete.namespaces = world
-                    .namespaces
-                    .iter()
-                    .map(|record| (record.name.clone(), named(record)))
-                    .collect();
+                let own = self.run(key).map(|run| NamespaceKey(run.head.namespace));
+                let own = own.and_then(|key| world.namespaces.by_key(key));
+                let named = complete.namespaces_named();
+                let known = named.filter_map(|name| world.namespaces.by_name(name)).chain(own);
+                complete.namespaces =
+                    known.map(|record| (record.name.clone(), reference(record))).collect();
                 Command::CompleteWorkflowTask(complete)
             }
             other => other,
@@ -334,7 +336,7 @@ impl Cell {
         }
         self.tell_watchers(key);
         if !run.is_open() {
-            self.end_attached(key);
+            self.abort_updates(key);
         }
     }
 
@@ -364,14 +366,11 @@ impl Cell {
         self.answer(Some(key), reply, response);
     }
 
-    fn watch(&mut self, key: RunKey, next_event_id: i64, reply: ReplyTo) {
+    fn watch(&mut self, key: RunKey, event_id: i64, reply: ReplyTo) {
         let Some(cached) = self.cache.get_mut(key) else { return };
-        let is_there = cached.run.head.next_event_id > next_event_id || !cached.run.is_open();
-        if is_there {
-            return self.answer_run(key, reply);
-        }
         cached.watchers.retain(|(_, waiting)| !waiting.is_gone());
-        cached.watchers.push((next_event_id, reply));
+        cached.watchers.push((event_id, reply));
+        self.tell_watchers(key);
     }
 
     fn tell_watchers(&mut self, key: RunKey) {
@@ -379,13 +378,15 @@ impl Cell {
         if cached.watchers.is_empty() {
             return;
         }
-        let (next, is_open) = (cached.run.head.next_event_id, cached.run.is_open());
-        let (ready, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut cached.watchers)
-            .into_iter()
-            .partition(|(wanted, _)| next > *wanted || !is_open);
-        cached.watchers = waiting;
-        for (_, reply) in ready {
-            self.answer_run(key, reply);
+        let run = Arc::clone(&cached.run);
+        let is_there = |event_id: i64| event_id <= run.last_event_id() || !run.is_open();
+        let ready: Vec<_> =
+            cached.watchers.extract_if(.., |(event_id, _)| is_there(*event_id)).collect();
+        for (event_id, reply) in ready {
+            let Some(cached) = self.cache.get(key) else { return };
+            let recent = cached.recent_from(event_id.min(run.last_event_id()));
+            let watched = Watched { run: Arc::clone(&run), recent };
+            self.answer(Some(key), reply, Ok(Response::Watched(watched)));
         }
     }
 
@@ -410,36 +411,18 @@ impl Cell {
         self.wakes.set(key, RunName::default(), None, Time::NONE);
         self.cache.remove(key);
     }
-
-    /// A run that has closed answers nothing that waited for it to go on.
-    fn end_attached(&mut self, key: RunKey) {
-        self.abort_updates(key);
-    }
-}
-
-fn named(record: &NamespaceRecord) -> run::NamespaceRef {
-    run::NamespaceRef {
-        key: NamespaceKey(record.key),
-        id: record.id.clone(),
-        name: record.name.clone(),
-    }
 }
 
 /// The task a worker has, if one has.
-fn started_task(run: &Run) -> Option<(i64, i32, i32)> {
+fn started_task(run: &Run) -> Option<TaskStamp> {
     let task = run.head.workflow_task.as_ref().filter(|task| task.started_at != 0)?;
-    Some((task.scheduled_event_id, task.attempt, task.stamp))
+    Some(TaskStamp::from(task))
 }
 
 fn fragment_of(
     events: Vec<perennial_proto::temporal::history::v1::HistoryEvent>,
 ) -> Option<Fragment> {
     let (first, last) = (events.first()?.event_id, events.last()?.event_id);
-    let bytes = History { events }.encode_to_vec();
+    let bytes = History { events }.encode_to_vec().into();
     Some(Fragment { first_event_id: first, last_event_id: last, bytes })
-}
-
-/// Whether a status is that of an open run.
-pub(super) fn is_open(status: WorkflowExecutionStatus) -> bool {
-    matches!(status, WorkflowExecutionStatus::Running | WorkflowExecutionStatus::Paused)
 }

@@ -44,11 +44,7 @@ impl Cell {
             created_at: world.now.0,
             sticky: offer.sticky,
         };
-        let is_speculative = kind == QueueKind::Workflow
-            && run.head.workflow_task.as_ref().is_some_and(|task| {
-                task.kind() == perennial_proto::store::WorkflowTaskKind::Speculative
-            });
-        if !is_speculative {
+        if kind == QueueKind::Activity || !run.has_speculative_task() {
             let slot = Slot::of(namespace, &run.head.workflow_id);
             let row = TaskRow { key: task_key, slot, value: task.encode_to_vec() };
             self.open.put_task(task_key, TaskWrite::Put(row));
@@ -64,11 +60,7 @@ impl Cell {
         poller: Poller,
         world: &World<'_>,
     ) {
-        let stamp = TaskStamp {
-            scheduled_event_id: task.scheduled_event_id,
-            attempt: task.attempt,
-            stamp: task.stamp,
-        };
+        let stamp = TaskStamp::from(&task);
         let of = match task.kind() {
             TaskKind::Activity => TaskRef::Activity(stamp),
             TaskKind::Workflow | TaskKind::Unspecified => TaskRef::Workflow(stamp),
@@ -127,6 +119,7 @@ impl Cell {
         let cached = self.cache.get_mut(key)?;
         let task = cached.run.head.workflow_task.as_ref().filter(|task| task.started_at != 0)?;
         let started_event_id = task.started_event_id;
+        let first = if sticky { cached.run.head.previous_started_event_id + 1 } else { 1 };
         Some(WorkflowTaskGrant {
             run: std::sync::Arc::clone(&cached.run),
             query: None,
@@ -134,7 +127,7 @@ impl Cell {
             messages: cached.updates.send(started_event_id),
             sticky,
             backlog: 0,
-            recent: cached.recent(),
+            recent: cached.recent_from(first),
         })
     }
 }

@@ -1,8 +1,5 @@
 //! Reading a history: in pages, backwards, and as it grows.
 
-use std::sync::Arc;
-
-use perennial_engine::run::Run;
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::enums::v1::HistoryEventFilterType;
 use perennial_proto::temporal::history::v1::{History, HistoryEvent};
@@ -10,6 +7,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     GetWorkflowExecutionHistoryRequest, GetWorkflowExecutionHistoryResponse,
     GetWorkflowExecutionHistoryReverseRequest, GetWorkflowExecutionHistoryReverseResponse,
 };
+use perennial_runtime::Watched;
 use prost::Message;
 
 use crate::call::Call;
@@ -46,18 +44,19 @@ impl Call<'_> {
         let mut run = self.read(target.clone()).await?;
         // From here on it is this run that is meant, not whichever is current.
         target.run_id.clone_from(&run.head.run_id);
+        let mut recent = Vec::new();
         let first = cursor.as_ref().map_or(1, |cursor| cursor.next_event_id);
         let bound = cursor.map_or(0, |cursor| cursor.last_event_id);
         if request.wait_new_event && bound == 0 && run.is_open() && first > run.last_event_id() {
             let watched = self.runtime().watch(target, first);
             if let Some(watched) = self.wait(self.shared().config.long_poll_time, watched).await {
-                run = watched.map_err(refused)?;
+                Watched { run, recent } = watched.map_err(refused)?;
             }
         }
 
         let last = if bound == 0 { run.last_event_id() } else { bound };
         let limits = PageLimits::of(request.maximum_page_size);
-        let mut events = forwards(self.runtime(), &run, first, last, limits).await?;
+        let mut events = forwards(self.runtime(), &run, recent, first, last, limits).await?;
         let next = events.last().map_or(first, |event| event.event_id + 1);
         let is_last_page = next > last;
         if is_last_page && last == run.last_event_id() && self.takes_unwritten_events() {
@@ -78,14 +77,20 @@ impl Call<'_> {
         mut target: RunName,
         wait: bool,
     ) -> Answer<GetWorkflowExecutionHistoryResponse> {
-        let mut run = self.read(target.clone()).await?;
-        target.run_id.clone_from(&run.head.run_id);
-        if run.is_open() && wait {
-            let closed = self.closed(target, &run);
-            if let Some(closed) = self.wait(self.shared().config.long_poll_time, closed).await {
-                run = closed?;
-            }
+        if target.run_id.is_empty() {
+            // Whatever comes after the run that is current now isn't waited for.
+            target.run_id.clone_from(&self.read(target.clone()).await?.head.run_id);
         }
+        let closed = if wait {
+            let closed = self.runtime().watch_close(target.clone());
+            self.wait(self.shared().config.long_poll_time, closed).await
+        } else {
+            None
+        };
+        let Watched { run, recent } = match closed {
+            Some(closed) => closed.map_err(refused)?,
+            None => Watched { run: self.read(target).await?, recent: Vec::new() },
+        };
         if run.is_open() {
             let cursor = HistoryCursor {
                 run_id: run.head.run_id.clone(),
@@ -95,19 +100,8 @@ impl Call<'_> {
             return Ok(page(Vec::new(), wait.then_some(cursor)));
         }
         let last = run.last_event_id();
-        let events = forwards(self.runtime(), &run, last, last, PageLimits::of(1)).await?;
+        let events = forwards(self.runtime(), &run, recent, last, last, PageLimits::of(1)).await?;
         Ok(page(events, None))
-    }
-
-    async fn closed(&self, target: RunName, run: &Run) -> Answer<Arc<Run>> {
-        let mut seen = run.head.next_event_id;
-        loop {
-            let run = self.runtime().watch(target.clone(), seen).await.map_err(refused)?;
-            if !run.is_open() {
-                return Ok(run);
-            }
-            seen = run.head.next_event_id;
-        }
     }
 
     pub(crate) async fn get_workflow_execution_history_reverse(

@@ -35,7 +35,8 @@ pub(super) async fn workflow_task(
     let mut events = if grant.sticky && is_query {
         Vec::new()
     } else {
-        forwards(call.runtime(), run, first, last, PageLimits::of_task()).await?
+        let limits = PageLimits::of_task();
+        forwards(call.runtime(), run, grant.recent, first, last, limits).await?
     };
     let next = events.last().map_or(last + 1, |event| event.event_id + 1);
     let next_page_token = if next <= last {

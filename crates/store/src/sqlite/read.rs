@@ -72,7 +72,8 @@ struct Found {
 fn run_without_parts(row: &Row<'_>) -> rusqlite::Result<Found> {
     let first_fragment = match row.get::<_, Option<i64>>(3)? {
         Some(first_event_id) => {
-            Some(Fragment { first_event_id, last_event_id: row.get(4)?, bytes: row.get(5)? })
+            let bytes = row.get::<_, Vec<u8>>(5)?.into();
+            Some(Fragment { first_event_id, last_event_id: row.get(4)?, bytes })
         }
         None => None,
     };
@@ -126,7 +127,7 @@ pub(super) fn history(
         fragments.push(Fragment {
             first_event_id: row.get(0)?,
             last_event_id: row.get(1)?,
-            bytes: row.get(2)?,
+            bytes: row.get::<_, Vec<u8>>(2)?.into(),
         });
     }
     Ok(fragments)

@@ -161,7 +161,7 @@ fn add_history(connection: &Connection, key: RunKey, fragment: &Fragment) -> Res
     let added = execute(
         connection,
         include_str!("sql/add_history.sql"),
-        params![key.0, first_event_id, last_event_id, bytes],
+        params![key.0, first_event_id, last_event_id, bytes.as_ref()],
     );
     taken(added, || format!("run {} has an event {first_event_id} already", key.0))?;
     Ok(())

@@ -81,7 +81,7 @@ pub(crate) fn any_bytes_are_a_value(store: &dyn Store) {
         let mut write = current(new_run(key, &key.to_string()));
         write.head = Some(value.clone());
         write.parts = vec![(PartKey::Timer(1), Some(value.clone()))];
-        write.history[0].bytes.clone_from(value);
+        write.history[0].bytes = value.clone().into();
         owner.commit(write);
     }
     for (key, value) in (1..).zip(&values) {

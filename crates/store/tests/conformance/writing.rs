@@ -158,7 +158,7 @@ pub(crate) fn delete(key: i64) -> RunWrite {
 
 /// Bytes that say which events they stand for.
 pub(crate) fn fragment(first_event_id: i64, last_event_id: i64) -> Fragment {
-    let bytes = format!("{first_event_id}-{last_event_id}").into_bytes();
+    let bytes = format!("{first_event_id}-{last_event_id}").into();
     Fragment { first_event_id, last_event_id, bytes }
 }
 
