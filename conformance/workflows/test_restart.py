@@ -4,6 +4,9 @@ import asyncio
 
 import pytest
 from ports import free_port
+from temporalio.api.batch.v1 import BatchOperationTermination
+from temporalio.api.common.v1 import Priority
+from temporalio.api.enums.v1 import BatchOperationState
 from temporalio.api.workflowservice import v1 as api
 from temporalio.service import RPCError
 
@@ -11,7 +14,7 @@ from commands import complete_workflow, failure, retry, schedule_activity, start
 from dev_server import DevServer
 from histories import attributes, event_type, event_types, only
 from payloads import payloads, search_attributes, seconds, values
-from scene import CALL, Scene
+from scene import CALL, IDENTITY, Scene
 from updates import accept_and_complete, poll_update, send_update
 from waiting import until
 
@@ -161,3 +164,60 @@ async def test_an_activity_retry_waiting_at_the_crash_comes_after_it(crashing):
     await crashing.crash()
     again = await crashing.scene.activity_task()
     assert again.attempt == 2
+
+
+async def test_a_batch_job_killed_half_way_finishes_with_exact_counts(crashing):
+    """Each page is a hundred runs: the first kill comes in the middle of one, the second in the next."""
+    count = 150
+    scene = crashing.scene
+    for n in range(count):
+        await scene.start(workflow_id=f"{scene.workflow_id}-{n}")
+    job_id = scene.workflow_id + "-job"
+    await scene.service.start_batch_operation(
+        api.StartBatchOperationRequest(
+            namespace=scene.namespace,
+            job_id=job_id,
+            reason="conformance",
+            visibility_query=f"TaskQueue = '{scene.task_queue}'",
+            max_operations_per_second=200,
+            termination_operation=BatchOperationTermination(identity=IDENTITY),
+        ),
+        timeout=CALL,
+    )
+
+    async def running() -> int:
+        request = api.CountWorkflowExecutionsRequest(
+            namespace=crashing.scene.namespace,
+            query=f"TaskQueue = '{scene.task_queue}' AND ExecutionStatus = 'Running'",
+        )
+        return (await crashing.scene.service.count_workflow_executions(request, timeout=CALL)).count
+
+    async def described():
+        request = api.DescribeBatchOperationRequest(namespace=scene.namespace, job_id=job_id)
+        return await crashing.scene.service.describe_batch_operation(request, timeout=CALL)
+
+    for left in (120, 30):
+        await until(running, lambda found, left=left: found <= left)
+        await crashing.crash()
+    completed = BatchOperationState.BATCH_OPERATION_STATE_COMPLETED
+    job = await until(described, lambda job: job.state == completed)
+    counts = (job.total_operation_count, job.complete_operation_count, job.failure_operation_count)
+    assert counts == (count, count, 0)
+    assert await running() == 0
+
+
+async def test_a_backlog_is_shared_by_weight_also_after_a_crash(crashing):
+    """Ten runs of the heavy key to one of the light key, whichever came first."""
+    scene = crashing.scene
+    for key, weight, count in (("light", 1, 20), ("heavy", 10, 110)):
+        for n in range(count):
+            priority = Priority(fairness_key=key, fairness_weight=weight)
+            await scene.start(workflow_id=f"{scene.workflow_id}-{key}-{n}", priority=priority)
+
+    async def heavy_ones_among(count: int) -> int:
+        tasks = [await crashing.scene.workflow_task() for _ in range(count)]
+        return sum("-heavy-" in task.workflow_execution.workflow_id for task in tasks)
+
+    assert await heavy_ones_among(22) == 20
+    await crashing.crash()
+    assert await heavy_ones_among(44) == 40

@@ -10,7 +10,8 @@ use prost::Message;
 
 use crate::{Refusal, ResetRun, Runtime};
 
-/// Does it; what has closed meanwhile counts as done, where that was the aim.
+/// Does it. A run that has closed or gone meanwhile counts as done, unless it was to be reset: after a
+/// crash the job may have closed it itself.
 pub(super) async fn operate(
     runtime: &Runtime,
     job: &BatchJob,
@@ -27,7 +28,7 @@ pub(super) async fn operate(
                 identity: job.identity.clone(),
                 links: Vec::new(),
             });
-            or_closed(runtime.send(target, command).await.map(|_| ()))
+            or_gone(runtime.send(target, command).await.map(|_| ()))
         }
         Operation::Cancel(_) => {
             let command = Command::RequestCancel(RequestCancel {
@@ -36,7 +37,7 @@ pub(super) async fn operate(
                 identity: job.identity.clone(),
                 ..RequestCancel::default()
             });
-            or_closed(runtime.send(target, command).await.map(|_| ()))
+            or_gone(runtime.send(target, command).await.map(|_| ()))
         }
         Operation::Signal(signal) => {
             let attributes = WorkflowExecutionSignaledEventAttributes {
@@ -48,16 +49,17 @@ pub(super) async fn operate(
                 ..WorkflowExecutionSignaledEventAttributes::default()
             };
             let signal = Signal { attributes, links: Vec::new() };
-            runtime.send(target, Command::Signal(Box::new(signal))).await.map(|_| ())
+            let command = Command::Signal(Box::new(signal));
+            or_gone(runtime.send(target, command).await.map(|_| ()))
         }
-        Operation::Delete(_) => runtime.delete(target).await,
+        Operation::Delete(_) => or_gone(runtime.delete(target).await),
         Operation::Reset(reset) => reset_run(runtime, job, reset, target).await,
     }
 }
 
-fn or_closed(done: Result<(), Refusal>) -> Result<(), Refusal> {
+fn or_gone(done: Result<(), Refusal>) -> Result<(), Refusal> {
     match done {
-        Err(Refusal::Rejected(Rejection::AlreadyClosed)) => Ok(()),
+        Err(Refusal::Rejected(Rejection::AlreadyClosed | Rejection::RunNotFound(_))) => Ok(()),
         done => done,
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use perennial_engine::NamespaceKey;
 use perennial_engine::run::Rejection;
 use perennial_proto::store::{BatchJob, RunName};
+use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_proto::temporal::enums::v1::BatchOperationState;
 use perennial_store::visibility::Position;
 use tokio::task::JoinSet;
@@ -20,7 +21,7 @@ const PAGE: usize = 100;
 /// Operations under way at once.
 const AT_ONCE: usize = 16;
 
-/// Between tries to list or to write, when the store doesn't answer.
+/// Between tries to list, to operate or to write, when the store doesn't answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Works until the job is done or stopped, or the process ends.
@@ -48,33 +49,31 @@ enum Step {
     Done,
 }
 
+/// Works on the page that the job's record names, then writes down how that went and the next page.
 async fn step(runtime: &Runtime, job: &mut BatchJob) -> Result<Step, Refusal> {
-    let (targets, after) = next_page(runtime, job).await?;
-    let (completed, failed) = operate(runtime, job, targets).await;
+    let (completed, failed) = operate(runtime, job).await;
+    let next = next_page(runtime, job).await?;
 
     let _one_at_a_time = runtime.changing.lock().await;
     let stored = runtime.batch(NamespaceKey(job.namespace), &job.job_id).await?;
     let is_stopped = stored.state() != BatchOperationState::Running;
-    // What was told while the page was worked on stays: only the counts are ours.
-    let mut next = BatchJob { completed: stored.completed + completed, ..stored };
-    next.failed += failed;
-    let is_done = match after {
-        Next::Page(token) => {
-            next.after = token;
-            false
-        }
-        Next::Execution(done) => {
-            next.executions_done = done;
-            false
-        }
-        Next::Nothing => true,
+    let is_done = job.is_last_page;
+    // What was told while the page was worked on stays: only the counts and the pages are ours.
+    let mut written = BatchJob {
+        completed: stored.completed + completed,
+        failed: stored.failed + failed,
+        page: next.page,
+        is_last_page: next.is_last,
+        after: next.after,
+        executions_done: next.executions_done,
+        ..stored
     };
     if is_done && !is_stopped {
-        next.state = BatchOperationState::Completed.into();
-        next.closed_at = runtime.now().0;
+        written.state = BatchOperationState::Completed.into();
+        written.closed_at = runtime.now().0;
     }
-    runtime.put_batch(&next).await?;
-    *job = next;
+    runtime.put_batch(&written).await?;
+    *job = written;
     Ok(if is_done || is_stopped { Step::Done } else { Step::More })
 }
 
@@ -89,51 +88,51 @@ async fn finish(
     runtime.put_batch(job).await
 }
 
-/// Where the job goes on.
-enum Next {
-    Page(Vec<u8>),
-    Execution(i64),
-    Nothing,
+/// The runs a job works on next, and where it goes on from there.
+#[derive(Default)]
+struct Next {
+    page: Vec<WorkflowExecution>,
+    is_last: bool,
+    after: Vec<u8>,
+    executions_done: i64,
 }
 
-async fn next_page(runtime: &Runtime, job: &BatchJob) -> Result<(Vec<RunName>, Next), Refusal> {
-    let named = |workflow_id: &str, run_id: &str| RunName {
-        namespace: job.namespace,
-        workflow_id: workflow_id.to_owned(),
-        run_id: run_id.to_owned(),
-        first_run_id: String::new(),
-    };
+async fn next_page(runtime: &Runtime, job: &BatchJob) -> Result<Next, Refusal> {
+    if job.is_last_page {
+        return Ok(Next { is_last: true, ..Next::default() });
+    }
     if job.query.is_empty() {
         let done = usize::try_from(job.executions_done).unwrap_or(usize::MAX);
-        let rest = job.executions.iter().skip(done);
-        let targets: Vec<_> =
-            rest.take(PAGE).map(|run| named(&run.workflow_id, &run.run_id)).collect();
-        let done = done.saturating_add(targets.len());
-        let next = if done < job.executions.len() {
-            Next::Execution(i64::try_from(done).unwrap_or(i64::MAX))
-        } else {
-            Next::Nothing
-        };
-        return Ok((targets, next));
+        let page: Vec<_> = job.executions.iter().skip(done).take(PAGE).cloned().collect();
+        let done = done.saturating_add(page.len());
+        let is_last = done >= job.executions.len();
+        let executions_done = i64::try_from(done).unwrap_or(i64::MAX);
+        return Ok(Next { page, is_last, executions_done, ..Next::default() });
     }
     let namespaces = runtime.namespaces();
     let gone = || Rejection::NotFound("the namespace is gone".to_owned());
     let namespace = namespaces.by_key(NamespaceKey(job.namespace)).ok_or_else(gone)?;
     // A token of ours always reads; a job from another version begins anew, which does no harm.
     let after = Position::from_token(&job.after).ok();
-    let page = runtime.list(namespace, &job.query, PAGE, after).await?;
+    let found = runtime.list(namespace, &job.query, PAGE, after).await?;
     // The job itself closes runs and makes new ones, which move in the list: what closed or began after
     // the job did is none of its business.
-    let targets = page.executions.iter().filter(|run| {
+    let targets = found.executions.into_iter().filter(|run| {
         run.start_time_nanos < job.started_at
             && run.closed.as_ref().is_none_or(|closed| closed.time_nanos < job.started_at)
     });
-    let targets = targets.map(|run| named(&run.workflow_id, &run.run_id)).collect();
-    Ok((targets, page.next.map_or(Next::Nothing, |next| Next::Page(next.to_token()))))
+    let named =
+        targets.map(|run| WorkflowExecution { workflow_id: run.workflow_id, run_id: run.run_id });
+    Ok(Next {
+        page: named.collect(),
+        is_last: found.next.is_none(),
+        after: found.next.map_or_else(Vec::new, |next| next.to_token()),
+        executions_done: 0,
+    })
 }
 
-/// Counts what went well and what didn't.
-async fn operate(runtime: &Runtime, job: &BatchJob, targets: Vec<RunName>) -> (i64, i64) {
+/// Works on the job's page. Counts what went well and what didn't.
+async fn operate(runtime: &Runtime, job: &BatchJob) -> (i64, i64) {
     let began = Instant::now();
     let (mut completed, mut failed) = (0, 0);
     let shared = Arc::new(job.clone());
@@ -142,7 +141,7 @@ async fn operate(runtime: &Runtime, job: &BatchJob, targets: Vec<RunName>) -> (i
         Ok(true) => completed += 1,
         Ok(false) | Err(_) => failed += 1,
     };
-    for (index, target) in targets.into_iter().enumerate() {
+    for (index, run) in job.page.iter().enumerate() {
         if job.operations_per_second_max > 0.0 {
             let due = index as f32 / job.operations_per_second_max;
             tokio::time::sleep_until(began + Duration::from_secs_f32(due)).await;
@@ -152,8 +151,24 @@ async fn operate(runtime: &Runtime, job: &BatchJob, targets: Vec<RunName>) -> (i
         {
             tally(done);
         }
+        let target = RunName {
+            namespace: job.namespace,
+            workflow_id: run.workflow_id.clone(),
+            run_id: run.run_id.clone(),
+            first_run_id: String::new(),
+        };
         let (runtime, job) = (runtime.clone(), Arc::clone(&shared));
-        under_way.spawn(async move { operation::operate(&runtime, &job, target).await.is_ok() });
+        under_way.spawn(async move {
+            loop {
+                match operation::operate(&runtime, &job, target.clone()).await {
+                    // Nobody knows whether it happened: done again, it changes nothing.
+                    Err(Refusal::Unavailable(_) | Refusal::Overloaded(_)) => {
+                        tokio::time::sleep(PATIENCE).await;
+                    }
+                    done => return done.is_ok(),
+                }
+            }
+        });
     }
     while let Some(done) = under_way.join_next().await {
         tally(done);

@@ -60,7 +60,7 @@ impl Call<'_> {
         let job = BatchJob {
             namespace: namespace.0,
             job_id: request.job_id,
-            query: request.visibility_query,
+            query: of_those_it_can_change(request.visibility_query, &operation),
             executions: request.executions,
             reason: request.reason,
             identity,
@@ -149,6 +149,16 @@ fn kind(job: &BatchJob) -> BatchOperationType {
         Some(Stored::Cancel(_)) => BatchOperationType::CancelWorkflow,
         Some(Stored::Delete(_)) => BatchOperationType::DeleteWorkflow,
         Some(Stored::Reset(_)) => BatchOperationType::ResetWorkflow,
+    }
+}
+
+/// What has closed can't be signalled, cancelled or terminated: it is none of the job's runs.
+fn of_those_it_can_change(query: String, operation: &Stored) -> String {
+    match operation {
+        Stored::Terminate(_) | Stored::Signal(_) | Stored::Cancel(_) if !query.is_empty() => {
+            format!("({query}) AND ExecutionStatus = 'Running'")
+        }
+        _ => query,
     }
 }
 
