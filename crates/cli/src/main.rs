@@ -27,6 +27,9 @@ use clap::{Parser, Subcommand};
 
 use terminal::Color;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Durable workflows and schedules.
 #[derive(Debug, Parser)]
 #[command(name = "perennial", version, arg_required_else_help = true)]

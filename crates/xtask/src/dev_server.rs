@@ -1,6 +1,7 @@
 //! A server of the product in a process of its own, for the suites of other languages.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -15,25 +16,74 @@ pub(crate) struct DevServer {
     address: SocketAddr,
     process: Child,
     folder: PathBuf,
+    ready_in: Duration,
 }
 
 impl DevServer {
-    /// Starts `binary` and returns when it accepts connections.
+    /// Starts `binary`, ours or another one with the same command line, and returns when it answers.
     pub(crate) fn start(repository: &Repository, binary: &Path) -> Result<Self> {
+        Self::start_by(repository, Command::new(binary))
+    }
+
+    /// As [`Self::start`], through another program: `command` lacks only the arguments of the server.
+    pub(crate) fn start_by(repository: &Repository, command: Command) -> Result<Self> {
         let address = free_address()?;
         let folder = repository.target.join("conformance").join(address.port().to_string());
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
-        let mut command = Command::new(binary);
+        let (process, ready_in) = Self::launch(command, address, &folder)?;
+        Ok(Self { address, process, folder, ready_in })
+    }
+
+    fn launch(
+        mut command: Command,
+        address: SocketAddr,
+        folder: &Path,
+    ) -> Result<(Child, Duration)> {
         command
             .args(["server", "start-dev", "--headless", "--log-level", "error"])
             .args(["--ip", &address.ip().to_string(), "--port", &address.port().to_string()])
             .arg("--db-filename")
             .arg(folder.join("server.db"));
-        let process = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
-        let mut server = Self { address, process, folder };
-        server.wait_until_ready()?;
-        Ok(server)
+        let began = Instant::now();
+        let mut process = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+        while began.elapsed() < READY_MAX {
+            check_alive(&mut process, address)?;
+            if answers(address).is_ok() {
+                return Ok((process, began.elapsed()));
+            }
+            std::thread::sleep(RETRY_EVERY);
+        }
+        let _ = process.kill();
+        let _ = process.wait();
+        bail!("the server doesn't answer at {address} after {READY_MAX:?}");
+    }
+
+    /// Ends the process at once, as a crash would, and starts `binary` on what it left.
+    pub(crate) fn restart(&mut self, binary: &Path) -> Result<()> {
+        self.process.kill().context("cannot end the server")?;
+        self.process.wait().context("cannot wait for the server's end")?;
+        let command = Command::new(binary);
+        (self.process, self.ready_in) = Self::launch(command, self.address, &self.folder)?;
+        Ok(())
+    }
+
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// From the start of its process to its first answer.
+    pub(crate) fn ready_in(&self) -> Duration {
+        self.ready_in
+    }
+
+    /// Of its database, with what belongs to it.
+    pub(crate) fn bytes_on_disk(&self) -> Result<u64> {
+        let mut bytes = 0;
+        for file in fs::read_dir(&self.folder).context("cannot list the server's files")? {
+            bytes += file.and_then(|file| file.metadata()).context("cannot read a size")?.len();
+        }
+        Ok(bytes)
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -42,23 +92,27 @@ impl DevServer {
 
     /// Fails when the process has ended by itself: whatever its clients then say isn't the cause.
     pub(crate) fn check_alive(&mut self) -> Result<()> {
-        if let Some(status) = self.process.try_wait().context("cannot ask after the server")? {
-            bail!("the server at {} has ended by itself ({status})", self.address);
-        }
-        Ok(())
+        check_alive(&mut self.process, self.address)
     }
+}
 
-    fn wait_until_ready(&mut self) -> Result<()> {
-        let asked = Instant::now();
-        while asked.elapsed() < READY_MAX {
-            self.check_alive()?;
-            if TcpStream::connect_timeout(&self.address, RETRY_EVERY).is_ok() {
-                return Ok(());
-            }
-            std::thread::sleep(RETRY_EVERY);
-        }
-        bail!("the server doesn't listen at {} after {READY_MAX:?}", self.address);
+fn check_alive(process: &mut Child, address: SocketAddr) -> Result<()> {
+    if let Some(status) = process.try_wait().context("cannot ask after the server")? {
+        bail!("the server at {address} has ended by itself ({status})");
     }
+    Ok(())
+}
+
+/// Begins a conversation in HTTP/2 and waits for the server's first frame: who has only bound its port
+/// doesn't send one.
+fn answers(address: SocketAddr) -> std::io::Result<()> {
+    const PREFACE_AND_EMPTY_SETTINGS: &[u8] =
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    const FRAME_HEADER: usize = 9;
+    let mut stream = TcpStream::connect_timeout(&address, READY_MAX)?;
+    stream.set_read_timeout(Some(READY_MAX))?;
+    stream.write_all(PREFACE_AND_EMPTY_SETTINGS)?;
+    stream.read_exact(&mut [0; FRAME_HEADER])
 }
 
 impl Drop for DevServer {
@@ -71,7 +125,7 @@ impl Drop for DevServer {
 }
 
 const READY_MAX: Duration = Duration::from_secs(30);
-const RETRY_EVERY: Duration = Duration::from_millis(20);
+const RETRY_EVERY: Duration = Duration::from_millis(1);
 
 /// A port that nobody uses now. Somebody may take it before the server does, which then says so.
 fn free_address() -> Result<SocketAddr> {

@@ -12,6 +12,7 @@
 )]
 
 mod bench;
+mod crash;
 mod dev_server;
 mod fuzz;
 mod process;
@@ -37,6 +38,7 @@ Commands:
   test    Run every check and every test, and install what they need
   tidy    Check the rules of the repository that the compiler doesn't know
   bench   Measure, and write the report under docs/benchmarks/
+  crash   Kill the server under load again and again, and look for what was lost
   fuzz    Attack every parser with random input for a bounded time
   help    Show this text
 
@@ -70,6 +72,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "test" => Command { help: test::HELP, run: test::run },
         "tidy" => Command { help: tidy::HELP, run: tidy::run },
         "bench" => Command { help: bench::HELP, run: bench::run },
+        "crash" => Command { help: crash::HELP, run: crash::run },
         "fuzz" => Command { help: fuzz::HELP, run: fuzz::run },
         unknown => return Ok(usage(&format!("there is no command `{unknown}`"), HELP)),
     };

@@ -78,6 +78,17 @@ impl Suite {
     }
 }
 
+/// Builds the program that puts a server under load, under one of Cargo's profiles.
+pub(crate) fn build_load(repository: &Repository, profile: &str) -> Result<PathBuf> {
+    let mut build = process::cargo(&repository.root.join("conformance/rust"));
+    build
+        .args(["build", "--locked", "--bin", "load", "--profile", profile])
+        .env("CARGO_TARGET_DIR", &repository.target);
+    process::run(&mut build)?;
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(repository.target.join(folder).join("load"))
+}
+
 /// Brings `node_modules` up to what the lock file lists. No package's own script runs: the SDK
 /// carries its native part inside.
 fn install_node_modules(folder: &Path) -> Result<()> {

@@ -10,7 +10,7 @@ use anyhow::Result;
 use crate::dev_server::DevServer;
 use crate::repository::Repository;
 use crate::sdk_suites::{Found, Suite};
-use crate::{process, python, tools, usage};
+use crate::{crash, process, python, tools, usage};
 
 pub(crate) const HELP: &str = "\
 Run every check and every test, in order, and stop at the first failure.
@@ -39,6 +39,7 @@ const STEPS: &[Step] = &[
     Step { name: "go conformance", run: |session| sdk_suite(session, Suite::go) },
     Step { name: "java conformance", run: |session| sdk_suite(session, Suite::java) },
     Step { name: "rust conformance", run: |session| sdk_suite(session, Suite::rust) },
+    Step { name: "crashes under load", run: crashes },
 ];
 
 /// The three workspaces beside the product's own.
@@ -185,6 +186,14 @@ fn python_conformance(session: &mut Session<'_>) -> Result<Outcome> {
         .args(["-m", "pytest", "conformance", "-q"])
         .env("PERENNIAL_BIN", binary(repository)?);
     passed(&mut pytest)
+}
+
+/// A few; `cargo xtask crash` has more.
+fn crashes(session: &mut Session<'_>) -> Result<Outcome> {
+    const KILLS: u32 = 10;
+    let said = crash::crash(session.repository, &binary(session.repository)?, KILLS)?;
+    println!("      {said}");
+    Ok(Outcome::Passed)
 }
 
 /// Runs one of the suites against the server that all of them share.

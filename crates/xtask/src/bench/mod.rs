@@ -1,5 +1,8 @@
 //! `cargo xtask bench`: measures, and writes the report that the repository shows.
 
+mod chart;
+mod workflows;
+
 use std::fs;
 use std::process::ExitCode;
 
@@ -15,6 +18,9 @@ Usage: cargo xtask bench <benchmark>
 
 Benchmarks:
   calendar    The next time of a spec, side by side with the crates croner, cron and saffron
+  workflows   Workflows of one activity, side by side with Temporal's dev server: how many a second,
+              how fast, what they cost; and how soon a server is ready. `--sleepers N` says how many
+              sleeping workflows are in the file it starts from (1000000).
 
 Run it on a quiet machine: everything in a report comes from one run.
 ";
@@ -22,6 +28,13 @@ Run it on a quiet machine: everything in a report comes from one run.
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitCode> {
     match arguments {
         [name] if name == "calendar" => calendar(repository)?,
+        [name] if name == "workflows" => workflows::run(repository, SLEEPERS)?,
+        [name, option, count] if name == "workflows" && option == "--sleepers" => {
+            let Ok(count) = count.parse() else {
+                return Ok(usage(&format!("`{count}` is no number of workflows"), HELP));
+            };
+            workflows::run(repository, count)?;
+        }
         [] => return Ok(usage("`bench` needs the name of a benchmark", HELP)),
         [unknown, ..] => {
             return Ok(usage(&format!("`bench` can't use the argument `{unknown}`"), HELP));
@@ -37,9 +50,17 @@ fn calendar(repository: &Repository) -> Result<()> {
         .env("CARGO_TARGET_DIR", &repository.target);
     let report = process::output(&mut benchmark)?;
     ensure!(!report.trim().is_empty(), "the benchmark printed no report; nothing was written");
-    let file = repository.root.join("docs/benchmarks/calendar.md");
-    fs::create_dir_all(repository.root.join("docs/benchmarks"))
-        .and_then(|()| fs::write(&file, report))
+    write(repository, "calendar.md", &report)
+}
+
+/// How many workflows sleep in the file that a server is started from.
+const SLEEPERS: u32 = 1_000_000;
+
+fn write(repository: &Repository, name: &str, content: &str) -> Result<()> {
+    let folder = repository.root.join("docs/benchmarks");
+    let file = folder.join(name);
+    fs::create_dir_all(&folder)
+        .and_then(|()| fs::write(&file, content))
         .with_context(|| format!("cannot write {}", file.display()))?;
     println!("wrote {}", file.display());
     Ok(())

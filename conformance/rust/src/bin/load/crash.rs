@@ -1,0 +1,158 @@
+//! Load on a server that is killed again and again: what it acknowledged must all have happened, once.
+//!
+//! Runs until its standard input ends, waits for everything under way, and says what it found.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+use temporalio_client::{
+    Client, ClientOptions, ConnectionOptions, Url, WorkflowCountOptions, WorkflowGetResultOptions,
+    WorkflowIdConflictPolicy, WorkflowSignalOptions, WorkflowStartOptions,
+};
+use temporalio_macros::{activities, workflow, workflow_methods};
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use temporalio_sdk::{
+    ActivityOptions, Runtime, SyncWorkflowContext, Worker, WorkerOptions, WorkflowContext,
+    WorkflowResult,
+};
+use tokio::task::JoinSet;
+
+use crate::Load;
+
+const TASK_QUEUE: &str = "crash";
+const SIGNALS: usize = 5;
+/// Between tries of a call that the SDK has given up.
+const TRY_AGAIN: Duration = Duration::from_millis(50);
+/// A run that has no result so long after the last crash is stuck.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Activities;
+
+#[activities]
+impl Activities {
+    #[activity]
+    async fn double(_: ActivityContext, number: usize) -> Result<usize, ActivityError> {
+        Ok(2 * number)
+    }
+}
+
+/// An activity, signals, a timer, an activity.
+#[workflow]
+#[derive(Default)]
+struct Collect {
+    received: Vec<usize>,
+}
+
+#[workflow_methods]
+impl Collect {
+    #[run]
+    async fn run(ctx: &mut WorkflowContext<Self>, number: usize) -> WorkflowResult<Vec<usize>> {
+        // Short: a worker that died with the server's answer on its way isn't waited for long.
+        let options = || ActivityOptions::start_to_close_timeout(Duration::from_secs(2));
+        let doubled = ctx.execute_activity(Activities::double, number, options()).await?;
+        ctx.wait_condition(|state| state.received.len() >= SIGNALS).await?;
+        ctx.timer(Duration::from_millis(20)).await;
+        let doubled = ctx.execute_activity(Activities::double, doubled, options()).await?;
+        let mut all = ctx.state(|state| state.received.clone());
+        all.push(doubled);
+        Ok(all)
+    }
+
+    #[signal]
+    fn number(&mut self, _: &mut SyncWorkflowContext<Self>, number: usize) {
+        self.received.push(number);
+    }
+}
+
+pub(crate) async fn run(address: &str, load: Load) -> serde_json::Value {
+    let target = Url::parse(&format!("http://{address}")).expect("an address is host:port");
+    let connection = ConnectionOptions::new(target).build();
+    let client = Client::connect(connection, ClientOptions::new("default").build())
+        .await
+        .expect("the server answers");
+    let runtime = Runtime::from_current_tokio(Default::default()).expect("a runtime of the SDK");
+    let options = WorkerOptions::new(TASK_QUEUE)
+        .register_workflow::<Collect>()
+        .expect("the workflow has a name")
+        .register_activities(Activities)
+        .build();
+    let mut worker = Worker::new(&runtime, client.clone(), options).expect("a worker");
+    let shutdown = worker.shutdown_handle();
+    let work = async {
+        let found = work(&client, load.at_once).await;
+        shutdown();
+        found
+    };
+    let (ran, found) = tokio::join!(worker.run(), work);
+    ran.expect("the worker ends when it is told to");
+    found
+}
+
+async fn work(client: &Client, at_once: usize) -> serde_json::Value {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&is_over);
+    std::thread::spawn(move || {
+        // Whatever ends the input ends the load.
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        told.store(true, Ordering::Relaxed);
+    });
+    let mut under_way = JoinSet::new();
+    let (mut made, mut faults) = (0, Vec::new());
+    loop {
+        while under_way.len() < at_once && !is_over.load(Ordering::Relaxed) {
+            made += 1;
+            under_way.spawn(one(client.clone(), made));
+        }
+        match under_way.join_next().await {
+            Some(done) => faults.extend(done.expect("a client of one workflow ends").err()),
+            None => break,
+        }
+    }
+    let open = client.count_workflows("ExecutionStatus = 'Running'", WorkflowCountOptions::default());
+    let open = open.await.expect("the server counts").count();
+    let all = client.count_workflows("", WorkflowCountOptions::default());
+    let all = all.await.expect("the server counts").count();
+    if open != 0 || all != made {
+        faults.push(format!("{made} workflows were started, the server has {all}, {open} open"));
+    }
+    json!({ "ran": made, "signals": made * SIGNALS, "faults": faults })
+}
+
+/// Starts a workflow, sends it signals, and looks at its result. A call without an answer is made again:
+/// it may have happened, and must not happen twice.
+async fn one(client: Client, number: usize) -> Result<(), String> {
+    let id = format!("crash-{}-{number}", std::process::id());
+    let run = loop {
+        let options = WorkflowStartOptions::new(TASK_QUEUE, id.clone())
+            .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
+            .build();
+        match client.start_workflow(Collect::run, number, options).await {
+            Ok(run) => break run,
+            Err(_) => tokio::time::sleep(TRY_AGAIN).await,
+        }
+    };
+    for signal in 0..SIGNALS {
+        let options =
+            || WorkflowSignalOptions::builder().request_id(format!("{id}-{signal}")).build();
+        while run.signal(Collect::number, signal, options()).await.is_err() {
+            tokio::time::sleep(TRY_AGAIN).await;
+        }
+    }
+    let result = async {
+        loop {
+            match run.get_result(WorkflowGetResultOptions::default()).await {
+                Ok(result) => return result,
+                Err(_) => tokio::time::sleep(TRY_AGAIN).await,
+            }
+        }
+    };
+    let mut wanted: Vec<usize> = (0..SIGNALS).collect();
+    wanted.push(4 * number);
+    match tokio::time::timeout(PATIENCE, result).await {
+        Err(_) => Err(format!("{id} has no result")),
+        Ok(result) if result != wanted => Err(format!("{id} got {result:?}, not {wanted:?}")),
+        Ok(_) => Ok(()),
+    }
+}

@@ -1,0 +1,123 @@
+//! Puts a server under load, and prints what it measured as one line of JSON.
+//!
+//! `load <host:port> <sdk|raw> <at once> <seconds> <process id of the server>` runs workflows of one
+//! activity each: how many, how long each took from its start to its result, and what they cost the
+//! server. With `sdk` the worker and the client are the official SDK's with its defaults; with `raw` they
+//! make the same calls and nothing else, so that the server is what limits them.
+//!
+//! `load <host:port> sleep <at once> <workflows> <process id of the server>` starts workflows that sleep;
+//! `load <host:port> crash <at once> 0 0` runs workflows until its standard input ends, on a server that is
+//! killed meanwhile, and says what was lost.
+
+mod cost;
+mod crash;
+mod raw;
+mod sdk;
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::cost::Cost;
+
+/// Not measured: connections open, caches fill.
+const WARM_UP: Duration = Duration::from_secs(2);
+
+const USAGE: &str =
+    "usage: load <host:port> <sdk|raw> <at once> <seconds> <process id of the server>";
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((address, client, load)) = read(&arguments) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let result = match client {
+        "sdk" => sdk::run(address, load).await,
+        "sleep" => raw::put_to_sleep(address, load).await,
+        "crash" => crash::run(address, load).await,
+        _ => raw::run(address, load).await,
+    };
+    println!("{result}");
+    ExitCode::SUCCESS
+}
+
+fn read(arguments: &[String]) -> Option<(&str, &str, Load)> {
+    let [address, client, at_once, amount, server] = arguments else { return None };
+    let is_known = matches!(client.as_str(), "sdk" | "raw" | "sleep" | "crash");
+    let load = Load {
+        at_once: at_once.parse().ok()?,
+        amount: amount.parse().ok()?,
+        server: server.parse().ok()?,
+    };
+    is_known.then_some((address.as_str(), client.as_str(), load))
+}
+
+/// What is asked of a server.
+#[derive(Clone, Copy)]
+struct Load {
+    /// Workflows in flight.
+    at_once: usize,
+    /// How many seconds it is measured, or how many workflows there are.
+    amount: u64,
+    /// The process that serves.
+    server: u32,
+}
+
+impl Load {
+    /// Keeps so many workflows in flight, each run from its start to its result by a call of `workflow`
+    /// with an id of its own, and says what it measured.
+    async fn put<W>(self, workflow: impl Fn(String) -> W) -> serde_json::Value
+    where
+        W: Future<Output = ()> + Send + 'static,
+    {
+        let began = Instant::now() + WARM_UP;
+        let ends = began + Duration::from_secs(self.amount);
+        let mut in_flight = JoinSet::new();
+        let mut taken = Vec::new();
+        let mut before = None;
+        let mut made = 0_u64;
+        loop {
+            while in_flight.len() < self.at_once && Instant::now() < ends {
+                made += 1;
+                let id = format!("load-{}-{made}", std::process::id());
+                let running = workflow(id);
+                in_flight.spawn(async move {
+                    let started = Instant::now();
+                    running.await;
+                    (started, Instant::now())
+                });
+            }
+            if before.is_none() && Instant::now() >= began {
+                before = Some((Instant::now(), Cost::of(self.server)));
+            }
+            let Some(ended) = in_flight.join_next().await else { break };
+            let (started, ended) = ended.expect("a workflow runs to its result");
+            if ended >= began && ended <= ends {
+                taken.push(ended - started);
+            }
+        }
+        let (since, before) = before.expect("the warm-up is shorter than the load");
+        let cost = Cost::of(self.server).minus(before);
+        let measured = (ends - since).as_secs_f64();
+        taken.sort_unstable();
+        let at = |share: f64| {
+            let index = ((taken.len() as f64 * share) as usize).min(taken.len().saturating_sub(1));
+            taken.get(index).map(|taken| taken.as_secs_f64() * 1_000.0)
+        };
+        let each = |total: f64| total / taken.len().max(1) as f64;
+        json!({
+            "ran": made,
+            "measured": taken.len(),
+            "a_second": taken.len() as f64 / measured,
+            "p50_ms": at(0.5),
+            "p99_ms": at(0.99),
+            "server_cpu_ms": each(cost.cpu.as_secs_f64() * 1_000.0),
+            "server_bytes_written": each(cost.bytes_written as f64),
+            "server_rss_mb": cost.resident_bytes as f64 / 1e6,
+        })
+    }
+}

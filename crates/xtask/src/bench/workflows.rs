@@ -1,0 +1,286 @@
+//! Workflows of one activity each, under the same load, against our server and Temporal's dev server.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use serde_json::Value;
+
+use super::chart::{Bars, chart};
+use super::write;
+use crate::dev_server::DevServer;
+use crate::process;
+use crate::repository::Repository;
+use crate::{python, sdk_suites};
+
+/// Workflows in flight.
+const AT_ONCE: [u32; 4] = [1, 16, 64, 256];
+/// How long each load is measured.
+const SECONDS: u32 = 10;
+
+/// A server to be measured.
+struct Contender {
+    name: &'static str,
+    binary: PathBuf,
+    version: String,
+}
+
+/// What one load measured.
+struct Measured {
+    at_once: u32,
+    a_second: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+    cpu_ms: f64,
+    bytes_written: f64,
+    rss_mb: f64,
+}
+
+pub(super) fn run(repository: &Repository, sleepers: u32) -> Result<()> {
+    let load = sdk_suites::build_load(repository, "release")?;
+    let contenders = [ours(repository)?, temporal(repository)?];
+    let mut report = String::new();
+    let mut bars = Vec::new();
+    writeln!(report, "{}", heading(&contenders))?;
+
+    // Turn by turn at each width: what disturbs the machine disturbs both.
+    let mut sdk: Vec<Vec<Measured>> = contenders.iter().map(|_| Vec::new()).collect();
+    let mut idle_rss = Vec::new();
+    let mut ready = Vec::new();
+    let mut servers = Vec::new();
+    for contender in &contenders {
+        let server = DevServer::start(repository, &contender.binary)?;
+        ready.push(server.ready_in());
+        idle_rss.push(resident_mb(server.process_id())?);
+        servers.push(server);
+    }
+    for at_once in AT_ONCE {
+        for ((contender, server), measured) in contenders.iter().zip(&servers).zip(&mut sdk) {
+            println!("{}: {at_once} at once", contender.name);
+            measured.push(measure(&load, server, "sdk", at_once, SECONDS)?);
+        }
+    }
+    writeln!(report, "## With the official SDK's worker\n")?;
+    writeln!(report, "{}", table(&contenders, &sdk)?)?;
+    for (contender, measured) in contenders.iter().zip(&sdk) {
+        let values = measured.iter().map(|it| it.a_second).collect();
+        bars.push(Bars { name: contender.name, values });
+    }
+
+    let mut raw: Vec<Vec<Measured>> = contenders.iter().map(|_| Vec::new()).collect();
+    for at_once in AT_ONCE {
+        println!("{}: {at_once} at once, bare gRPC", contenders[0].name);
+        raw[0].push(measure(&load, &servers[0], "raw", at_once, SECONDS)?);
+    }
+    writeln!(report, "## With bare gRPC calls\n")?;
+    writeln!(report, "{}", table(&contenders[..1], &raw[..1])?)?;
+    drop(servers);
+
+    writeln!(report, "## Syncs, start and memory\n")?;
+    writeln!(report, "| | {} | {} |", contenders[0].name, contenders[1].name)?;
+    writeln!(report, "|---|---:|---:|")?;
+    let syncs = [1, 64].map(|at_once| {
+        contenders.each_ref().map(|contender| syncs(repository, &load, contender, at_once))
+    });
+    for (at_once, [ours, theirs]) in [1, 64].into_iter().zip(syncs) {
+        writeln!(report, "| fsyncs a workflow, {at_once} at once | {} | {} |", ours?, theirs?)?;
+    }
+    let shown = |ready: Duration| format!("{:.0} ms", ready.as_secs_f64() * 1_000.0);
+    writeln!(report, "| ready, new file | {} | {} |", shown(ready[0]), shown(ready[1]))?;
+    writeln!(report, "| RSS idle | {:.0} MB | {:.0} MB |", idle_rss[0], idle_rss[1])?;
+    if sleepers > 0 {
+        let asleep = sleeping(repository, &load, &contenders[0], sleepers)?;
+        writeln!(
+            report,
+            "| ready after SIGKILL, {sleepers} sleeping workflows in a file of {:.0} MB | {} | – |",
+            asleep.file_mb,
+            shown(asleep.ready)
+        )?;
+        writeln!(report, "| RSS then, idle | {:.0} MB | – |", asleep.rss_mb)?;
+        writeln!(report, "| workflows put to sleep a second | {:.0} | – |", asleep.a_second)?;
+    }
+
+    let labels = AT_ONCE.map(|at_once| format!("{at_once} at once"));
+    let title = "One-activity workflows a second, official SDK (logarithmic)";
+    write(repository, "workflows.svg", &chart(title, &labels, &bars))?;
+    write(repository, "workflows.md", &report)
+}
+
+fn heading(contenders: &[Contender]) -> String {
+    let versions: Vec<_> = contenders.iter().map(|it| it.version.as_str()).collect();
+    format!(
+        "\
+# Workflows: throughput, latency and cost
+
+Repeat with `cargo xtask bench workflows`. A workflow runs one activity and returns its result. The
+worker and the client are one process of the official Rust SDK with its defaults, gzip included; the
+server is another, on the same machine, with its database in a file on the same disk. The servers take
+turns at each width; each load is measured for {SECONDS} s after a warm-up. Latency is from the start
+call to the result. CPU, bytes and RSS are the server's, as the kernel counts them.
+
+- Date: {}
+- Machine: {}
+- Servers: {}
+
+![Workflows a second](workflows.svg)
+",
+        process::probe(Command::new("date").arg("+%Y-%m-%d")).unwrap_or_default(),
+        machine(),
+        versions.join("; "),
+    )
+}
+
+fn table(contenders: &[Contender], measured: &[Vec<Measured>]) -> Result<String> {
+    let mut text = String::new();
+    writeln!(
+        text,
+        "| at once | server | a second | p50 | p99 | CPU each | written each | RSS |\n\
+         |---:|---|---:|---:|---:|---:|---:|---:|"
+    )?;
+    for (index, at_once) in AT_ONCE.iter().enumerate() {
+        for (contender, measured) in contenders.iter().zip(measured) {
+            let Some(it) = measured.get(index) else { continue };
+            ensure!(it.at_once == *at_once, "the loads came in another order");
+            writeln!(
+                text,
+                "| {} | {} | {:.0} | {:.2} ms | {:.2} ms | {:.2} ms | {:.1} KB | {:.0} MB |",
+                it.at_once,
+                contender.name,
+                it.a_second,
+                it.p50_ms,
+                it.p99_ms,
+                it.cpu_ms,
+                it.bytes_written / 1_000.0,
+                it.rss_mb
+            )?;
+        }
+    }
+    Ok(text)
+}
+
+fn measure(
+    load: &Path,
+    server: &DevServer,
+    client: &str,
+    at_once: u32,
+    seconds: u32,
+) -> Result<Measured> {
+    let said = process::output(
+        Command::new(load)
+            .args([server.address().to_string().as_str(), client])
+            .args([at_once, seconds, server.process_id()].map(|it| it.to_string())),
+    )?;
+    let said: Value = serde_json::from_str(&said).context("the load printed no JSON")?;
+    let number = |name: &str| {
+        said[name].as_f64().ok_or_else(|| anyhow!("the load said nothing about `{name}`: {said}"))
+    };
+    Ok(Measured {
+        at_once,
+        a_second: number("a_second")?,
+        p50_ms: number("p50_ms")?,
+        p99_ms: number("p99_ms")?,
+        cpu_ms: number("server_cpu_ms")?,
+        bytes_written: number("server_bytes_written")?,
+        rss_mb: number("server_rss_mb")?,
+    })
+}
+
+/// Counted in a run of its own: who counts them slows the server down.
+fn syncs(
+    repository: &Repository,
+    load: &Path,
+    contender: &Contender,
+    at_once: u32,
+) -> Result<String> {
+    if process::probe(Command::new("strace").arg("--version")).is_none() {
+        return Ok("not counted: no strace".to_owned());
+    }
+    println!("{}: counting fsyncs, {at_once} at once", contender.name);
+    let counts = repository.target.join("conformance").join("strace.txt");
+    let mut traced = Command::new("strace");
+    traced
+        .args(["--follow-forks", "--seccomp-bpf", "--trace=fsync,fdatasync", "--quiet=all"])
+        .arg("--output")
+        .arg(&counts)
+        .arg(&contender.binary);
+    let server = DevServer::start_by(repository, traced)?;
+    let lines = || std::fs::read_to_string(&counts).map(|text| text.lines().count());
+    let before = lines().context("strace wrote nothing")?;
+    let said = process::output(
+        Command::new(load)
+            .args([server.address().to_string().as_str(), "sdk"])
+            .args([at_once, SECONDS / 2, server.process_id()].map(|it| it.to_string())),
+    )?;
+    let after = lines().context("strace wrote nothing")?;
+    let said: Value = serde_json::from_str(&said).context("the load printed no JSON")?;
+    let ran = said["ran"].as_f64().context("the load said nothing about `ran`")?;
+    Ok(format!("{:.2}", (after - before) as f64 / ran.max(1.0)))
+}
+
+struct Asleep {
+    a_second: f64,
+    ready: Duration,
+    rss_mb: f64,
+    file_mb: f64,
+}
+
+fn sleeping(
+    repository: &Repository,
+    load: &Path,
+    contender: &Contender,
+    sleepers: u32,
+) -> Result<Asleep> {
+    println!("{}: putting {sleepers} workflows to sleep", contender.name);
+    let mut server = DevServer::start(repository, &contender.binary)?;
+    let said = process::output(
+        Command::new(load)
+            .args([server.address().to_string().as_str(), "sleep", "256"])
+            .args([sleepers, server.process_id()].map(|it| it.to_string())),
+    )?;
+    let said: Value = serde_json::from_str(&said).context("the load printed no JSON")?;
+    server.restart(&contender.binary)?;
+    Ok(Asleep {
+        a_second: said["a_second"].as_f64().context("the load said nothing about `a_second`")?,
+        ready: server.ready_in(),
+        rss_mb: resident_mb(server.process_id())?,
+        file_mb: server.bytes_on_disk()? as f64 / 1e6,
+    })
+}
+
+fn ours(repository: &Repository) -> Result<Contender> {
+    let mut build = process::cargo(&repository.root);
+    build.args(["build", "--release", "--locked", "--package", "perennial-cli"]);
+    process::run(&mut build)?;
+    let binary = repository.target.join("release").join("perennial");
+    let version = process::output(Command::new(&binary).arg("--version"))?.trim().to_owned();
+    Ok(Contender { name: "perennial", binary, version })
+}
+
+fn temporal(repository: &Repository) -> Result<Contender> {
+    let python = python::find().map_err(|why| anyhow!(why))?;
+    let requirements = repository.root.join("conformance/requirements.txt");
+    let python = python::environment(repository, python, &requirements)?;
+    let binary = python.with_file_name("temporal");
+    let version = process::output(Command::new(&binary).arg("--version"))?.trim().to_owned();
+    Ok(Contender { name: "Temporal dev server", binary, version })
+}
+
+fn resident_mb(process: u32) -> Result<f64> {
+    let path = format!("/proc/{process}/status");
+    let status = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib: f64 = line
+        .and_then(|line| line.split_whitespace().next()?.parse().ok())
+        .with_context(|| format!("{path} doesn't say VmRSS"))?;
+    Ok(kib * 1024.0 / 1e6)
+}
+
+fn machine() -> String {
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or("unknown processor", |(_, model)| model);
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    format!("{model}, {cores} cores")
+}
