@@ -1,16 +1,22 @@
 //! The threads of a node: one for each cell, one that commits, a few that read.
+//!
+//! What a thread does in one turn is a function of its own, so a simulated world takes the same turns in an
+//! order of its choice, without threads ([`crate::simulation`]).
 
+pub(crate) mod cell_loop;
 mod cell_thread;
-mod commit_thread;
-mod load_threads;
+pub(crate) mod commit_thread;
+pub(crate) mod load_threads;
+mod surroundings;
+
+pub(crate) use self::surroundings::Surroundings;
 
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use perennial_engine::run::Limits;
-use perennial_engine::{FreshIds, NamespaceKey, Slot, Time, Zones};
+use perennial_engine::{NamespaceKey, Slot, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, RunMessage, WaitingTask};
 use perennial_store::{RecordKind, Store};
 use prost::Message;
@@ -29,6 +35,7 @@ pub(crate) struct Node {
     pub(crate) queues: Queues,
     pub(crate) limits: Arc<Limits>,
     pub(crate) zones: Arc<Zones>,
+    pub(crate) surroundings: Surroundings,
     namespaces: RwLock<Arc<Namespaces>>,
     cells: Vec<mpsc::Sender<ToCell>>,
     commits: mpsc::Sender<commit_thread::Commit>,
@@ -41,11 +48,18 @@ pub(crate) struct Node {
 pub(crate) enum ToCell {
     Input(Input),
     /// The batch in flight may or may not be durable.
-    CommitFailed(String),
+    CommitFailed(perennial_store::Error),
     /// A message that couldn't be delivered: again in a moment.
     DeliverLater(Box<RunMessage>),
     /// Finish what is in flight, then end.
     Stop,
+}
+
+/// What arrives for the threads of a node.
+pub(crate) struct Inboxes {
+    pub(crate) cells: Vec<mpsc::Receiver<ToCell>>,
+    pub(crate) commits: mpsc::Receiver<commit_thread::Commit>,
+    pub(crate) loads: mpsc::Receiver<load_threads::Load>,
 }
 
 impl Node {
@@ -53,6 +67,23 @@ impl Node {
         store: Arc<dyn Store>,
         config: &RuntimeConfig,
     ) -> Result<Arc<Self>, OpenError> {
+        let (node, inboxes) = Self::without_threads(store, config, Surroundings::System)?;
+        let mut threads = vec![commit_thread::start(&node, inboxes.commits)?];
+        threads.extend(load_threads::start(&node, inboxes.loads)?);
+        for (id, inbox) in (0_u32..).zip(inboxes.cells) {
+            threads.push(cell_thread::start(&node, id, inbox)?);
+        }
+        *node.threads.lock().unwrap_or_else(PoisonError::into_inner) = threads;
+        node.restore()?;
+        Ok(node)
+    }
+
+    /// A node in which nothing happens before someone takes turns for its threads.
+    pub(crate) fn without_threads(
+        store: Arc<dyn Store>,
+        config: &RuntimeConfig,
+        surroundings: Surroundings,
+    ) -> Result<(Arc<Self>, Inboxes), OpenError> {
         let (commits, commit_queue) = mpsc::channel();
         let (loads, load_queue) = mpsc::channel();
         let (cells, cell_queues): (Vec<_>, Vec<_>) =
@@ -63,6 +94,7 @@ impl Node {
             queues: Queues::default(),
             limits: Arc::new(config.limits.clone()),
             zones: Arc::clone(&config.zones),
+            surroundings,
             namespaces: RwLock::new(Arc::new(namespaces)),
             cells,
             commits,
@@ -70,14 +102,7 @@ impl Node {
             threads: Mutex::default(),
             runs_cached: config.runs_cached,
         });
-        let mut threads = vec![commit_thread::start(&node, commit_queue)?];
-        threads.extend(load_threads::start(&node, load_queue)?);
-        for (id, queue) in (0_u32..).zip(cell_queues) {
-            threads.push(cell_thread::start(&node, id, queue)?);
-        }
-        *node.threads.lock().unwrap_or_else(PoisonError::into_inner) = threads;
-        node.restore()?;
-        Ok(node)
+        Ok((node, Inboxes { cells: cell_queues, commits: commit_queue, loads: load_queue }))
     }
 
     /// Lets every cell finish what it has begun, and ends all threads. Nothing is handled afterwards.
@@ -132,8 +157,7 @@ impl Node {
     }
 
     pub(crate) fn now(&self) -> Time {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Time(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+        self.surroundings.now()
     }
 
     pub(crate) fn namespaces(&self) -> Arc<Namespaces> {
@@ -282,15 +306,4 @@ fn read_namespaces(store: &dyn Store) -> Result<Namespaces, OpenError> {
             records.push(record);
         }
     }
-}
-
-/// A seed that no other process has.
-pub(crate) fn seed() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    std::collections::hash_map::RandomState::new().build_hasher().finish()
-}
-
-/// Ids for the node itself.
-pub(crate) fn fresh_ids() -> FreshIds {
-    FreshIds::from_seed(seed())
 }

@@ -17,7 +17,7 @@ use super::updates::Updates;
 const RECENT_BYTES: usize = 64 * 1024;
 
 /// A run to be loaded: by its id, or whichever is current.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Wanted {
     pub(crate) namespace: i64,
     pub(crate) workflow_id: String,
@@ -87,7 +87,8 @@ pub(super) struct Cache {
     runs: HashMap<RunKey, Cached>,
     by_use: BTreeMap<u64, RunKey>,
     tick: u64,
-    parked: HashMap<Wanted, Vec<Incoming>>,
+    /// In order, so that a cell that ends answers in the same order each time.
+    parked: BTreeMap<Wanted, Vec<Incoming>>,
     open: Vec<RunKey>,
     in_flight: Vec<RunKey>,
     /// Workflow ids about which something is known not to exist: forgotten soon, or asking for what
@@ -103,7 +104,7 @@ impl Cache {
             runs: HashMap::new(),
             by_use: BTreeMap::new(),
             tick: 0,
-            parked: HashMap::new(),
+            parked: BTreeMap::new(),
             open: Vec::new(),
             in_flight: Vec::new(),
             absent: Vec::new(),

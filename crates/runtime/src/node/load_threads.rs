@@ -12,10 +12,10 @@ use crate::cell::{Input, Wanted};
 
 pub(super) const THREADS: usize = 2;
 
-/// A store that failed is given this long before it is asked again.
+/// A store that failed is given this long before the next reading.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
-pub(super) enum Load {
+pub(crate) enum Load {
     Run { cell: usize, wanted: Wanted },
     Wakes { cell: usize, after: (Time, RunKey), up_to: Time },
     Stop,
@@ -37,7 +37,9 @@ pub(super) fn start(
                 if matches!(load, Load::Stop) {
                     return;
                 }
-                node.load(load);
+                if let Read::Failed = node.load(load) {
+                    thread::sleep(RETRY_AFTER);
+                }
             }
         };
         threads.push(thread::Builder::new().name(format!("load-{index}")).spawn(body)?);
@@ -45,29 +47,36 @@ pub(super) fn start(
     Ok(threads)
 }
 
+/// Whether the store answered.
+pub(crate) enum Read {
+    Done,
+    Failed,
+}
+
 impl Node {
-    fn load(&self, load: Load) {
+    /// Reads what a cell asked for, and tells it.
+    pub(crate) fn load(&self, load: Load) -> Read {
         match load {
-            Load::Stop => {}
+            Load::Stop => Read::Done,
             Load::Run { cell, wanted } => {
                 let namespace = NamespaceKey(wanted.namespace);
                 let run_id = wanted.run_id.as_deref();
                 let found = self.store.load_run(namespace, &wanted.workflow_id, run_id);
-                if found.is_err() {
-                    thread::sleep(RETRY_AFTER);
-                }
+                let read = if found.is_ok() { Read::Done } else { Read::Failed };
                 let found = found.map_err(|error| error.to_string());
                 self.tell(cell, ToCell::Input(Input::Loaded { wanted, found }));
+                read
             }
             Load::Wakes { cell, after, up_to } => {
                 let Ok(mut wakes) = self.store.wakes(after, up_to, PAGE) else {
-                    thread::sleep(RETRY_AFTER);
-                    return self.tell(cell, ToCell::Input(Input::WakesUnread));
+                    self.tell(cell, ToCell::Input(Input::WakesUnread));
+                    return Read::Failed;
                 };
                 let is_all = wakes.len() < PAGE;
                 let last = wakes.last().map(|wake| (wake.at, wake.run));
                 wakes.retain(|wake| self.cell_of(wake.slot) == cell);
                 self.tell(cell, ToCell::Input(Input::WakesLoaded { up_to, wakes, is_all, last }));
+                Read::Done
             }
         }
     }
