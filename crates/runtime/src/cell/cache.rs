@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use perennial_engine::RunKey;
 use perennial_engine::run::{Run, Unreadable};
-use perennial_proto::store::RunMessage;
 use perennial_proto::store::run_message::Body;
+use perennial_proto::store::{RunHead, RunMessage};
 use perennial_store::{Fragment, StoredRun};
 
 use super::queries::Queries;
@@ -211,7 +211,10 @@ impl Cache {
         }
         let parts = stored.parts.iter().map(|(key, value)| (key, value.as_slice()));
         let run = Run::from_rows(key, &stored.head, parts, &stored.first_fragment.bytes)?;
-        self.insert(Arc::new(run), stored.is_current);
+        // A run may have been created since this one was read: what is known is newer.
+        let name = (run.head.namespace, run.head.workflow_id.clone());
+        let is_current = stored.is_current && self.look_up(&name, "").is_none();
+        self.insert(Arc::new(run), is_current);
         Ok(key)
     }
 
@@ -331,7 +334,10 @@ impl Cache {
             cached.watchers.retain(|(_, reply)| !reply.is_gone());
             cached.queries.forget_gone();
             cached.updates.forget_gone();
+            // What is being read for the same workflow may be older than what would be forgotten.
+            let is_asked_for = is_asked_for(&self.parked, &cached.run.head);
             let is_free = cached.state == Commit::Durable
+                && !is_asked_for
                 && cached.watchers.is_empty()
                 && cached.queries.is_empty()
                 && cached.updates.is_empty();
@@ -398,6 +404,15 @@ impl Cached {
     pub(super) fn recent(&self) -> Arc<[Fragment]> {
         self.recent.iter().cloned().collect()
     }
+}
+
+/// Whether a run of this one's workflow is being read.
+fn is_asked_for(parked: &BTreeMap<Wanted, Vec<Incoming>>, head: &RunHead) -> bool {
+    let workflow_id = head.workflow_id.clone();
+    let first = Wanted { namespace: head.namespace, workflow_id, run_id: None };
+    parked.range(&first..).next().is_some_and(|(wanted, _)| {
+        wanted.namespace == first.namespace && wanted.workflow_id == first.workflow_id
+    })
 }
 
 fn started_child(message: &RunMessage) -> Option<&str> {
