@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 use perennial_engine::run::Limits;
 use perennial_engine::{NamespaceKey, Slot, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, RunMessage, WaitingTask};
-use perennial_store::{RecordKind, Store};
+use perennial_store::{Epoch, RecordKind, Store};
 use prost::Message;
 
 use crate::cell::{Incoming, Input, Release, ReplyTo, Request, Response};
@@ -47,6 +47,8 @@ pub(crate) struct Node {
 /// What a cell's thread is told.
 pub(crate) enum ToCell {
     Input(Input),
+    /// What was read for the cell while it had this lease.
+    Read(Epoch, Input),
     /// The batch in flight may or may not be durable.
     CommitFailed(perennial_store::Error),
     /// A message that couldn't be delivered: again in a moment.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use perennial_engine::Time;
 use perennial_proto::store::RunMessage;
-use perennial_store::Error;
+use perennial_store::{Epoch, Error};
 
 use super::{Node, ToCell, commit_thread, load_threads};
 use crate::cell::{Cell, Effects, Input, Release, World};
@@ -22,6 +22,7 @@ const IDLE: Duration = Duration::from_secs(3600);
 /// thread, or a simulated world.
 pub(crate) struct CellLoop {
     id: u32,
+    epoch: Epoch,
     cell: Cell,
     /// Messages that couldn't be delivered.
     later: Vec<RunMessage>,
@@ -33,8 +34,11 @@ pub(crate) struct CellLoop {
 /// What waits until the cell has begun anew.
 struct Lost {
     why: Error,
-    inputs: Vec<Input>,
+    inputs: Vec<Arrived>,
 }
+
+/// An input, and under which lease it was asked for if that matters.
+type Arrived = (Option<Epoch>, Input);
 
 /// What follows after a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +54,8 @@ pub(crate) enum Next {
 impl CellLoop {
     /// Takes over the cell.
     pub(crate) fn lease(node: &Node, id: u32) -> Result<Self, Error> {
-        let cell = lease(node, id)?;
-        Ok(Self { id, cell, later: Vec::new(), lost: None, is_stopping: false })
+        let (epoch, cell) = lease(node, id)?;
+        Ok(Self { id, epoch, cell, later: Vec::new(), lost: None, is_stopping: false })
     }
 
     /// Handles what has arrived.
@@ -67,7 +71,8 @@ impl CellLoop {
         };
         for what in arrived {
             match what {
-                ToCell::Input(input) => inputs.push(input),
+                ToCell::Input(input) => inputs.push((None, input)),
+                ToCell::Read(epoch, input) => inputs.push((Some(epoch), input)),
                 ToCell::CommitFailed(why) => failed = Some(why),
                 ToCell::DeliverLater(message) => self.later.push(*message),
                 ToCell::Stop => self.is_stopping = true,
@@ -84,6 +89,9 @@ impl CellLoop {
                 }
             }
         }
+        // What was read under an earlier lease may be older than what has been committed since.
+        let is_good = |(read, _): &Arrived| read.is_none_or(|epoch| epoch == self.epoch);
+        let inputs = inputs.into_iter().filter(is_good).map(|(_, input)| input).collect();
         self.step(node, inputs);
         if self.is_stopping && self.cell.is_at_rest() {
             return Next::End;
@@ -118,11 +126,13 @@ impl CellLoop {
             let _ = node.commits.send(commit_thread::Commit::Batch { cell, batch });
         }
         for wanted in loads {
-            let load = load_threads::Load::Run { cell: self.id as usize, wanted };
+            let (cell, epoch) = (self.id as usize, self.epoch);
+            let load = load_threads::Load::Run { cell, epoch, wanted };
             let _ = node.loads.send(load);
         }
         if let Some((after, up_to)) = load_wakes {
-            let load = load_threads::Load::Wakes { cell: self.id as usize, after, up_to };
+            let (cell, epoch) = (self.id as usize, self.epoch);
+            let load = load_threads::Load::Wakes { cell, epoch, after, up_to };
             let _ = node.loads.send(load);
         }
         for release in releases {
@@ -137,14 +147,15 @@ impl CellLoop {
             self.end(why);
             return Err(why.clone());
         }
-        let fresh = match lease(node, self.id) {
-            Ok(fresh) => fresh,
+        let (epoch, fresh) = match lease(node, self.id) {
+            Ok(leased) => leased,
             Err(fenced @ Error::Fenced(_)) => {
                 self.end(&fenced);
                 return Err(fenced);
             }
             Err(other) => return Err(other),
         };
+        self.epoch = epoch;
         let lost = std::mem::replace(&mut self.cell, fresh).abandon();
         for release in lost {
             node.take_back(release, &why.to_string());
@@ -162,9 +173,9 @@ impl CellLoop {
     }
 }
 
-fn lease(node: &Node, id: u32) -> Result<Cell, Error> {
+fn lease(node: &Node, id: u32) -> Result<(Epoch, Cell), Error> {
     let epoch = node.store.lease(id)?.epoch;
     let (limits, zones) = (Arc::clone(&node.limits), Arc::clone(&node.zones));
     let seed = node.surroundings.fresh_seed();
-    Ok(Cell::new(id, epoch, seed, limits, zones, node.runs_cached))
+    Ok((epoch, Cell::new(id, epoch, seed, limits, zones, node.runs_cached)))
 }

@@ -6,6 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use perennial_engine::{NamespaceKey, RunKey, Time};
+use perennial_store::Epoch;
 
 use super::{Node, PAGE, ToCell};
 use crate::cell::{Input, Wanted};
@@ -15,9 +16,10 @@ pub(super) const THREADS: usize = 2;
 /// A store that failed is given this long before the next reading.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
+/// Something to be read for a cell, under the lease it has when it asks.
 pub(crate) enum Load {
-    Run { cell: usize, wanted: Wanted },
-    Wakes { cell: usize, after: (Time, RunKey), up_to: Time },
+    Run { cell: usize, epoch: Epoch, wanted: Wanted },
+    Wakes { cell: usize, epoch: Epoch, after: (Time, RunKey), up_to: Time },
     Stop,
 }
 
@@ -58,24 +60,25 @@ impl Node {
     pub(crate) fn load(&self, load: Load) -> Read {
         match load {
             Load::Stop => Read::Done,
-            Load::Run { cell, wanted } => {
+            Load::Run { cell, epoch, wanted } => {
                 let namespace = NamespaceKey(wanted.namespace);
                 let run_id = wanted.run_id.as_deref();
                 let found = self.store.load_run(namespace, &wanted.workflow_id, run_id);
                 let read = if found.is_ok() { Read::Done } else { Read::Failed };
                 let found = found.map_err(|error| error.to_string());
-                self.tell(cell, ToCell::Input(Input::Loaded { wanted, found }));
+                self.tell(cell, ToCell::Read(epoch, Input::Loaded { wanted, found }));
                 read
             }
-            Load::Wakes { cell, after, up_to } => {
+            Load::Wakes { cell, epoch, after, up_to } => {
                 let Ok(mut wakes) = self.store.wakes(after, up_to, PAGE) else {
-                    self.tell(cell, ToCell::Input(Input::WakesUnread));
+                    self.tell(cell, ToCell::Read(epoch, Input::WakesUnread));
                     return Read::Failed;
                 };
                 let is_all = wakes.len() < PAGE;
                 let last = wakes.last().map(|wake| (wake.at, wake.run));
                 wakes.retain(|wake| self.cell_of(wake.slot) == cell);
-                self.tell(cell, ToCell::Input(Input::WakesLoaded { up_to, wakes, is_all, last }));
+                let loaded = Input::WakesLoaded { up_to, wakes, is_all, last };
+                self.tell(cell, ToCell::Read(epoch, loaded));
                 Read::Done
             }
         }
