@@ -18,6 +18,7 @@ mod process;
 mod python;
 mod repository;
 mod sdk_suites;
+mod simulate;
 mod test;
 mod tidy;
 mod tools;
@@ -34,11 +35,12 @@ The repository's own commands.
 Usage: cargo xtask <command> [options]
 
 Commands:
-  test    Run every check and every test, and install what they need
-  tidy    Check the rules of the repository that the compiler doesn't know
-  bench   Measure, and write the report under docs/benchmarks/
-  fuzz    Attack every parser with random input for a bounded time
-  help    Show this text
+  test        Run every check and every test, and install what they need
+  tidy        Check the rules of the repository that the compiler doesn't know
+  bench       Measure, and write the report under docs/benchmarks/
+  fuzz        Attack every parser with random input for a bounded time
+  simulate    Run workflows in simulated worlds full of faults, and audit them
+  help        Show this text
 
 `cargo xtask <command> --help` says more about a command.
 ";
@@ -71,6 +73,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "tidy" => Command { help: tidy::HELP, run: tidy::run },
         "bench" => Command { help: bench::HELP, run: bench::run },
         "fuzz" => Command { help: fuzz::HELP, run: fuzz::run },
+        "simulate" => Command { help: simulate::HELP, run: simulate::run },
         unknown => return Ok(usage(&format!("there is no command `{unknown}`"), HELP)),
     };
     if rest.iter().any(|argument| argument == "--help" || argument == "-h") {

@@ -127,6 +127,9 @@ fn task_as_history_tells(task: &stored::WorkflowTask) -> Option<stored::Workflow
     let is_told = task.kind() == stored::WorkflowTaskKind::Normal;
     is_told.then(|| stored::WorkflowTask {
         stamp: 0,
+        // It may have been moved to the normal queue since, when nobody polled the sticky one.
+        queue: String::new(),
+        sticky: false,
         sticky_until: 0,
         original_scheduled_at: 0,
         ..task.clone()
