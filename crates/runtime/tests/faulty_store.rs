@@ -6,9 +6,14 @@ mod kit;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Waker};
 
+use perennial_engine::run::{Command, Signal};
 use perennial_engine::{NamespaceKey, RunKey, Time};
+use perennial_proto::store::RunName;
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
+use perennial_proto::temporal::history::v1::WorkflowExecutionSignaledEventAttributes;
+use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{Refusal, Runtime, RuntimeConfig};
 use perennial_store::visibility::{Count, Page, Position, Query};
 use perennial_store::{
@@ -149,4 +154,48 @@ async fn a_start_that_was_lost_happens_once_when_it_is_repeated() {
 #[tokio::test]
 async fn a_start_that_was_durable_after_all_is_found_by_its_repetition() {
     start_fails_once(FAILS_AFTER_ALL).await;
+}
+
+#[test]
+fn what_was_read_before_a_failed_commit_isnt_used_after_it() {
+    let store = Arc::new(FaultyStore::default());
+    let clock = Clock::at(Time(1_000));
+    let open = || Node::open(store.clone(), &RuntimeConfig::default(), &clock, 1).unwrap();
+    let mut node = open();
+    let runtime = node.runtime();
+    let namespace = kit::drive(&mut node, namespace(&runtime));
+    let started = runtime.start(namespace, "greet".to_owned(), start("r"));
+    let run = kit::drive(&mut node, started).unwrap().run;
+
+    // The run is read twice: by its id and, because someone asks for the current one, a second time.
+    let mut node = open();
+    while node.take_any_turn() {}
+    let runtime = node.runtime();
+    let current = RunName { run_id: String::new(), ..run.name() };
+    let mut first = Box::pin(runtime.send(run.name(), signal("one")));
+    let mut reading = Box::pin(runtime.read(current));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(first.as_mut().poll(&mut cx).is_pending());
+    assert!(reading.as_mut().poll(&mut cx).is_pending());
+    node.step(0, usize::MAX);
+    assert_eq!(node.unread(), 2);
+    node.read(0);
+    node.read(0);
+    // The signal is taken, and its commit lands unheard, before the second reading is looked at.
+    node.step(0, 1);
+    store.next.store(FAILS_AFTER_ALL, Ordering::SeqCst);
+    node.commit(1);
+    while node.take_any_turn() {}
+
+    let second = kit::drive(&mut node, runtime.send(run.name(), signal("two"))).unwrap();
+    assert_eq!(second.run.head.signal_count, 2, "the first one was durable");
+}
+
+fn signal(request_id: &str) -> Command {
+    let attributes = WorkflowExecutionSignaledEventAttributes {
+        signal_name: "hello".to_owned(),
+        request_id: request_id.to_owned(),
+        ..WorkflowExecutionSignaledEventAttributes::default()
+    };
+    Command::Signal(Box::new(Signal { attributes, links: Vec::new() }))
 }

@@ -1,7 +1,7 @@
 //! The thread that commits: takes whatever batches have queued and makes them durable together.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
 use perennial_store::{Batch, Error, Store};
@@ -41,7 +41,7 @@ pub(super) fn start(
 /// Makes batches durable and tells their cells.
 pub(crate) struct Committer {
     store: Arc<dyn Store>,
-    cells: Vec<mpsc::Sender<ToCell>>,
+    cells: Vec<Sender<ToCell>>,
 }
 
 impl Committer {
@@ -64,11 +64,11 @@ impl Committer {
 
     /// A cell that has ended is told nothing.
     pub(crate) fn tell(&self, cell: usize, done: Result<(), Error>) {
-        let cell: Option<&Sender<ToCell>> = self.cells.get(cell);
+        let Some(cell) = self.cells.get(cell) else { return };
         let told = match done {
             Ok(()) => ToCell::Input(Input::Committed),
             Err(error) => ToCell::CommitFailed(error),
         };
-        let _ = cell.map(|cell| cell.send(told));
+        let _ = cell.send(told);
     }
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each suite uses its part")]
 
+use std::task::{Context, Poll, Waker};
+
 use perennial_engine::run::{
     ActivityOutcome, ActivityTarget, Command, CompleteWorkflowTask, ReportActivity, StartRun,
     TaskStamp,
@@ -14,6 +16,7 @@ use perennial_proto::temporal::common::v1::{ActivityType, WorkflowType};
 use perennial_proto::temporal::enums::v1::EventType;
 use perennial_proto::temporal::history::v1::{History, WorkflowExecutionStartedEventAttributes};
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
+use perennial_runtime::simulation::Node;
 use perennial_runtime::{ActivityGrant, Poller, Runtime, WorkflowTaskGrant};
 use prost::Message;
 
@@ -86,6 +89,18 @@ pub(crate) fn report(grant: &ActivityGrant) -> Command {
         outcome: ActivityOutcome::Completed(None),
         identity: "worker".to_owned(),
     }))
+}
+
+/// Takes turns of the node until the future has its answer.
+pub(crate) fn drive<T>(node: &mut Node, asked: impl Future<Output = T>) -> T {
+    let mut asked = std::pin::pin!(asked);
+    loop {
+        let mut cx = Context::from_waker(Waker::noop());
+        if let Poll::Ready(answer) = asked.as_mut().poll(&mut cx) {
+            return answer;
+        }
+        assert!(node.take_any_turn(), "nothing is left to do, and there is no answer");
+    }
 }
 
 pub(crate) async fn namespace(runtime: &Runtime) -> NamespaceKey {
