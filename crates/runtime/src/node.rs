@@ -76,7 +76,9 @@ impl Node {
             threads.push(cell_thread::start(&node, id, inbox)?);
         }
         *node.threads.lock().unwrap_or_else(PoisonError::into_inner) = threads;
-        node.restore()?;
+        for id in 0..config.cells.max(1) {
+            node.restore(id)?;
+        }
         Ok(node)
     }
 
@@ -130,15 +132,21 @@ impl Node {
         }
     }
 
-    /// Brings back what waits in the store: tasks for workers, messages for runs.
-    pub(crate) fn restore(&self) -> Result<(), perennial_store::Error> {
-        self.queues.clear_tasks();
+    /// Brings back what a cell left in the store: tasks for workers, messages for runs.
+    ///
+    /// Only that cell's. Another one's waiting tasks may be such that aren't stored, and are at hand.
+    pub(crate) fn restore(&self, cell: u32) -> Result<(), perennial_store::Error> {
+        let is_its = |slot: Slot| self.cell_of(slot) == cell as usize;
+        self.queues.forget_tasks(|task| {
+            let run = task.run.as_ref();
+            run.is_some_and(|run| is_its(Slot::of(NamespaceKey(run.namespace), &run.workflow_id)))
+        });
         let mut after = i64::MIN;
         loop {
             let rows = self.store.tasks(after, PAGE)?;
             let Some(last) = rows.last() else { break };
             after = last.key;
-            for row in rows {
+            for row in rows.into_iter().filter(|row| is_its(row.slot)) {
                 if let Ok(task) = WaitingTask::decode(row.value.as_slice()) {
                     let met = self.queues.offer(task, self.now());
                     self.bring_together(met);
@@ -150,7 +158,7 @@ impl Node {
             let rows = self.store.messages(after, PAGE)?;
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.key;
-            for row in rows {
+            for row in rows.into_iter().filter(|row| is_its(row.slot)) {
                 if let Ok(message) = RunMessage::decode(row.value.as_slice()) {
                     self.deliver(Box::new(message));
                 }

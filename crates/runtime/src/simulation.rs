@@ -102,7 +102,9 @@ impl Node {
             let cell = Some(CellLoop::lease(&node, id)?);
             cells.push(Turns { cell, arrived: VecDeque::new(), must_try_again: false });
         }
-        node.restore()?;
+        for id in 0..config.cells.max(1) {
+            node.restore(id)?;
+        }
         Ok(Self {
             runtime: Runtime { node: Arc::clone(&node), changing: Arc::default() },
             committer: Committer::of(&node),

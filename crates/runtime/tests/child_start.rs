@@ -6,7 +6,7 @@ mod kit;
 
 use std::sync::Arc;
 
-use perennial_engine::{NamespaceKey, Slot, Time};
+use perennial_engine::Time;
 use perennial_proto::temporal::command::v1::StartChildWorkflowExecutionCommandAttributes;
 use perennial_proto::temporal::command::v1::command::Attributes;
 use perennial_proto::temporal::common::v1::WorkflowType;
@@ -14,7 +14,7 @@ use perennial_runtime::RuntimeConfig;
 use perennial_runtime::simulation::{Clock, Node};
 use perennial_store::MemoryStore;
 
-use self::kit::{completion, drive, namespace, poller, start};
+use self::kit::{completion, drive, name_in_cell, namespace, poller, start};
 
 #[test]
 fn parent_hears_of_its_child_after_the_commit_that_starts_it() {
@@ -43,9 +43,4 @@ fn parent_hears_of_its_child_after_the_commit_that_starts_it() {
     node.commit(usize::MAX);
     node.step(1, usize::MAX);
     assert_ne!(node.arrived(0), 0, "now it is");
-}
-
-fn name_in_cell(namespace: NamespaceKey, cell: u16) -> String {
-    let is_there = |id: &String| Slot::of(namespace, id).0 / (Slot::COUNT / 2) == cell;
-    (0..).map(|number| format!("workflow-{number}")).find(is_there).unwrap()
 }

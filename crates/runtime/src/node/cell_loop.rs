@@ -160,7 +160,7 @@ impl CellLoop {
         for release in lost {
             node.take_back(release, &why.to_string());
         }
-        node.restore()
+        node.restore(self.id)
     }
 
     /// Nothing goes on here: callers ask elsewhere, and polls end.

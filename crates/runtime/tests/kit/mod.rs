@@ -8,7 +8,7 @@ use perennial_engine::run::{
     ActivityOutcome, ActivityTarget, Command, CompleteWorkflowTask, ReportActivity, StartRun,
     TaskStamp,
 };
-use perennial_engine::{NamespaceKey, Span};
+use perennial_engine::{NamespaceKey, Slot, Span};
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::command::v1 as command;
 use perennial_proto::temporal::command::v1::command::Attributes;
@@ -65,6 +65,22 @@ pub(crate) fn completion(grant: &WorkflowTaskGrant, attributes: Attributes) -> C
         }],
         ..CompleteWorkflowTask::default()
     }))
+}
+
+/// The workflow waits for something to happen.
+pub(crate) fn idle_completion(grant: &WorkflowTaskGrant) -> Command {
+    let task = grant.run.head.workflow_task.clone().unwrap();
+    let token = TaskStamp::from(&task);
+    Command::CompleteWorkflowTask(Box::new(CompleteWorkflowTask {
+        token,
+        ..CompleteWorkflowTask::default()
+    }))
+}
+
+/// A workflow id that the first or the second of two cells owns.
+pub(crate) fn name_in_cell(namespace: NamespaceKey, cell: u16) -> String {
+    let is_there = |id: &String| Slot::of(namespace, id).0 / (Slot::COUNT / 2) == cell;
+    (0..).map(|number| format!("workflow-{number}")).find(is_there).unwrap()
 }
 
 pub(crate) fn schedule_activity() -> Attributes {
