@@ -14,6 +14,7 @@ use perennial_runtime::RuntimeConfig;
 use perennial_runtime::simulation::{Acknowledge, Clock, Node};
 use perennial_store::Store;
 
+use crate::actors::client::Nudge;
 use crate::actors::{self, NAMESPACES, QUEUE, Worker, activity_worker, client, workflow_worker};
 use crate::audit::{Auditor, Violation};
 use crate::chance::Chance;
@@ -416,6 +417,7 @@ impl World {
         self.sim.phase.set(Phase::Settling);
         self.executor.wake_all();
         let end = self.sim.now().after(SETTLE_WITHIN);
+        let nudge = if self.chance.percent(50) { Nudge::Signal } else { Nudge::Update };
         let mut next_nudge = self.sim.now();
         for _ in 0..SETTLE_TURNS {
             self.turns += 1;
@@ -435,7 +437,7 @@ impl World {
                 next_nudge = self.sim.now().after(NUDGE_EVERY);
                 for run in open {
                     let actor = Actor::new(&self.sim, self.chance.fork(), "nudger".to_owned());
-                    self.sim.spawn(client::nudge(actor, run));
+                    self.sim.spawn(client::nudge(actor, run, nudge));
                 }
             } else {
                 self.pass_to_next();

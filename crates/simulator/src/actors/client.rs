@@ -37,7 +37,7 @@ pub(crate) async fn live(actor: Actor, deeds: usize) {
             12..22 => signal(&actor, any_target(&actor)).await,
             22..24 => cancel(&actor).await,
             24 => terminate(&actor).await,
-            25..29 => update(&actor).await,
+            25..29 => update(&actor, any_target(&actor)).await,
             29..31 => query(&actor).await,
             31..34 => reset(&actor).await,
             34..37 => read(&actor).await,
@@ -48,9 +48,19 @@ pub(crate) async fn live(actor: Actor, deeds: usize) {
     }
 }
 
+/// What reminds an open run that the world is about to end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Nudge {
+    Signal,
+    Update,
+}
+
 /// Gives an open run a reason to go on: at the end of the world all are to finish.
-pub(crate) async fn nudge(actor: Actor, run: RunName) {
-    signal(&actor, run).await;
+pub(crate) async fn nudge(actor: Actor, run: RunName, nudge: Nudge) {
+    match nudge {
+        Nudge::Signal => signal(&actor, run).await,
+        Nudge::Update => update(&actor, run).await,
+    }
 }
 
 /// Asks until there is an answer, or patience ends.
@@ -204,9 +214,8 @@ async fn terminate(actor: &Actor) {
     }
 }
 
-async fn update(actor: &Actor) {
+async fn update(actor: &Actor, target: RunName) {
     use perennial_engine::run::UpdateProgress;
-    let target = any_target(actor);
     let update_id = actor.fresh_id("update");
     actor.say(&format!("updates {} with {update_id}", target.workflow_id));
     let wait = [

@@ -92,7 +92,7 @@ pub(super) fn update_answers(
             let attributes = A::ProtocolMessageCommandAttributes(attributes);
             command(CommandType::ProtocolMessage, attributes)
         };
-        if actor.chance.percent(20) {
+        if !actor.sim.is_settling() && actor.chance.percent(20) {
             let body = update::Rejection {
                 rejected_request_message_id: message.id.clone(),
                 failure: Some(Failure { message: "no".to_owned(), ..Failure::default() }),
