@@ -15,7 +15,7 @@ use perennial_runtime::simulation::{Acknowledge, Clock, Node};
 use perennial_store::Store;
 
 use crate::actors::client::Nudge;
-use crate::actors::{self, NAMESPACES, QUEUE, Worker, activity_worker, client, workflow_worker};
+use crate::actors::{NAMESPACES, QUEUE, Worker, activity_worker, client, workflow_worker};
 use crate::audit::{Auditor, Violation};
 use crate::chance::Chance;
 use crate::disk::{Disk, Path, Sabotage};
@@ -479,6 +479,3 @@ impl World {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-/// The namespaces are numbered as the actors expect.
-const _: () = assert!(actors::NAMESPACES.len() == 2);

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use perennial_engine::NamespaceKey;
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
 use perennial_proto::temporal::history::v1::history_event::Attributes;
@@ -31,9 +30,7 @@ pub(super) fn check(
             let request_id = format!("{}:{id}", recorded.run.head.run_id);
             let target = signaled.workflow_execution.as_ref()?;
             let is_taken = all.values().any(|run| run.signals(&request_id) > 0);
-            let may_be_gone = NAMESPACE_KEYS
-                .iter()
-                .any(|key| auditor.may_lack_runs(NamespaceKey(*key), &target.workflow_id));
+            let may_be_gone = auditor.may_lack_runs(&target.workflow_id);
             let is_own = id >= recorded.first_own_event_id;
             (is_own && !is_taken && !may_be_gone).then(|| {
                 let what = format!("signal {request_id} is said to be delivered, and is nowhere");
@@ -51,9 +48,6 @@ pub(super) fn check(
         }
     })
 }
-
-/// As many as the world has.
-const NAMESPACE_KEYS: [i64; 2] = [1, 2];
 
 fn is_missing(
     child: &WorkflowExecution,

@@ -40,12 +40,12 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// The runs that it is about, as the trace names them.
+    /// The workflow and the runs that it is about, as the trace names them.
     pub(crate) fn concerned(&self) -> Vec<String> {
         let words = self.what.split(|c: char| !c.is_ascii_hexdigit() && c != '-');
         let others = words.filter(|word| word.len() == RUN_ID_LEN).map(str::to_owned);
-        let run = Some(self.run_id.clone()).filter(|id| !id.is_empty());
-        run.into_iter().chain(others).collect()
+        let own = [self.workflow_id.clone(), self.run_id.clone()];
+        own.into_iter().filter(|word| !word.is_empty()).chain(others).collect()
     }
 }
 
@@ -176,13 +176,10 @@ impl Auditor {
             .collect()
     }
 
-    /// Whether a run of this workflow may have been deleted: then much can't be asked.
-    fn may_lack_runs(&self, namespace: NamespaceKey, workflow_id: &str) -> bool {
-        self.runs.values().any(|run| {
-            run.namespace == namespace
-                && run.workflow_id == workflow_id
-                && self.may_be_deleted.contains(&run.run_id)
-        })
+    /// Whether a run of a workflow of this id may have been deleted: then much can't be asked.
+    fn may_lack_runs(&self, workflow_id: &str) -> bool {
+        let mut runs = self.runs.values().filter(|run| run.workflow_id == workflow_id);
+        runs.any(|run| self.may_be_deleted.contains(&run.run_id))
     }
 }
 

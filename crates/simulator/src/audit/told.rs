@@ -211,8 +211,8 @@ impl Auditor {
                 let namespace = perennial_engine::NamespaceKey(run.run.head.namespace);
                 let workflow_id = &run.run.head.workflow_id;
                 let mut runs = all.values().filter(|other| other.is_of(namespace, workflow_id));
-                let is_there = runs.any(|run| run.signals(request_id) > 0)
-                    || self.may_lack_runs(namespace, workflow_id);
+                let is_there =
+                    runs.any(|run| run.signals(request_id) > 0) || self.may_lack_runs(workflow_id);
                 if is_there { None } else { missing("the signal") }
             }
             Told::CancelRequested { .. } => {
