@@ -10,6 +10,7 @@ mod listing;
 mod namespaces;
 mod node;
 mod queues;
+pub mod simulation;
 
 pub use api::{
     ActivityGrant, Poller, QueryOutcome, QueueDescription, Refusal, ResetRun, Sent, Started,
@@ -112,7 +113,7 @@ impl Runtime {
 
     /// A new id.
     pub fn fresh_id(&self) -> String {
-        node::fresh_ids().next(self.now())
+        self.node.surroundings.fresh_ids().next(self.now())
     }
 
     /// How much is allowed.
@@ -475,9 +476,12 @@ impl Runtime {
         &self,
         reading: impl FnOnce(&dyn Store) -> Result<T, perennial_store::Error> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let store = Arc::clone(&self.node.store);
-        let read = tokio::task::spawn_blocking(move || reading(store.as_ref())).await;
         let unavailable = |why: String| Refusal::Unavailable(why);
+        let store = Arc::clone(&self.node.store);
+        if self.node.surroundings.reads_in_place() {
+            return reading(store.as_ref()).map_err(|error| unavailable(error.to_string()));
+        }
+        let read = tokio::task::spawn_blocking(move || reading(store.as_ref())).await;
         read.map_err(|error| unavailable(error.to_string()))?
             .map_err(|error| unavailable(error.to_string()))
     }

@@ -1,18 +1,24 @@
 //! The threads of a node: one for each cell, one that commits, a few that read.
+//!
+//! What a thread does in one turn is a function of its own, so a simulated world takes the same turns in an
+//! order of its choice, without threads ([`crate::simulation`]).
 
+pub(crate) mod cell_loop;
 mod cell_thread;
-mod commit_thread;
-mod load_threads;
+pub(crate) mod commit_thread;
+pub(crate) mod load_threads;
+mod surroundings;
+
+pub(crate) use self::surroundings::Surroundings;
 
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use perennial_engine::run::Limits;
-use perennial_engine::{FreshIds, NamespaceKey, Slot, Time, Zones};
+use perennial_engine::{NamespaceKey, Slot, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, RunMessage, WaitingTask};
-use perennial_store::{RecordKind, Store};
+use perennial_store::{Epoch, RecordKind, Store};
 use prost::Message;
 
 use crate::cell::{Incoming, Input, Release, ReplyTo, Request, Response};
@@ -29,6 +35,7 @@ pub(crate) struct Node {
     pub(crate) queues: Queues,
     pub(crate) limits: Arc<Limits>,
     pub(crate) zones: Arc<Zones>,
+    pub(crate) surroundings: Surroundings,
     namespaces: RwLock<Arc<Namespaces>>,
     cells: Vec<mpsc::Sender<ToCell>>,
     commits: mpsc::Sender<commit_thread::Commit>,
@@ -40,12 +47,21 @@ pub(crate) struct Node {
 /// What a cell's thread is told.
 pub(crate) enum ToCell {
     Input(Input),
+    /// What was read for the cell while it had this lease.
+    Read(Epoch, Input),
     /// The batch in flight may or may not be durable.
-    CommitFailed(String),
+    CommitFailed(perennial_store::Error),
     /// A message that couldn't be delivered: again in a moment.
     DeliverLater(Box<RunMessage>),
     /// Finish what is in flight, then end.
     Stop,
+}
+
+/// What arrives for the threads of a node.
+pub(crate) struct Inboxes {
+    pub(crate) cells: Vec<mpsc::Receiver<ToCell>>,
+    pub(crate) commits: mpsc::Receiver<commit_thread::Commit>,
+    pub(crate) loads: mpsc::Receiver<load_threads::Load>,
 }
 
 impl Node {
@@ -53,6 +69,25 @@ impl Node {
         store: Arc<dyn Store>,
         config: &RuntimeConfig,
     ) -> Result<Arc<Self>, OpenError> {
+        let (node, inboxes) = Self::without_threads(store, config, Surroundings::System)?;
+        let mut threads = vec![commit_thread::start(&node, inboxes.commits)?];
+        threads.extend(load_threads::start(&node, inboxes.loads)?);
+        for (id, inbox) in (0_u32..).zip(inboxes.cells) {
+            threads.push(cell_thread::start(&node, id, inbox)?);
+        }
+        *node.threads.lock().unwrap_or_else(PoisonError::into_inner) = threads;
+        for id in 0..config.cells.max(1) {
+            node.restore(id)?;
+        }
+        Ok(node)
+    }
+
+    /// A node in which nothing happens before someone takes turns for its threads.
+    pub(crate) fn without_threads(
+        store: Arc<dyn Store>,
+        config: &RuntimeConfig,
+        surroundings: Surroundings,
+    ) -> Result<(Arc<Self>, Inboxes), OpenError> {
         let (commits, commit_queue) = mpsc::channel();
         let (loads, load_queue) = mpsc::channel();
         let (cells, cell_queues): (Vec<_>, Vec<_>) =
@@ -63,6 +98,7 @@ impl Node {
             queues: Queues::default(),
             limits: Arc::new(config.limits.clone()),
             zones: Arc::clone(&config.zones),
+            surroundings,
             namespaces: RwLock::new(Arc::new(namespaces)),
             cells,
             commits,
@@ -70,14 +106,7 @@ impl Node {
             threads: Mutex::default(),
             runs_cached: config.runs_cached,
         });
-        let mut threads = vec![commit_thread::start(&node, commit_queue)?];
-        threads.extend(load_threads::start(&node, load_queue)?);
-        for (id, queue) in (0_u32..).zip(cell_queues) {
-            threads.push(cell_thread::start(&node, id, queue)?);
-        }
-        *node.threads.lock().unwrap_or_else(PoisonError::into_inner) = threads;
-        node.restore()?;
-        Ok(node)
+        Ok((node, Inboxes { cells: cell_queues, commits: commit_queue, loads: load_queue }))
     }
 
     /// Lets every cell finish what it has begun, and ends all threads. Nothing is handled afterwards.
@@ -103,15 +132,21 @@ impl Node {
         }
     }
 
-    /// Brings back what waits in the store: tasks for workers, messages for runs.
-    pub(crate) fn restore(&self) -> Result<(), perennial_store::Error> {
-        self.queues.clear_tasks();
+    /// Brings back what a cell left in the store: tasks for workers, messages for runs.
+    ///
+    /// Only that cell's. Another one's waiting tasks may be such that aren't stored, and are at hand.
+    pub(crate) fn restore(&self, cell: u32) -> Result<(), perennial_store::Error> {
+        let is_its = |slot: Slot| self.cell_of(slot) == cell as usize;
+        self.queues.forget_tasks(|task| {
+            let run = task.run.as_ref();
+            run.is_some_and(|run| is_its(Slot::of(NamespaceKey(run.namespace), &run.workflow_id)))
+        });
         let mut after = i64::MIN;
         loop {
             let rows = self.store.tasks(after, PAGE)?;
             let Some(last) = rows.last() else { break };
             after = last.key;
-            for row in rows {
+            for row in rows.into_iter().filter(|row| is_its(row.slot)) {
                 if let Ok(task) = WaitingTask::decode(row.value.as_slice()) {
                     let met = self.queues.offer(task, self.now());
                     self.bring_together(met);
@@ -123,7 +158,7 @@ impl Node {
             let rows = self.store.messages(after, PAGE)?;
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.key;
-            for row in rows {
+            for row in rows.into_iter().filter(|row| is_its(row.slot)) {
                 if let Ok(message) = RunMessage::decode(row.value.as_slice()) {
                     self.deliver(Box::new(message));
                 }
@@ -132,8 +167,7 @@ impl Node {
     }
 
     pub(crate) fn now(&self) -> Time {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Time(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+        self.surroundings.now()
     }
 
     pub(crate) fn namespaces(&self) -> Arc<Namespaces> {
@@ -274,15 +308,4 @@ fn read_namespaces(store: &dyn Store) -> Result<Namespaces, OpenError> {
             records.push(record);
         }
     }
-}
-
-/// A seed that no other process has.
-pub(crate) fn seed() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    std::collections::hash_map::RandomState::new().build_hasher().finish()
-}
-
-/// Ids for the node itself.
-pub(crate) fn fresh_ids() -> FreshIds {
-    FreshIds::from_seed(seed())
 }

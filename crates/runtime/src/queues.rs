@@ -187,10 +187,10 @@ impl Queues {
         !worker.is_empty() && gone.contains_key(worker)
     }
 
-    /// Forgets the waiting tasks: the cells are about to read them again.
-    pub(crate) fn clear_tasks(&self) {
+    /// Forgets waiting tasks: their cell is about to read them again.
+    pub(crate) fn forget_tasks(&self, is_meant: impl Fn(&WaitingTask) -> bool) {
         for queue in self.lock().values_mut() {
-            queue.backlog = Backlog::default();
+            queue.backlog.retain(|task| !is_meant(task));
         }
     }
 

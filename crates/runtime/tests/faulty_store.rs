@@ -6,9 +6,17 @@ mod kit;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Waker};
 
+use perennial_engine::run::{Command, Signal};
 use perennial_engine::{NamespaceKey, RunKey, Time};
-use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
+use perennial_proto::store::RunName;
+use perennial_proto::temporal::enums::v1::{
+    UpdateWorkflowExecutionLifecycleStage, WorkflowExecutionStatus,
+};
+use perennial_proto::temporal::history::v1::WorkflowExecutionSignaledEventAttributes;
+use perennial_proto::temporal::update::v1::{Meta, Request};
+use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{Refusal, Runtime, RuntimeConfig};
 use perennial_store::visibility::{Count, Page, Position, Query};
 use perennial_store::{
@@ -149,4 +157,79 @@ async fn a_start_that_was_lost_happens_once_when_it_is_repeated() {
 #[tokio::test]
 async fn a_start_that_was_durable_after_all_is_found_by_its_repetition() {
     start_fails_once(FAILS_AFTER_ALL).await;
+}
+
+#[test]
+fn what_was_read_before_a_failed_commit_isnt_used_after_it() {
+    let store = Arc::new(FaultyStore::default());
+    let clock = Clock::at(Time(1_000));
+    let open = || Node::open(store.clone(), &RuntimeConfig::default(), &clock, 1).unwrap();
+    let mut node = open();
+    let runtime = node.runtime();
+    let namespace = kit::drive(&mut node, namespace(&runtime));
+    let started = runtime.start(namespace, "greet".to_owned(), start("r"));
+    let run = kit::drive(&mut node, started).unwrap().run;
+
+    // The run is read twice: by its id and, because someone asks for the current one, a second time.
+    let mut node = open();
+    while node.take_any_turn() {}
+    let runtime = node.runtime();
+    let current = RunName { run_id: String::new(), ..run.name() };
+    let mut first = Box::pin(runtime.send(run.name(), signal("one")));
+    let mut reading = Box::pin(runtime.read(current));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(first.as_mut().poll(&mut cx).is_pending());
+    assert!(reading.as_mut().poll(&mut cx).is_pending());
+    node.step(0, usize::MAX);
+    assert_eq!(node.unread(), 2);
+    node.read(0);
+    node.read(0);
+    // The signal is taken, and its commit lands unheard, before the second reading is looked at.
+    node.step(0, 1);
+    store.next.store(FAILS_AFTER_ALL, Ordering::SeqCst);
+    node.commit(1);
+    while node.take_any_turn() {}
+
+    let second = kit::drive(&mut node, runtime.send(run.name(), signal("two"))).unwrap();
+    assert_eq!(second.run.head.signal_count, 2, "the first one was durable");
+}
+
+#[test]
+fn a_cell_that_begins_anew_takes_no_task_away_from_another() {
+    let store = Arc::new(FaultyStore::default());
+    let config = RuntimeConfig { cells: 2, ..RuntimeConfig::default() };
+    let mut node = Node::open(store.clone(), &config, &Clock::at(Time(1_000)), 1).unwrap();
+    let runtime = node.runtime();
+    let namespace = kit::drive(&mut node, namespace(&runtime));
+    let (one, other) = (kit::name_in_cell(namespace, 0), kit::name_in_cell(namespace, 1));
+    let run = kit::drive(&mut node, runtime.start(namespace, one, start("r"))).unwrap().run;
+    let task = kit::drive(&mut node, runtime.poll_workflow_task(poller(namespace))).unwrap();
+    kit::drive(&mut node, runtime.send(run.name(), kit::idle_completion(&task))).unwrap();
+
+    // The update's task waits for a poller, and is never stored.
+    let stage = UpdateWorkflowExecutionLifecycleStage::Accepted;
+    let mut update = Box::pin(runtime.update(run.name(), update("u"), stage));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(update.as_mut().poll(&mut cx).is_pending());
+    while node.take_any_turn() {}
+    store.next.store(FAILS, Ordering::SeqCst);
+    let refused = kit::drive(&mut node, runtime.start(namespace, other, start("r")));
+    assert!(matches!(refused, Err(Refusal::Unavailable(_))), "{refused:?}");
+
+    let task = kit::drive(&mut node, runtime.poll_workflow_task(poller(namespace))).unwrap();
+    assert_eq!(task.messages.len(), 1, "the update is there");
+}
+
+fn update(update_id: &str) -> Request {
+    let meta = Meta { update_id: update_id.to_owned(), identity: String::new() };
+    Request { meta: Some(meta), ..Request::default() }
+}
+
+fn signal(request_id: &str) -> Command {
+    let attributes = WorkflowExecutionSignaledEventAttributes {
+        signal_name: "hello".to_owned(),
+        request_id: request_id.to_owned(),
+        ..WorkflowExecutionSignaledEventAttributes::default()
+    };
+    Command::Signal(Box::new(Signal { attributes, links: Vec::new() }))
 }

@@ -19,6 +19,7 @@ mod process;
 mod python;
 mod repository;
 mod sdk_suites;
+mod simulate;
 mod test;
 mod tidy;
 mod tools;
@@ -35,12 +36,13 @@ The repository's own commands.
 Usage: cargo xtask <command> [options]
 
 Commands:
-  test    Run every check and every test, and install what they need
-  tidy    Check the rules of the repository that the compiler doesn't know
-  bench   Measure, and write the report under docs/benchmarks/
-  crash   Kill the server under load again and again, and look for what was lost
-  fuzz    Attack every parser with random input for a bounded time
-  help    Show this text
+  test        Run every check and every test, and install what they need
+  tidy        Check the rules of the repository that the compiler doesn't know
+  bench       Measure, and write the report under docs/benchmarks/
+  crash       Kill the server under load again and again, and look for what was lost
+  fuzz        Attack every parser with random input for a bounded time
+  simulate    Run workflows in simulated worlds full of faults, and audit them
+  help        Show this text
 
 `cargo xtask <command> --help` says more about a command.
 ";
@@ -74,6 +76,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "bench" => Command { help: bench::HELP, run: bench::run },
         "crash" => Command { help: crash::HELP, run: crash::run },
         "fuzz" => Command { help: fuzz::HELP, run: fuzz::run },
+        "simulate" => Command { help: simulate::HELP, run: simulate::run },
         unknown => return Ok(usage(&format!("there is no command `{unknown}`"), HELP)),
     };
     if rest.iter().any(|argument| argument == "--help" || argument == "-h") {

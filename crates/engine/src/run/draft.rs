@@ -317,8 +317,14 @@ impl<'a> Draft<'a> {
     }
 
     fn write_down_speculative_task(&mut self) {
-        if self.run.has_speculative_task() {
-            self.write_down_task();
+        if !self.run.has_speculative_task() {
+            return;
+        }
+        self.write_down_task();
+        let is_started = self.run.head.workflow_task.as_ref().is_some_and(|it| it.started_at != 0);
+        if !is_started {
+            // Its offer was never stored. Now that the task is, a crash mustn't lose the offer.
+            self.offer_workflow_task();
         }
     }
 

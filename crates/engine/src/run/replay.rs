@@ -1,5 +1,7 @@
 //! A run as its history alone tells it.
 
+use std::sync::Arc;
+
 use perennial_proto::store as stored;
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
 use perennial_proto::temporal::history::v1::{
@@ -45,6 +47,49 @@ impl Run {
         Some(run)
     }
 
+    /// The part of this run's state that its history tells: equal to that of a [`Run::replay`] of the whole
+    /// history, as long as no event waits in the buffer.
+    pub fn as_history_tells(&self) -> Self {
+        let head = stored::RunHead {
+            workflow_task: self.head.workflow_task.as_ref().and_then(task_as_history_tells),
+            sticky: None,
+            cancel_request_id: String::new(),
+            parent_namespace: 0,
+            last_workflow_task_failure: None,
+            // A transient task leaves no trace until it is completed.
+            next_task_attempt: 0,
+            first_task_pending: false,
+            state_transitions: 0,
+            next_buffered_sequence: 0,
+            last_event_at: 0,
+            stored_wake_at: 0,
+            ..self.head.clone()
+        };
+        let activities = self.activities.keys().map(|&scheduled_event_id| {
+            let activity = stored::PendingActivity {
+                scheduled_event_id,
+                ..stored::PendingActivity::default()
+            };
+            (scheduled_event_id, Arc::new(activity))
+        });
+        let children = self.children.iter().map(|(id, child)| {
+            let &stored::PendingChild { initiated_event_id, started_event_id, .. } = &**child;
+            let child = stored::PendingChild {
+                initiated_event_id,
+                started_event_id,
+                ..stored::PendingChild::default()
+            };
+            (*id, Arc::new(child))
+        });
+        Self {
+            head,
+            activities: Arc::new(activities.collect()),
+            children: Arc::new(children.collect()),
+            buffered: Arc::default(),
+            ..self.clone()
+        }
+    }
+
     /// A run before its first event is recorded.
     pub(crate) fn newborn(
         identity: Identity,
@@ -76,4 +121,17 @@ impl Run {
         head.set_status(WorkflowExecutionStatus::Running);
         Self::empty(identity.key, head, started)
     }
+}
+
+fn task_as_history_tells(task: &stored::WorkflowTask) -> Option<stored::WorkflowTask> {
+    let is_told = task.kind() == stored::WorkflowTaskKind::Normal;
+    is_told.then(|| stored::WorkflowTask {
+        stamp: 0,
+        // It may have been moved to the normal queue since, when nobody polled the sticky one.
+        queue: String::new(),
+        sticky: false,
+        sticky_until: 0,
+        original_scheduled_at: 0,
+        ..task.clone()
+    })
 }

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use perennial_engine::Span;
 use perennial_engine::run::ActivityOutcome::{Canceled, Completed, Failed};
-use perennial_engine::run::{Command, TaskRef};
+use perennial_engine::run::{Command, Reply, TaskRef};
 
 use crate::check;
 use crate::kit::{World, failure};
@@ -30,6 +30,15 @@ fn attempts_leave_no_trace_until_the_last_one() {
         8 WorkflowTaskScheduled attempt=1 queue=queue
     "#]],
     );
+}
+
+#[test]
+fn eager_activity_of_a_run_that_closes_at_once_is_given_to_nobody() {
+    let mut world = World::started();
+    let eager = activity_with("a", |it| it.request_eager_execution = true);
+    let reply = world.poll().try_complete(vec![eager, complete("")]).unwrap();
+    let Reply::WorkflowTaskCompleted(completed) = reply else { panic!("{reply:?}") };
+    assert!(completed.eager_activities.is_empty());
 }
 
 #[test]

@@ -2,10 +2,14 @@
 
 use expect_test::expect;
 use perennial_engine::run::ActivityOutcome::Completed;
+use perennial_engine::run::{Effect, ResetRun, reset};
+use perennial_proto::store::run_message::Body;
+use perennial_proto::temporal::enums::v1::EventType;
 use perennial_proto::temporal::enums::v1::ParentClosePolicy::Terminate;
+use perennial_proto::temporal::history::v1::HistoryEvent;
 
 use crate::check;
-use crate::kit::World;
+use crate::kit::{World, signal};
 use crate::wanted::*;
 
 #[test]
@@ -169,4 +173,52 @@ fn points_that_are_none_are_refused() {
         Workflow task finish ID must be > 1 && <= workflow last event ID.
     "#]],
     );
+}
+
+#[test]
+fn signal_that_two_runs_of_a_chain_took_comes_to_the_new_run_once() {
+    let mut world = World::started();
+    world.work("wf", vec![]);
+    world.send(signal("s", "request")).unwrap();
+    let base = world.run().clone();
+    let events = world.events(&base.head.run_id).to_vec();
+    let (kept, later) = events.split_at(3);
+    let later = [later, later].concat();
+    let done = world
+        .with_context(|cx| reset(&base, kept, &later, Some(&base), request(4), cx))
+        .expect("the point is good");
+    let is_signal =
+        |event: &&HistoryEvent| event.event_type() == EventType::WorkflowExecutionSignaled;
+    let created = done.created.expect("it is the first of its kind");
+    assert_eq!(created.events.iter().filter(is_signal).count(), 1);
+}
+
+#[test]
+fn run_that_only_has_the_same_workflow_id_ends_when_an_earlier_one_is_reset() {
+    let mut world = World::started();
+    world.work("wf", vec![child("c", Terminate)]).deliver();
+    world.work("c", vec![complete("")]).deliver();
+    world.work("wf", vec![child("c", Terminate)]).deliver();
+    let current = world.current("c").expect("it was started again").clone();
+    let runs = world.runs.iter().filter(|(run, _)| run.head.workflow_id == "c");
+    let (base, events) = runs.clone().next().expect("it was started").clone();
+    let (kept, later) = events.split_at(3);
+    let done = world
+        .with_context(|cx| reset(&base, kept, later, Some(&current), request(4), cx))
+        .expect("the point is good");
+    let ended = done.current.expect("it was open");
+    assert_eq!(ended.run.head.reset_run_id, "", "it doesn't go on");
+    let is_told = |effect: &Effect| matches!(effect, Effect::Send(message) if matches!(message.body, Some(Body::ChildClosed(_))));
+    assert!(ended.effects.iter().any(is_told), "its parent hears of it");
+}
+
+fn request(event_id: i64) -> ResetRun {
+    ResetRun {
+        request_id: "reset".to_owned(),
+        reason: "try again".to_owned(),
+        event_id,
+        exclude_signals: false,
+        exclude_updates: false,
+        namespaces: Default::default(),
+    }
 }

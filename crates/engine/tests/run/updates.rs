@@ -102,6 +102,20 @@ fn accepted_update_is_admitted_by_an_event_after_a_reset() {
 }
 
 #[test]
+fn task_for_an_update_is_offered_again_when_it_is_written_down() {
+    let mut world = idle();
+    world.send(Command::WantTaskForUpdate).unwrap();
+    world.offers.clear();
+    world.signal("s");
+    check(
+        &world.waiting(),
+        expect![[r#"
+        offer workflow task of run1: event 5 attempt 1 on queue
+    "#]],
+    );
+}
+
+#[test]
 fn run_takes_so_many_updates_and_no_more() {
     let mut world = idle();
     world.limits.updates = 1;

@@ -87,7 +87,11 @@ impl OpenBatch {
         if open.has_no_writes() {
             return (None, open.releases);
         }
-        let runs = open.runs.into_iter().map(|(key, run)| run.into_write(key)).collect();
+        // A run that begins with the history of one that is deleted has to hold on to it first.
+        let (deleted, written): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            open.runs.into_iter().partition(|(_, run)| run.deleted);
+        let runs = written.into_iter().chain(deleted);
+        let runs = runs.map(|(key, run)| run.into_write(key)).collect();
         let batch = Batch {
             cell,
             epoch,
@@ -127,4 +131,19 @@ fn merged(fragments: Vec<Fragment>) -> Vec<Fragment> {
     let (first_event_id, last_event_id) = (first.first_event_id, last.last_event_id);
     let bytes = fragments.into_iter().flat_map(|fragment| fragment.bytes).collect();
     vec![Fragment { first_event_id, last_event_id, bytes }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deleted_runs_come_after_those_that_may_begin_with_their_history() {
+        let mut open = OpenBatch::default();
+        open.run(RunKey(1)).deleted = true;
+        open.run(RunKey(2)).head = Some(Vec::new());
+        let (batch, _) = open.seal(0, Epoch(1), 1);
+        let keys: Vec<_> = batch.iter().flat_map(|it| &it.runs).map(|run| run.key.0).collect();
+        assert_eq!(keys, [2, 1]);
+    }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use perennial_engine::RunKey;
 use perennial_engine::run::{Run, Unreadable};
-use perennial_proto::store::RunMessage;
 use perennial_proto::store::run_message::Body;
+use perennial_proto::store::{RunHead, RunMessage};
 use perennial_store::{Fragment, StoredRun};
 
 use super::queries::Queries;
@@ -17,7 +17,7 @@ use super::updates::Updates;
 const RECENT_BYTES: usize = 64 * 1024;
 
 /// A run to be loaded: by its id, or whichever is current.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Wanted {
     pub(crate) namespace: i64,
     pub(crate) workflow_id: String,
@@ -87,7 +87,8 @@ pub(super) struct Cache {
     runs: HashMap<RunKey, Cached>,
     by_use: BTreeMap<u64, RunKey>,
     tick: u64,
-    parked: HashMap<Wanted, Vec<Incoming>>,
+    /// In order, so that a cell that ends answers in the same order each time.
+    parked: BTreeMap<Wanted, Vec<Incoming>>,
     open: Vec<RunKey>,
     in_flight: Vec<RunKey>,
     /// Workflow ids about which something is known not to exist: forgotten soon, or asking for what
@@ -103,7 +104,7 @@ impl Cache {
             runs: HashMap::new(),
             by_use: BTreeMap::new(),
             tick: 0,
-            parked: HashMap::new(),
+            parked: BTreeMap::new(),
             open: Vec::new(),
             in_flight: Vec::new(),
             absent: Vec::new(),
@@ -210,7 +211,10 @@ impl Cache {
         }
         let parts = stored.parts.iter().map(|(key, value)| (key, value.as_slice()));
         let run = Run::from_rows(key, &stored.head, parts, &stored.first_fragment.bytes)?;
-        self.insert(Arc::new(run), stored.is_current);
+        // A run may have been created since this one was read: what is known is newer.
+        let name = (run.head.namespace, run.head.workflow_id.clone());
+        let is_current = stored.is_current && self.look_up(&name, "").is_none();
+        self.insert(Arc::new(run), is_current);
         Ok(key)
     }
 
@@ -330,7 +334,10 @@ impl Cache {
             cached.watchers.retain(|(_, reply)| !reply.is_gone());
             cached.queries.forget_gone();
             cached.updates.forget_gone();
+            // What is being read for the same workflow may be older than what would be forgotten.
+            let is_asked_for = is_asked_for(&self.parked, &cached.run.head);
             let is_free = cached.state == Commit::Durable
+                && !is_asked_for
                 && cached.watchers.is_empty()
                 && cached.queries.is_empty()
                 && cached.updates.is_empty();
@@ -404,6 +411,15 @@ impl Cached {
         let begins = self.recent.partition_point(|it| it.last_event_id < first_event_id);
         self.recent.range(begins..).cloned().collect()
     }
+}
+
+/// Whether a run of this one's workflow is being read.
+fn is_asked_for(parked: &BTreeMap<Wanted, Vec<Incoming>>, head: &RunHead) -> bool {
+    let workflow_id = head.workflow_id.clone();
+    let first = Wanted { namespace: head.namespace, workflow_id, run_id: None };
+    parked.range(&first..).next().is_some_and(|(wanted, _)| {
+        wanted.namespace == first.namespace && wanted.workflow_id == first.workflow_id
+    })
 }
 
 fn started_child(message: &RunMessage) -> Option<&str> {

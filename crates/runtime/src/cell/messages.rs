@@ -29,8 +29,9 @@ impl Cell {
         reply: ReplyTo,
         world: &World<'_>,
     ) {
+        let mut seen = key;
         let answer = match (&message.body, key) {
-            (Some(Body::StartChild(_)), _) => self.start_child(key, message, world),
+            (Some(Body::StartChild(_)), _) => self.start_child(&mut seen, message, world),
             (_, None) => Answer::RunNotFound,
             (_, Some(key)) => match self.decide(key, Command::Receive(Box::new(message)), world) {
                 Ok(Reply::Answered(answer)) => answer,
@@ -39,12 +40,13 @@ impl Cell {
                 Err(_) => Answer::RunNotFound,
             },
         };
-        self.answer(key, reply, Ok(Response::Answer(answer)));
+        self.answer(seen, reply, Ok(Response::Answer(answer)));
     }
 
+    /// Starts a child, unless it runs already; `seen` is then the child.
     fn start_child(
         &mut self,
-        key: Option<RunKey>,
+        seen: &mut Option<RunKey>,
         message: RunMessage,
         world: &World<'_>,
     ) -> Answer {
@@ -52,7 +54,7 @@ impl Cell {
         if world.namespaces.by_key(namespace).is_none() {
             return Answer::NamespaceNotFound;
         }
-        let present = key.and_then(|key| self.run(key));
+        let present = seen.and_then(|key| self.run(key));
         let decided = {
             let next_key = RunKey(self.next_key());
             let cx = self.context(next_key, world.now);
@@ -64,6 +66,8 @@ impl Cell {
                 self.take(existing, false, world);
             }
             if let Some(created) = start.created {
+                // The parent mustn't hear of a child that a crash could undo.
+                *seen = Some(created.run.key);
                 self.take_new(created, world);
             }
         }

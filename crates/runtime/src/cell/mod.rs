@@ -158,7 +158,7 @@ impl Cell {
     }
 
     /// Ends the cell: nothing that isn't durable has happened.
-    pub(crate) fn abandon(mut self) -> Vec<Release> {
+    pub(crate) fn abandon(&mut self) -> Vec<Release> {
         let mut lost = self.in_flight.take().unwrap_or_default();
         lost.extend(self.open.take_releases());
         lost.append(&mut self.ready);

@@ -28,15 +28,17 @@ impl Cell {
             let ResetFrom { request, kept, later, .. } = reset;
             run::reset(&base, &kept, &later, current_run.as_deref(), request, &cx)
         };
+        let mut seen = current.unwrap_or(key);
         let response = decided.map_err(Refusal::from).map(|decided| {
             for changed in [decided.base, decided.current].into_iter().flatten() {
                 self.take(changed, false, world);
             }
             if let Some(created) = decided.created {
+                seen = created.run.key;
                 self.take_new(created, world);
             }
             Response::Reset(decided.run_id)
         });
-        self.answer(current.or(Some(key)), reply, response);
+        self.answer(Some(seen), reply, response);
     }
 }

@@ -6,18 +6,20 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use perennial_engine::{NamespaceKey, RunKey, Time};
+use perennial_store::Epoch;
 
 use super::{Node, PAGE, ToCell};
 use crate::cell::{Input, Wanted};
 
 pub(super) const THREADS: usize = 2;
 
-/// A store that failed is given this long before it is asked again.
+/// A store that failed is given this long before the next reading.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
 
-pub(super) enum Load {
-    Run { cell: usize, wanted: Wanted },
-    Wakes { cell: usize, after: (Time, RunKey), up_to: Time },
+/// Something to be read for a cell, under the lease it has when it asks.
+pub(crate) enum Load {
+    Run { cell: usize, epoch: Epoch, wanted: Wanted },
+    Wakes { cell: usize, epoch: Epoch, after: (Time, RunKey), up_to: Time },
     Stop,
 }
 
@@ -37,7 +39,9 @@ pub(super) fn start(
                 if matches!(load, Load::Stop) {
                     return;
                 }
-                node.load(load);
+                if let Read::Failed = node.load(load) {
+                    thread::sleep(RETRY_AFTER);
+                }
             }
         };
         threads.push(thread::Builder::new().name(format!("load-{index}")).spawn(body)?);
@@ -45,29 +49,37 @@ pub(super) fn start(
     Ok(threads)
 }
 
+/// Whether the store answered.
+pub(crate) enum Read {
+    Done,
+    Failed,
+}
+
 impl Node {
-    fn load(&self, load: Load) {
+    /// Reads what a cell asked for, and tells it.
+    pub(crate) fn load(&self, load: Load) -> Read {
         match load {
-            Load::Stop => {}
-            Load::Run { cell, wanted } => {
+            Load::Stop => Read::Done,
+            Load::Run { cell, epoch, wanted } => {
                 let namespace = NamespaceKey(wanted.namespace);
                 let run_id = wanted.run_id.as_deref();
                 let found = self.store.load_run(namespace, &wanted.workflow_id, run_id);
-                if found.is_err() {
-                    thread::sleep(RETRY_AFTER);
-                }
+                let read = if found.is_ok() { Read::Done } else { Read::Failed };
                 let found = found.map_err(|error| error.to_string());
-                self.tell(cell, ToCell::Input(Input::Loaded { wanted, found }));
+                self.tell(cell, ToCell::Read(epoch, Input::Loaded { wanted, found }));
+                read
             }
-            Load::Wakes { cell, after, up_to } => {
+            Load::Wakes { cell, epoch, after, up_to } => {
                 let Ok(mut wakes) = self.store.wakes(after, up_to, PAGE) else {
-                    thread::sleep(RETRY_AFTER);
-                    return self.tell(cell, ToCell::Input(Input::WakesUnread));
+                    self.tell(cell, ToCell::Read(epoch, Input::WakesUnread));
+                    return Read::Failed;
                 };
                 let is_all = wakes.len() < PAGE;
                 let last = wakes.last().map(|wake| (wake.at, wake.run));
                 wakes.retain(|wake| self.cell_of(wake.slot) == cell);
-                self.tell(cell, ToCell::Input(Input::WakesLoaded { up_to, wakes, is_all, last }));
+                let loaded = Input::WakesLoaded { up_to, wakes, is_all, last };
+                self.tell(cell, ToCell::Read(epoch, loaded));
+                Read::Done
             }
         }
     }

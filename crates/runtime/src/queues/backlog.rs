@@ -58,6 +58,15 @@ impl Backlog {
         Some(task)
     }
 
+    /// Drops those that aren't to be kept.
+    pub(super) fn retain(&mut self, is_kept: impl Fn(&WaitingTask) -> bool) {
+        self.by_priority.retain(|_, level| {
+            level.waiting.retain(|_, task| is_kept(task));
+            !level.waiting.is_empty()
+        });
+        self.len = self.by_priority.values().map(|level| level.waiting.len()).sum();
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -2,11 +2,13 @@
 
 #![allow(dead_code, reason = "each suite uses its part")]
 
+use std::task::{Context, Poll, Waker};
+
 use perennial_engine::run::{
     ActivityOutcome, ActivityTarget, Command, CompleteWorkflowTask, ReportActivity, StartRun,
     TaskStamp,
 };
-use perennial_engine::{NamespaceKey, Span};
+use perennial_engine::{NamespaceKey, Slot, Span};
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::command::v1 as command;
 use perennial_proto::temporal::command::v1::command::Attributes;
@@ -14,6 +16,7 @@ use perennial_proto::temporal::common::v1::{ActivityType, WorkflowType};
 use perennial_proto::temporal::enums::v1::EventType;
 use perennial_proto::temporal::history::v1::{History, WorkflowExecutionStartedEventAttributes};
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
+use perennial_runtime::simulation::Node;
 use perennial_runtime::{ActivityGrant, Poller, Runtime, WorkflowTaskGrant};
 use prost::Message;
 
@@ -64,6 +67,22 @@ pub(crate) fn completion(grant: &WorkflowTaskGrant, attributes: Attributes) -> C
     }))
 }
 
+/// The workflow waits for something to happen.
+pub(crate) fn idle_completion(grant: &WorkflowTaskGrant) -> Command {
+    let task = grant.run.head.workflow_task.clone().unwrap();
+    let token = TaskStamp::from(&task);
+    Command::CompleteWorkflowTask(Box::new(CompleteWorkflowTask {
+        token,
+        ..CompleteWorkflowTask::default()
+    }))
+}
+
+/// A workflow id that the first or the second of two cells owns.
+pub(crate) fn name_in_cell(namespace: NamespaceKey, cell: u16) -> String {
+    let is_there = |id: &String| Slot::of(namespace, id).0 / (Slot::COUNT / 2) == cell;
+    (0..).map(|number| format!("workflow-{number}")).find(is_there).unwrap()
+}
+
 pub(crate) fn schedule_activity() -> Attributes {
     Attributes::ScheduleActivityTaskCommandAttributes(
         command::ScheduleActivityTaskCommandAttributes {
@@ -86,6 +105,18 @@ pub(crate) fn report(grant: &ActivityGrant) -> Command {
         outcome: ActivityOutcome::Completed(None),
         identity: "worker".to_owned(),
     }))
+}
+
+/// Takes turns of the node until the future has its answer.
+pub(crate) fn drive<T>(node: &mut Node, asked: impl Future<Output = T>) -> T {
+    let mut asked = std::pin::pin!(asked);
+    loop {
+        let mut cx = Context::from_waker(Waker::noop());
+        if let Poll::Ready(answer) = asked.as_mut().poll(&mut cx) {
+            return answer;
+        }
+        assert!(node.take_any_turn(), "nothing is left to do, and there is no answer");
+    }
 }
 
 pub(crate) async fn namespace(runtime: &Runtime) -> NamespaceKey {

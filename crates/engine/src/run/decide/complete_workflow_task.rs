@@ -67,7 +67,9 @@ fn finish(
     task: &stored::WorkflowTask,
     progress: Progress,
 ) -> Decision {
-    let Progress { eager_activities, wants_task, updates } = progress;
+    let Progress { mut eager_activities, wants_task, updates } = progress;
+    // The same completion may have closed the run, and its activities with it.
+    eager_activities.retain(|id| draft.run.activities.contains_key(id));
     let mut reply = TaskCompleted { eager_activities, updates, ..TaskCompleted::default() };
     if draft.run.is_open() {
         let something_new = !draft.run.buffered.is_empty();

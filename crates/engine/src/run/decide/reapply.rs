@@ -6,6 +6,7 @@ use perennial_proto::temporal::history::v1::{
 };
 use perennial_proto::temporal::update::v1::Request;
 
+use super::signal::is_repeated;
 use crate::run::draft::Draft;
 use crate::run::event::{Attributes, event};
 
@@ -20,7 +21,12 @@ impl Reapply {
     pub(super) fn event(self, draft: &mut Draft<'_>, happened: &HistoryEvent) {
         let Some(attributes) = happened.attributes.clone() else { return };
         match attributes {
-            Attributes::WorkflowExecutionSignaledEventAttributes(_) if self.signals => {
+            Attributes::WorkflowExecutionSignaledEventAttributes(signaled)
+                // Two runs of the chain may each have taken it, when its sender didn't know of the first.
+                if self.signals && !is_repeated(&draft.run, &signaled.request_id) =>
+            {
+                let attributes =
+                    Attributes::WorkflowExecutionSignaledEventAttributes(signaled);
                 let mut again = event(attributes);
                 again.links.clone_from(&happened.links);
                 draft.record_event(again);

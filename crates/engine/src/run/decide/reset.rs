@@ -12,7 +12,7 @@ use perennial_proto::temporal::history::v1::{
 };
 
 use super::SERVER_IDENTITY;
-use super::close::drop_pending;
+use super::close::{after_close, drop_pending};
 use super::commands::children::send_start;
 use super::commands::external::{send_cancel, send_signal};
 use super::fail_workflow_task::abandon_task;
@@ -85,8 +85,11 @@ pub fn reset(
     let run_id = cx.ids.next(cx.now);
     let mut draft = Draft::new(rebuilt(base, kept, &run_id, &request, cx)?, cx);
     fail_task(&mut draft, base, &request)?;
-    let current_step = current.map(|current| replace(current, &run_id, &request.reason, cx));
     let is_of_chain = |run: &Run| run.key == base.key || run.first_run_id() == base.first_run_id();
+    let current_step = current.and_then(|current| {
+        let goes_on_as = is_of_chain(current).then_some(run_id.as_str());
+        replace(current, goes_on_as, &request.reason, cx)
+    });
     let flushed = current_step.as_ref().filter(|step| is_of_chain(&step.run));
     let flushed = flushed.map_or(&[][..], |step| step.events.as_slice());
     revive(&mut draft, &request);
@@ -249,8 +252,13 @@ fn own_namespace(draft: &Draft<'_>, request: &ResetRun) -> NamespaceRef {
     NamespaceRef::of_run(&draft.run, request.namespaces.values())
 }
 
-/// The current run gives way. Its children and its parent aren't told: the new run is in its place.
-fn replace(current: &Run, by: &str, reason: &str, cx: &Context<'_>) -> Transition {
+/// The current run gives way. If it goes on as the new run, its children and its parent aren't told.
+fn replace(
+    current: &Run,
+    goes_on_as: Option<&str>,
+    reason: &str,
+    cx: &Context<'_>,
+) -> Option<Transition> {
     let mut draft = current.draft(cx);
     if current.is_open() {
         abandon_task(&mut draft);
@@ -261,11 +269,19 @@ fn replace(current: &Run, by: &str, reason: &str, cx: &Context<'_>) -> Transitio
                 ..WorkflowExecutionTerminatedEventAttributes::default()
             },
         ));
-        drop_pending(&mut draft);
+        match goes_on_as {
+            Some(_) => drop_pending(&mut draft),
+            // It only had the same workflow id: its parent and its children hear of its end.
+            None => after_close(&mut draft),
+        }
         draft.is_visible = true;
+    } else if goes_on_as.is_none() {
+        return None;
     }
-    draft.run.head.reset_run_id = by.to_owned();
-    draft.into_transition()
+    if let Some(run_id) = goes_on_as {
+        draft.run.head.reset_run_id = run_id.to_owned();
+    }
+    Some(draft.into_transition())
 }
 
 fn point_to(base: &Run, run_id: &str, cx: &Context<'_>) -> Transition {

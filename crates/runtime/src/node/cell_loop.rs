@@ -1,0 +1,181 @@
+//! A cell in its surroundings: takes what has arrived, steps the cell, lets out what may leave.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use perennial_engine::Time;
+use perennial_proto::store::RunMessage;
+use perennial_store::{Epoch, Error};
+
+use super::{Node, ToCell, commit_thread, load_threads};
+use crate::cell::{Cell, Effects, Input, Release, World};
+
+/// Inputs taken into one step.
+pub(crate) const STEP_INPUTS: usize = 512;
+/// A message that couldn't be delivered is tried again after this long.
+const REDELIVER_AFTER: Duration = Duration::from_millis(200);
+/// How often a lease is tried for while the store doesn't answer.
+const RETRY_LEASE: Duration = Duration::from_millis(100);
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// A cell and what happens around its steps. Whoever owns one calls [`CellLoop::turn`] again and again: a
+/// thread, or a simulated world.
+pub(crate) struct CellLoop {
+    id: u32,
+    epoch: Epoch,
+    cell: Cell,
+    /// Messages that couldn't be delivered.
+    later: Vec<RunMessage>,
+    /// A commit failed, and the store hasn't let the cell begin anew yet.
+    lost: Option<Lost>,
+    is_stopping: bool,
+}
+
+/// What waits until the cell has begun anew.
+struct Lost {
+    why: Error,
+    inputs: Vec<Arrived>,
+}
+
+/// An input, and under which lease it was asked for if that matters.
+type Arrived = (Option<Epoch>, Input);
+
+/// What follows after a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Another turn, when something has arrived or its time has come.
+    GoOn,
+    /// Another turn in a moment, and nothing new until then: the store doesn't answer.
+    TryAgain(Duration),
+    /// It is over.
+    End,
+}
+
+impl CellLoop {
+    /// Takes over the cell.
+    pub(crate) fn lease(node: &Node, id: u32) -> Result<Self, Error> {
+        let (epoch, cell) = lease(node, id)?;
+        Ok(Self { id, epoch, cell, later: Vec::new(), lost: None, is_stopping: false })
+    }
+
+    /// Handles what has arrived.
+    pub(crate) fn turn(
+        &mut self,
+        node: &Arc<Node>,
+        arrived: impl IntoIterator<Item = ToCell>,
+    ) -> Next {
+        let undelivered = std::mem::take(&mut self.later);
+        let (mut inputs, mut failed) = match self.lost.take() {
+            Some(Lost { why, inputs }) => (inputs, Some(why)),
+            None => (Vec::new(), None),
+        };
+        for what in arrived {
+            match what {
+                ToCell::Input(input) => inputs.push((None, input)),
+                ToCell::Read(epoch, input) => inputs.push((Some(epoch), input)),
+                ToCell::CommitFailed(why) => failed = Some(why),
+                ToCell::DeliverLater(message) => self.later.push(*message),
+                ToCell::Stop => self.is_stopping = true,
+            }
+        }
+        if let Some(why) = failed {
+            match self.begin_anew(node, &why) {
+                Ok(()) => {}
+                Err(Error::Fenced(_)) => return Next::End,
+                Err(_) => {
+                    self.later.extend(undelivered);
+                    self.lost = Some(Lost { why, inputs });
+                    return Next::TryAgain(RETRY_LEASE);
+                }
+            }
+        }
+        // What was read under an earlier lease may be older than what has been committed since.
+        let is_good = |(read, _): &Arrived| read.is_none_or(|epoch| epoch == self.epoch);
+        let inputs = inputs.into_iter().filter(is_good).map(|(_, input)| input).collect();
+        self.step(node, inputs);
+        if self.is_stopping && self.cell.is_at_rest() {
+            return Next::End;
+        }
+        for message in undelivered {
+            node.deliver(Box::new(message));
+        }
+        Next::GoOn
+    }
+
+    /// How long to wait for something to arrive.
+    pub(crate) fn wait(&self, node: &Node) -> Duration {
+        let until_wake = self.cell.next_wake().map_or(IDLE, |at| {
+            let nanos = at.0.saturating_sub(node.now().0).max(0);
+            Duration::from_nanos(nanos.unsigned_abs()).min(IDLE)
+        });
+        if self.has_undelivered() { until_wake.min(REDELIVER_AFTER) } else { until_wake }
+    }
+
+    /// Whether there are messages to be delivered once more.
+    pub(crate) fn has_undelivered(&self) -> bool {
+        !self.later.is_empty()
+    }
+
+    fn step(&mut self, node: &Arc<Node>, inputs: Vec<Input>) {
+        let namespaces = node.namespaces();
+        let now: Time = node.now();
+        let world = World { now, queues: &node.queues, namespaces: &namespaces };
+        let Effects { loads, commit, releases, load_wakes } = self.cell.step(inputs, &world);
+        if let Some(batch) = commit {
+            let (cell, batch) = (self.id as usize, Box::new(batch));
+            let _ = node.commits.send(commit_thread::Commit::Batch { cell, batch });
+        }
+        for wanted in loads {
+            let (cell, epoch) = (self.id as usize, self.epoch);
+            let load = load_threads::Load::Run { cell, epoch, wanted };
+            let _ = node.loads.send(load);
+        }
+        if let Some((after, up_to)) = load_wakes {
+            let (cell, epoch) = (self.id as usize, self.epoch);
+            let load = load_threads::Load::Wakes { cell, epoch, after, up_to };
+            let _ = node.loads.send(load);
+        }
+        for release in releases {
+            node.release(release);
+        }
+    }
+
+    /// What isn't durable hasn't happened: the cell begins anew from the store, under a new lease. One whose
+    /// place another has taken doesn't.
+    fn begin_anew(&mut self, node: &Arc<Node>, why: &Error) -> Result<(), Error> {
+        if let Error::Fenced(_) = why {
+            self.end(why);
+            return Err(why.clone());
+        }
+        let (epoch, fresh) = match lease(node, self.id) {
+            Ok(leased) => leased,
+            Err(fenced @ Error::Fenced(_)) => {
+                self.end(&fenced);
+                return Err(fenced);
+            }
+            Err(other) => return Err(other),
+        };
+        self.epoch = epoch;
+        let lost = std::mem::replace(&mut self.cell, fresh).abandon();
+        for release in lost {
+            node.take_back(release, &why.to_string());
+        }
+        node.restore(self.id)
+    }
+
+    /// Nothing goes on here: callers ask elsewhere, and polls end.
+    fn end(&mut self, why: &Error) {
+        for release in self.cell.abandon() {
+            if let Release::Reply(reply, _) = release {
+                reply.send(Err(crate::Refusal::Unavailable(why.to_string())));
+            }
+        }
+    }
+}
+
+fn lease(node: &Node, id: u32) -> Result<(Epoch, Cell), Error> {
+    let epoch = node.store.lease(id)?.epoch;
+    let (limits, zones) = (Arc::clone(&node.limits), Arc::clone(&node.zones));
+    let seed = node.surroundings.fresh_seed();
+    Ok((epoch, Cell::new(id, epoch, seed, limits, zones, node.runs_cached)))
+}

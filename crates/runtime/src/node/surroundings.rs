@@ -1,0 +1,51 @@
+//! What a node takes from outside: the time, chance, and threads to read on.
+//!
+//! A server has the system's. A simulated world has its own, so that everything follows from its seed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use perennial_engine::{FreshIds, Time};
+
+/// See the module's documentation.
+pub(crate) enum Surroundings {
+    /// The clock and the threads of the system, and chance as it has it.
+    System,
+    /// A clock that someone sets, seeds that follow from the first, and no threads.
+    Simulated { now: Arc<AtomicI64>, seed: AtomicU64 },
+}
+
+impl Surroundings {
+    pub(crate) fn now(&self) -> Time {
+        match self {
+            Self::System => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                Time(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+            }
+            Self::Simulated { now, .. } => Time(now.load(Ordering::SeqCst)),
+        }
+    }
+
+    /// A seed that nothing else in this process has; in a server, none in another process either.
+    pub(crate) fn fresh_seed(&self) -> u64 {
+        use std::hash::{BuildHasher, Hasher};
+        match self {
+            Self::System => std::collections::hash_map::RandomState::new().build_hasher().finish(),
+            // The ids' generator goes on by a constant: seeds that lie on another lattice don't meet it.
+            Self::Simulated { seed, .. } => {
+                seed.fetch_add(0xd134_2543_de82_ef95, Ordering::SeqCst).rotate_left(17)
+            }
+        }
+    }
+
+    /// Ids for the node itself.
+    pub(crate) fn fresh_ids(&self) -> FreshIds {
+        FreshIds::from_seed(self.fresh_seed())
+    }
+
+    /// Whether the caller's own thread may wait for the store.
+    pub(crate) fn reads_in_place(&self) -> bool {
+        matches!(self, Self::Simulated { .. })
+    }
+}

@@ -1,0 +1,254 @@
+//! A node without threads: a simulated world takes its turns, one at a time, in an order of its choice.
+//!
+//! Everything else is the server's own: cells, queues, messages, batches. With the same store, seed, times
+//! and order of turns the same happens, every time. The crate `perennial-simulator` builds a world on it.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use perennial_engine::Time;
+//! use perennial_runtime::{RuntimeConfig, simulation::{Clock, Node}};
+//! use perennial_store::MemoryStore;
+//!
+//! let clock = Clock::at(Time(1));
+//! let mut node = Node::open(Arc::new(MemoryStore::new()), &RuntimeConfig::default(), &clock, 7)?;
+//! let runtime = node.runtime();
+//! assert_eq!(runtime.now(), Time(1));
+//! while node.take_any_turn() {}
+//! # Ok::<(), perennial_runtime::OpenError>(())
+//! ```
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use perennial_engine::Time;
+use perennial_proto::store::RunMessage;
+use perennial_store::{Batch, Store};
+
+use crate::node::cell_loop::{CellLoop, Next, STEP_INPUTS};
+use crate::node::commit_thread::{Commit, Committer};
+use crate::node::load_threads::Load;
+use crate::node::{self, Inboxes, Surroundings, ToCell};
+use crate::{OpenError, Runtime, RuntimeConfig};
+
+/// A clock that someone sets. Clones show the same time.
+#[derive(Debug, Clone)]
+pub struct Clock {
+    now: Arc<AtomicI64>,
+}
+
+impl Clock {
+    /// A clock that shows this time until it is set.
+    pub fn at(now: Time) -> Self {
+        Self { now: Arc::new(AtomicI64::new(now.0)) }
+    }
+
+    /// What it shows.
+    pub fn now(&self) -> Time {
+        Time(self.now.load(Ordering::SeqCst))
+    }
+
+    /// Sets it, forwards or back.
+    pub fn set(&self, now: Time) {
+        self.now.store(now.0, Ordering::SeqCst);
+    }
+}
+
+/// When a cell hears that its batch is durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Acknowledge {
+    /// When it is.
+    #[default]
+    AfterCommit,
+    /// At once, whether it will be or not: what no server does, to see that it is noticed.
+    BeforeCommit,
+}
+
+/// The turns of a node's threads, taken by hand. Dropping it is a crash: what isn't in the store is gone.
+pub struct Node {
+    node: Arc<node::Node>,
+    runtime: Runtime,
+    cells: Vec<Turns>,
+    committer: Committer,
+    inboxes: Inboxes,
+    commits: VecDeque<(usize, Batch)>,
+    loads: VecDeque<Load>,
+    acknowledge: Acknowledge,
+}
+
+/// What there is for one cell to do.
+struct Turns {
+    /// `None` once it has ended.
+    cell: Option<CellLoop>,
+    arrived: VecDeque<ToCell>,
+    /// The store didn't let it begin anew: it takes nothing until then.
+    must_try_again: bool,
+}
+
+impl Node {
+    /// Takes over what is in the store, as [`Runtime::open`] does. All ids and all chance follow from `seed`.
+    pub fn open(
+        store: Arc<dyn Store>,
+        config: &RuntimeConfig,
+        clock: &Clock,
+        seed: u64,
+    ) -> Result<Self, OpenError> {
+        let now = Arc::clone(&clock.now);
+        let surroundings = Surroundings::Simulated { now, seed: AtomicU64::new(seed) };
+        let (node, inboxes) = node::Node::without_threads(store, config, surroundings)?;
+        let mut cells = Vec::new();
+        for id in 0..config.cells.max(1) {
+            let cell = Some(CellLoop::lease(&node, id)?);
+            cells.push(Turns { cell, arrived: VecDeque::new(), must_try_again: false });
+        }
+        for id in 0..config.cells.max(1) {
+            node.restore(id)?;
+        }
+        Ok(Self {
+            runtime: Runtime { node: Arc::clone(&node), changing: Arc::default() },
+            committer: Committer::of(&node),
+            node,
+            cells,
+            inboxes,
+            commits: VecDeque::new(),
+            loads: VecDeque::new(),
+            acknowledge: Acknowledge::default(),
+        })
+    }
+
+    /// What clients and workers hold.
+    pub fn runtime(&self) -> Runtime {
+        self.runtime.clone()
+    }
+
+    /// From now on cells hear of their commits like this.
+    pub fn set_acknowledge(&mut self, acknowledge: Acknowledge) {
+        self.acknowledge = acknowledge;
+    }
+
+    /// How many cells there are.
+    pub fn cells(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// How much has arrived for a cell, or is due in it. 0 if a turn would do nothing.
+    pub fn arrived(&mut self, cell: usize) -> usize {
+        let (Some(inbox), Some(turns)) = (self.inboxes.cells.get(cell), self.cells.get_mut(cell))
+        else {
+            return 0;
+        };
+        turns.arrived.extend(inbox.try_iter());
+        let Some(running) = &turns.cell else {
+            turns.arrived.clear();
+            return 0;
+        };
+        let is_due = turns.must_try_again
+            || running.has_undelivered()
+            || running.wait(&self.node) == Duration::ZERO;
+        turns.arrived.len() + usize::from(is_due)
+    }
+
+    /// Lets a cell handle the first `inputs` of what has arrived.
+    pub fn step(&mut self, cell: usize, inputs: usize) {
+        self.arrived(cell);
+        let Some(turns) = self.cells.get_mut(cell) else { return };
+        let Some(running) = &mut turns.cell else { return };
+        let inputs = inputs.min(turns.arrived.len()).min(STEP_INPUTS);
+        let inputs = if turns.must_try_again { 0 } else { inputs };
+        let next = running.turn(&self.node, turns.arrived.drain(..inputs));
+        turns.must_try_again = matches!(next, Next::TryAgain(_));
+        if next == Next::End {
+            turns.cell = None;
+        }
+        let queued = self.inboxes.commits.try_iter().filter_map(|commit| match commit {
+            Commit::Batch { cell, batch } => Some((cell, *batch)),
+            Commit::Stop => None,
+        });
+        for (cell, batch) in queued {
+            if self.acknowledge == Acknowledge::BeforeCommit {
+                self.committer.tell(cell, Ok(()));
+            }
+            self.commits.push_back((cell, batch));
+        }
+    }
+
+    /// When a cell next has something to do though nothing arrives, seen from now.
+    pub fn next_wake(&self) -> Option<Time> {
+        let waits = self.cells.iter().filter_map(|turns| turns.cell.as_ref());
+        let waits = waits.map(|cell| cell.wait(&self.node));
+        let now = self.node.now();
+        let wait = waits.min()?;
+        Some(Time(now.0.saturating_add(i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX))))
+    }
+
+    /// How many batches wait to be committed.
+    pub fn uncommitted(&self) -> usize {
+        self.commits.len()
+    }
+
+    /// Commits the first `batches` of those that wait, together.
+    pub fn commit(&mut self, batches: usize) {
+        let count = batches.min(self.commits.len());
+        let (cells, batches): (Vec<_>, Vec<_>) = self.commits.drain(..count).unzip();
+        match self.acknowledge {
+            Acknowledge::AfterCommit => self.committer.commit(&cells, &batches),
+            // They were told long ago.
+            Acknowledge::BeforeCommit => {
+                if let Err(error) = self.node.store.commit(&batches) {
+                    cells.iter().for_each(|cell| self.committer.tell(*cell, Err(error.clone())));
+                }
+            }
+        }
+    }
+
+    /// How many readings cells wait for.
+    pub fn unread(&mut self) -> usize {
+        self.loads.extend(self.inboxes.loads.try_iter());
+        self.loads.len()
+    }
+
+    /// Reads for a cell what it waits for: the one of this place in line.
+    pub fn read(&mut self, index: usize) {
+        self.unread();
+        if let Some(load) = self.loads.remove(index) {
+            self.node.load(load);
+        }
+    }
+
+    /// Brings a message to its receiver, for the first time or again.
+    pub fn deliver(&self, message: RunMessage) {
+        self.node.deliver(Box::new(message));
+    }
+
+    /// Whether every cell has ended, because another node has taken over.
+    pub fn has_ended(&self) -> bool {
+        self.cells.iter().all(|turns| turns.cell.is_none())
+    }
+
+    /// Takes the first turn that does something. False if nothing is to be done before time passes.
+    pub fn take_any_turn(&mut self) -> bool {
+        if self.unread() > 0 {
+            self.read(0);
+        } else if self.uncommitted() > 0 {
+            self.commit(usize::MAX);
+        } else if let Some(cell) = (0..self.cells()).find(|cell| self.arrived(*cell) > 0) {
+            self.step(cell, usize::MAX);
+        } else {
+            return false;
+        }
+        true
+    }
+}
+
+impl std::fmt::Debug for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { cells, commits, loads, acknowledge, .. } = self;
+        f.debug_struct("Node")
+            .field("cells", &cells.len())
+            .field("commits", &commits.len())
+            .field("loads", &loads.len())
+            .field("acknowledge", acknowledge)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,53 @@
+//! Those who use the server: clients, workers for workflows, workers for activities.
+
+pub(crate) mod activity_worker;
+pub(crate) mod client;
+mod wanted;
+pub(crate) mod workflow_worker;
+
+use perennial_engine::NamespaceKey;
+use perennial_runtime::Refusal;
+
+/// The namespaces of the world, by name; their keys follow in this order, from 1.
+pub(crate) const NAMESPACES: [&str; 2] = ["one", "two"];
+/// The queue that everyone uses in every namespace.
+pub(crate) const QUEUE: &str = "queue";
+/// Workflows that clients start.
+pub(crate) const WORKFLOWS: usize = 3;
+/// Workflows that other workflows start.
+pub(crate) const CHILDREN: usize = 3;
+
+/// A worker process: where it works, and under which name.
+#[derive(Debug, Clone)]
+pub(crate) struct Worker {
+    pub(crate) namespace: NamespaceKey,
+    pub(crate) identity: String,
+}
+
+impl Worker {
+    /// The queue for workflows that it has cached.
+    pub(crate) fn sticky_queue(&self) -> String {
+        format!("sticky of {}", self.identity)
+    }
+
+    pub(crate) fn poller(&self, queue: String) -> perennial_runtime::Poller {
+        let normal_queue = (queue != QUEUE).then(|| QUEUE.to_owned());
+        perennial_runtime::Poller {
+            namespace: self.namespace,
+            queue,
+            normal_queue,
+            identity: self.identity.clone(),
+            worker_version: None,
+            worker_instance_key: String::new(),
+            max_tasks_per_second: None,
+        }
+    }
+}
+
+/// Whether the answer leaves open what happened: the caller may ask again.
+pub(crate) fn is_unknown(refusal: &Refusal) -> bool {
+    match refusal {
+        Refusal::Unavailable(_) | Refusal::TimedOut | Refusal::Overloaded(_) => true,
+        Refusal::Rejected(_) => false,
+    }
+}

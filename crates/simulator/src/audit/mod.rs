@@ -1,0 +1,209 @@
+//! The auditor: holds what is stored against what anyone was told.
+//!
+//! It looks at every commit as it lands ([`commits`]), remembers what clients and workers were told
+//! ([`told`]), and reads every history once the world has settled ([`histories`], [`between`]). It decodes
+//! the API's messages itself and knows nothing of how the server comes to its decisions; only for the law
+//! that a run's state is the fold of its history does it use the engine's fold ([`fold`]).
+
+mod between;
+mod commits;
+mod fold;
+mod histories;
+mod told;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use perennial_engine::{NamespaceKey, RunKey, Time};
+use perennial_proto::store::RunName;
+use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
+use perennial_store::{MemoryStore, Store};
+
+pub(crate) use self::told::{ActivityEnd, Told};
+
+use self::histories::Recorded;
+
+/// Of a UUID as text.
+const RUN_ID_LEN: usize = 36;
+
+/// Something that must not be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Which promise is broken.
+    pub promise: &'static str,
+    /// Of which workflow, if of one.
+    pub workflow_id: String,
+    /// Of which run, if of one.
+    pub run_id: String,
+    /// How.
+    pub what: String,
+}
+
+impl Violation {
+    /// The workflow and the runs that it is about, as the trace names them.
+    pub(crate) fn concerned(&self) -> Vec<String> {
+        let words = self.what.split(|c: char| !c.is_ascii_hexdigit() && c != '-');
+        let others = words.filter(|word| word.len() == RUN_ID_LEN).map(str::to_owned);
+        let own = [self.workflow_id.clone(), self.run_id.clone()];
+        own.into_iter().filter(|word| !word.is_empty()).chain(others).collect()
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { promise, workflow_id, run_id, what } = self;
+        write!(f, "{promise}: {what}")?;
+        if !run_id.is_empty() {
+            write!(f, " ({workflow_id}, run {run_id})")?;
+        }
+        Ok(())
+    }
+}
+
+/// See the module's documentation.
+#[derive(Default)]
+pub(crate) struct Auditor {
+    told: Vec<Told>,
+    /// Who was given what, and by when it was told again.
+    grants: BTreeSet<told::Grant>,
+    runs: BTreeMap<RunKey, RunSeen>,
+    by_id: BTreeMap<String, RunKey>,
+    may_be_deleted: BTreeSet<String>,
+    violation: Option<Violation>,
+}
+
+/// A run as the commits so far tell of it.
+#[derive(Debug, Clone)]
+struct RunSeen {
+    namespace: NamespaceKey,
+    workflow_id: String,
+    run_id: String,
+    status: WorkflowExecutionStatus,
+    last_event_id: i64,
+    is_deleted: bool,
+}
+
+impl RunSeen {
+    fn is_open(&self) -> bool {
+        let is_running = matches!(
+            self.status,
+            WorkflowExecutionStatus::Running | WorkflowExecutionStatus::Paused
+        );
+        is_running && !self.is_deleted
+    }
+}
+
+impl Auditor {
+    /// The first thing that was found wrong.
+    pub(crate) fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    /// Runs that haven't closed.
+    pub(crate) fn open_runs(&self) -> Vec<RunName> {
+        let open = self.runs.values().filter(|run| run.is_open());
+        open.map(|run| RunName {
+            namespace: run.namespace.0,
+            workflow_id: run.workflow_id.clone(),
+            run_id: run.run_id.clone(),
+            first_run_id: String::new(),
+        })
+        .collect()
+    }
+
+    /// Whether someone has asked for the run's deletion.
+    pub(crate) fn may_be_deleted(&self, run_id: &str) -> bool {
+        self.may_be_deleted.contains(run_id)
+    }
+
+    pub(crate) fn runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Someone was told something.
+    pub(crate) fn told(&mut self, _at: Time, told: Told) {
+        if let Some(violation) = self.look_at_once(&told) {
+            self.report(violation);
+        }
+        self.told.push(told);
+    }
+
+    /// Holds the folds of all histories against what is stored beside them.
+    pub(crate) fn check_folds(&mut self, store: &MemoryStore) {
+        match self.read_all(store) {
+            Ok(all) => {
+                let found = all.values().find_map(fold::check);
+                found.into_iter().for_each(|violation| self.report(violation));
+            }
+            Err(violation) => self.report(violation),
+        }
+    }
+
+    /// Everything that must hold once the world has settled.
+    pub(crate) fn check_settled(&mut self, store: &MemoryStore) {
+        let all = match self.read_all(store) {
+            Ok(all) => all,
+            Err(violation) => return self.report(violation),
+        };
+        let undelivered = store.messages(i64::MIN, 1).is_ok_and(|messages| !messages.is_empty());
+        let stuck = self.runs.values().find(|run| run.is_open());
+        let found = (all.values().find_map(histories::check))
+            .or_else(|| all.values().find_map(fold::check))
+            .or_else(|| all.values().find_map(|run| between::check(run, &all, self)))
+            .or_else(|| self.told.iter().find_map(|told| self.hold_to(told, &all)))
+            .or_else(|| {
+                stuck.map(|run| run.violation("nothing is stuck", left_over(all.get(&run.run_id))))
+            })
+            .or_else(|| {
+                undelivered.then(|| Violation {
+                    promise: "messages arrive",
+                    workflow_id: String::new(),
+                    run_id: String::new(),
+                    what: "a message is undelivered though everyone is there".to_owned(),
+                })
+            });
+        found.into_iter().for_each(|violation| self.report(violation));
+    }
+
+    pub(crate) fn report(&mut self, violation: Violation) {
+        self.violation.get_or_insert(violation);
+    }
+
+    fn read_all(&self, store: &MemoryStore) -> Result<BTreeMap<String, Recorded>, Violation> {
+        let present = self.runs.iter().filter(|(_, run)| !run.is_deleted);
+        present
+            .map(|(key, run)| Ok((run.run_id.clone(), Recorded::read(store, *key, run)?)))
+            .collect()
+    }
+
+    /// Whether a run of a workflow of this id may have been deleted: then much can't be asked.
+    fn may_lack_runs(&self, workflow_id: &str) -> bool {
+        let mut runs = self.runs.values().filter(|run| run.workflow_id == workflow_id);
+        runs.any(|run| self.may_be_deleted.contains(&run.run_id))
+    }
+}
+
+/// What a run that should have closed waits for.
+fn left_over(recorded: Option<&Recorded>) -> String {
+    let Some(recorded) = recorded else { return "it isn't there".to_owned() };
+    let run = &recorded.run;
+    let task = run.head.workflow_task.as_ref();
+    let task = task.map(|task| (task.scheduled_event_id, task.attempt, task.started_at != 0));
+    format!(
+        "everyone did their best to finish it; it begins with {} events of another run, and has the \
+         workflow task {task:?}, activities {:?}, timers {:?}, children {:?}, signals {:?}, cancels {:?}",
+        recorded.first_own_event_id - 1,
+        run.activities.keys().collect::<Vec<_>>(),
+        run.timers.keys().collect::<Vec<_>>(),
+        run.children.iter().map(|(id, child)| (id, &child.run_id)).collect::<Vec<_>>(),
+        run.signals.keys().collect::<Vec<_>>(),
+        run.cancels.keys().collect::<Vec<_>>(),
+    )
+}
+
+impl RunSeen {
+    fn violation(&self, promise: &'static str, what: String) -> Violation {
+        let (workflow_id, run_id) = (self.workflow_id.clone(), self.run_id.clone());
+        Violation { promise, workflow_id, run_id, what }
+    }
+}

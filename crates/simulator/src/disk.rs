@@ -1,0 +1,308 @@
+//! The world's one disk, which outlives every crash, and a server's faulty way to it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use perennial_engine::{NamespaceKey, PartKey, RunKey, Time};
+use perennial_proto::store::{RunHead, RunMessage};
+use perennial_proto::temporal::history::v1::History;
+use perennial_runtime::simulation::Clock;
+use perennial_store::visibility::{Count, Page, Position, Query};
+use perennial_store::{
+    Batch, Epoch, Error, Fragment, HistoryRange, Lease, MemoryStore, RecordKind, RunWrite, Store,
+    StoredMessage, StoredRun, TaskRow, Wake,
+};
+use prost::Message;
+
+use crate::audit::Auditor;
+use crate::chance::Chance;
+use crate::trace::Trace;
+
+/// A protection that is taken out, to see that the auditor misses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sabotage {
+    /// The server as it is.
+    #[default]
+    None,
+    /// The store takes batches of owners that have been replaced.
+    Fence,
+    /// A run that is loaded has forgotten which requests it has taken.
+    Deduplication,
+    /// What follows from a step leaves before the step is durable.
+    WaitForCommit,
+}
+
+/// What all servers of a world share.
+pub(crate) struct Disk {
+    store: MemoryStore,
+    state: Mutex<State>,
+    clock: Clock,
+    sabotage: Sabotage,
+    auditor: Arc<Mutex<Auditor>>,
+    trace: Arc<Mutex<Trace>>,
+}
+
+struct State {
+    chance: Chance,
+    is_faulty: bool,
+    /// Batches whose writer was told that nobody knows: they may land yet.
+    limbo: Vec<Vec<Batch>>,
+    epochs: BTreeMap<u32, Epoch>,
+}
+
+/// What becomes of a commit.
+enum Fate {
+    Lands,
+    IsLost,
+    /// It lands, and the answer is lost.
+    LandsUnheard,
+    /// The answer is lost, and it lands later or never.
+    IsInLimbo,
+    FindsNoRoom,
+}
+
+impl Disk {
+    pub(crate) fn new(
+        chance: Chance,
+        clock: &Clock,
+        sabotage: Sabotage,
+        auditor: &Arc<Mutex<Auditor>>,
+        trace: &Arc<Mutex<Trace>>,
+    ) -> Arc<Self> {
+        let state = State { chance, is_faulty: false, limbo: Vec::new(), epochs: BTreeMap::new() };
+        Arc::new(Self {
+            store: MemoryStore::new(),
+            state: Mutex::new(state),
+            clock: clock.clone(),
+            sabotage,
+            auditor: Arc::clone(auditor),
+            trace: Arc::clone(trace),
+        })
+    }
+
+    /// What is committed.
+    pub(crate) fn store(&self) -> &MemoryStore {
+        &self.store
+    }
+
+    pub(crate) fn set_faulty(&self, is_faulty: bool) {
+        self.lock().is_faulty = is_faulty;
+    }
+
+    /// A batch whose writer has long been told that nobody knows reaches the disk.
+    pub(crate) fn land_late(&self) {
+        let mut state = self.lock();
+        if state.limbo.is_empty() {
+            return;
+        }
+        let batches = state.limbo.remove(0);
+        let landed = self.apply(&mut state, &batches);
+        self.say(format!("world: a commit from limbo: {}", shown(&landed)));
+    }
+
+    /// One of the messages between runs that aren't known to have arrived.
+    pub(crate) fn any_undelivered(&self, chance: &Chance) -> Option<RunMessage> {
+        let undelivered = self.store.messages(i64::MIN, usize::MAX).ok()?;
+        let message = chance.pick(&undelivered)?;
+        RunMessage::decode(message.value.as_slice()).ok()
+    }
+
+    fn apply(&self, state: &mut State, batches: &[Batch]) -> Result<(), Error> {
+        let forged = (self.sabotage == Sabotage::Fence).then(|| self.forged(state, batches));
+        let batches = forged.as_deref().unwrap_or(batches);
+        self.store.commit(batches)?;
+        for run in batches.iter().flat_map(|batch| &batch.runs) {
+            self.say_what_is_new(run);
+        }
+        let mut auditor = self.auditor.lock().unwrap_or_else(PoisonError::into_inner);
+        auditor.committed(self.clock.now(), batches);
+        Ok(())
+    }
+
+    /// The batches as the present owner would have numbered them.
+    fn forged(&self, state: &State, batches: &[Batch]) -> Vec<Batch> {
+        let mut next = BTreeMap::new();
+        let forge = |batch: &Batch| {
+            let last = self.store.last_sequence(batch.cell).unwrap_or(0);
+            let sequence = next.entry(batch.cell).or_insert(last);
+            *sequence += 1;
+            let epoch = state.epochs.get(&batch.cell).copied().unwrap_or(batch.epoch);
+            Batch { epoch, sequence: *sequence, ..batch.clone() }
+        };
+        batches.iter().map(forge).collect()
+    }
+
+    fn fate(state: &State) -> Fate {
+        if !state.is_faulty {
+            return Fate::Lands;
+        }
+        match state.chance.below(1_000) {
+            0..15 => Fate::IsLost,
+            15..35 => Fate::LandsUnheard,
+            35..45 => Fate::IsInLimbo,
+            45..50 => Fate::FindsNoRoom,
+            _ => Fate::Lands,
+        }
+    }
+
+    /// For whoever reads the trace: which events a run has now.
+    fn say_what_is_new(&self, run: &RunWrite) {
+        let head = run.head.as_ref().and_then(|head| RunHead::decode(head.as_slice()).ok());
+        let head = head.unwrap_or_default();
+        let mut text = format!("disk: {} {}:", head.workflow_id, head.run_id);
+        for fragment in &run.history {
+            let history = History::decode(&*fragment.bytes).unwrap_or_default();
+            for event in history.events {
+                let _ = write!(text, " {} {}", event.event_id, event.event_type().as_str_name());
+            }
+        }
+        self.say(text.replace("EVENT_TYPE_", ""));
+    }
+
+    fn say(&self, text: String) {
+        let mut trace = self.trace.lock().unwrap_or_else(PoisonError::into_inner);
+        trace.say(self.clock.now(), text);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One server's way to the disk.
+pub(crate) struct Path {
+    disk: Arc<Disk>,
+    server: u64,
+    /// Another server has the lock of the file.
+    is_replaced: Arc<AtomicBool>,
+}
+
+impl Path {
+    pub(crate) fn new(disk: &Arc<Disk>, server: u64) -> Self {
+        Self { disk: Arc::clone(disk), server, is_replaced: Arc::default() }
+    }
+
+    /// Set when another server takes over.
+    pub(crate) fn is_replaced(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_replaced)
+    }
+
+    fn readable(&self) -> Result<&MemoryStore, Error> {
+        let state = self.disk.lock();
+        if state.is_faulty && state.chance.permille(15) {
+            return Err(away());
+        }
+        Ok(&self.disk.store)
+    }
+}
+
+impl Store for Path {
+    fn lease(&self, cell: u32) -> Result<Lease, Error> {
+        if self.is_replaced.load(Ordering::SeqCst) {
+            return Err(Error::Fenced("another server has the file".to_owned()));
+        }
+        let lease = self.readable()?.lease(cell)?;
+        self.disk.lock().epochs.insert(cell, lease.epoch);
+        Ok(lease)
+    }
+
+    fn last_sequence(&self, cell: u32) -> Result<u64, Error> {
+        self.disk.store.last_sequence(cell)
+    }
+
+    fn commit(&self, batches: &[Batch]) -> Result<(), Error> {
+        let mut state = self.disk.lock();
+        let (done, fate) = match Disk::fate(&state) {
+            Fate::Lands => (self.disk.apply(&mut state, batches), ""),
+            Fate::IsLost => (Err(away()), ", it is lost"),
+            Fate::LandsUnheard => {
+                let done = self.disk.apply(&mut state, batches).and_then(|()| Err(away()));
+                (done, ", it landed or was refused, unheard")
+            }
+            Fate::IsInLimbo => {
+                state.limbo.push(batches.to_vec());
+                (Err(away()), ", it may land yet")
+            }
+            Fate::FindsNoRoom => (Err(Error::Full("no room".to_owned())), ""),
+        };
+        let of = |batch: &Batch| format!("{}.{}.{}", batch.cell, batch.epoch.0, batch.sequence);
+        let batches: Vec<_> = batches.iter().map(of).collect();
+        let (server, batches) = (self.server, batches.join(" "));
+        let who = if done.is_ok() { "disk" } else { "world" };
+        self.disk.say(format!("{who}: server {server} commits {batches}: {}{fate}", shown(&done)));
+        done
+    }
+
+    fn load_run(
+        &self,
+        namespace: NamespaceKey,
+        workflow_id: &str,
+        run_id: Option<&str>,
+    ) -> Result<Option<StoredRun>, Error> {
+        let mut found = self.readable()?.load_run(namespace, workflow_id, run_id)?;
+        if self.disk.sabotage == Sabotage::Deduplication
+            && let Some(run) = &mut found
+        {
+            run.parts.retain(|(key, _)| !matches!(key, PartKey::Request(_)));
+        }
+        Ok(found)
+    }
+
+    fn history(
+        &self,
+        range: HistoryRange,
+        max_bytes: usize,
+        reverse: bool,
+    ) -> Result<Vec<Fragment>, Error> {
+        self.readable()?.history(range, max_bytes, reverse)
+    }
+
+    fn wakes(&self, after: (Time, RunKey), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
+        self.readable()?.wakes(after, up_to, limit)
+    }
+
+    fn tasks(&self, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error> {
+        self.readable()?.tasks(after, limit)
+    }
+
+    fn messages(&self, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Error> {
+        self.readable()?.messages(after, limit)
+    }
+
+    fn records(
+        &self,
+        kind: RecordKind,
+        prefix: &str,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        self.readable()?.records(kind, prefix, after, limit)
+    }
+
+    fn list(
+        &self,
+        namespace: NamespaceKey,
+        query: &Query,
+        page_size: usize,
+        after: Option<&Position>,
+    ) -> Result<Page, Error> {
+        self.readable()?.list(namespace, query, page_size, after)
+    }
+
+    fn count(&self, namespace: NamespaceKey, query: &Query) -> Result<Count, Error> {
+        self.readable()?.count(namespace, query)
+    }
+}
+
+fn away() -> Error {
+    Error::Unavailable("the disk is away".to_owned())
+}
+
+fn shown(done: &Result<(), Error>) -> String {
+    match done {
+        Ok(()) => "durable".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}

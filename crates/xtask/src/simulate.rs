@@ -1,0 +1,77 @@
+//! `cargo xtask simulate`: hunts for what the tests missed, in as many simulated worlds as are asked for.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::repository::Repository;
+use crate::{process, usage};
+
+pub(crate) const HELP: &str = "\
+Simulate worlds of clients, workers, crashes and faulty disks, and audit them.
+
+Usage: cargo xtask simulate [--seeds N] [--from S] [--sabotage W]
+       cargo xtask simulate --seed S [--sabotage W]
+
+  --seeds N       How many worlds (default: 100)
+  --from S        The seed of the first; the others follow (default: 1)
+  --seed S        One world alone
+  --sabotage W    Without a protection: fence, deduplication or wait-for-commit
+
+A seed gives the same world every time. Of a world that breaks a promise it says the seed, the promise and
+what happened before; `cargo xtask test` simulates the first few hundred.
+
+Exit code: 0 all promises held, 1 one didn't, 2 wrong command line.
+";
+
+const OPTIONS: [&str; 4] = ["--seeds", "--from", "--seed", "--sabotage"];
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitCode> {
+    if let Err(wrong) = check(arguments) {
+        return Ok(usage(&wrong, HELP));
+    }
+    let mut simulate = process::cargo(&repository.root);
+    simulate
+        .args(["run", "--quiet", "--release", "--package", "perennial-simulator", "--"])
+        .args(arguments)
+        .env("CARGO_TARGET_DIR", &repository.target);
+    let status = simulate.status()?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What is wrong with a command line, said before anything is compiled.
+fn check(arguments: &[String]) -> Result<(), String> {
+    for pair in arguments.chunks(2) {
+        let option = pair[0].as_str();
+        if !OPTIONS.contains(&option) {
+            return Err(format!("`simulate` has no option `{option}`"));
+        }
+        let Some(value) = pair.get(1) else { return Err(format!("`{option}` needs a value")) };
+        if option != "--sabotage" && value.parse::<u64>().is_err() {
+            return Err(format!("`{option} {value}` is not a whole number"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_line(line: &str) -> Result<(), String> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        check(&arguments)
+    }
+
+    #[test]
+    fn a_wrong_command_line_says_what_is_wrong() {
+        assert_eq!(check_line("--seeds 10 --from 3"), Ok(()));
+        for (line, wrong) in [
+            ("--seeds", "`--seeds` needs a value"),
+            ("--seed x", "`--seed x` is not a whole number"),
+            ("--fast 1", "`simulate` has no option `--fast`"),
+        ] {
+            assert_eq!(check_line(line), Err(wrong.to_owned()));
+        }
+    }
+}
