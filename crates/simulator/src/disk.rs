@@ -1,7 +1,7 @@
 //! The world's one disk, which outlives every crash, and a server's faulty way to it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -32,6 +32,18 @@ pub enum Sabotage {
     Deduplication,
     /// What follows from a step leaves before the step is durable.
     WaitForCommit,
+}
+
+/// As an option of the command that simulates; nothing for the server as it is.
+impl fmt::Display for Sabotage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "",
+            Self::Fence => " --sabotage fence",
+            Self::Deduplication => " --sabotage deduplication",
+            Self::WaitForCommit => " --sabotage wait-for-commit",
+        })
+    }
 }
 
 /// What all servers of a world share.

@@ -43,6 +43,8 @@ const LINES_SHOWN: usize = 150;
 pub struct Report {
     /// What it was made from.
     pub seed: u64,
+    /// Which protection it lacked.
+    pub sabotage: Sabotage,
     /// Whether all promises held.
     pub outcome: Outcome,
     /// Turns taken.
@@ -71,7 +73,7 @@ pub enum Outcome {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, outcome, turns, crashes, runs, .. } = self;
+        let Self { seed, sabotage, outcome, turns, crashes, runs, .. } = self;
         match outcome {
             Outcome::Held => {
                 write!(f, "seed {seed}: {turns} turns, {crashes} crashes, {runs} runs")
@@ -79,7 +81,7 @@ impl fmt::Display for Report {
             Outcome::Broken { violation, trace } => write!(
                 f,
                 "seed {seed} breaks a promise\n  {violation}\n\nwhat happened before:\n{trace}\n\
-                 again: cargo xtask simulate --seed {seed}"
+                 again: cargo xtask simulate --seed {seed}{sabotage}"
             ),
         }
     }
@@ -110,6 +112,7 @@ pub fn simulate(seed: u64, sabotage: Sabotage) -> Report {
     };
     Report {
         seed,
+        sabotage,
         outcome,
         turns: world.turns,
         crashes: world.crashes,
