@@ -9,6 +9,7 @@ mod cell;
 mod listing;
 mod namespaces;
 mod node;
+mod purge;
 mod queues;
 pub mod simulation;
 
@@ -138,17 +139,8 @@ impl Runtime {
             return Err(Rejection::FailedPrecondition(why).into());
         }
         // Keys of deleted namespaces aren't given again: their rows may still be there.
-        let stored = self.read_store(move |store| {
-            let mut last = 0;
-            let mut after = String::new();
-            loop {
-                let page = store.records(RecordKind::Namespace, "", &after, 1_000)?;
-                let Some((key, _)) = page.last() else { return Ok(last) };
-                after.clone_from(key);
-                last = last.max(key.parse().unwrap_or(0));
-            }
-        });
-        record.key = stored.await? + 1;
+        let stored = self.read_store(namespaces::stored).await?;
+        record.key = stored.iter().map(|record| record.key).max().unwrap_or(0) + 1;
         self.put_namespace(record).await
     }
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use perennial_engine::NamespaceKey;
 use perennial_engine::run::NamespaceRef;
 use perennial_proto::store::NamespaceRecord;
+use perennial_store::{Error, RecordKind, Store};
+use prost::Message;
 
 /// The namespaces there are. A snapshot: ask again for a later one.
 #[derive(Debug, Clone, Default)]
@@ -63,4 +65,21 @@ impl Namespaces {
 pub(crate) fn reference(record: &NamespaceRecord) -> NamespaceRef {
     let (key, id, name) = (NamespaceKey(record.key), record.id.clone(), record.name.clone());
     NamespaceRef { key, id, name }
+}
+
+/// All there are in the store, the deleted ones too.
+pub(crate) fn stored(store: &dyn Store) -> Result<Vec<NamespaceRecord>, Error> {
+    const PAGE: usize = 1_000;
+    let mut records = Vec::new();
+    let mut after = String::new();
+    loop {
+        let page = store.records(RecordKind::Namespace, "", &after, PAGE)?;
+        let Some((last, _)) = page.last() else { return Ok(records) };
+        after.clone_from(last);
+        for (key, value) in page {
+            let record = NamespaceRecord::decode(value.as_slice())
+                .map_err(|error| Error::Corrupt(format!("namespace {key}: {error}")))?;
+            records.push(record);
+        }
+    }
 }

@@ -18,11 +18,11 @@ use std::thread::JoinHandle;
 use perennial_engine::run::Limits;
 use perennial_engine::{NamespaceKey, Slot, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, RunMessage, WaitingTask};
-use perennial_store::{Epoch, RecordKind, Store};
+use perennial_store::{Epoch, Store};
 use prost::Message;
 
 use crate::cell::{Incoming, Input, Release, ReplyTo, Request, Response};
-use crate::namespaces::Namespaces;
+use crate::namespaces::{self, Namespaces};
 use crate::queues::{Grant, Match, Queues};
 use crate::{OpenError, RuntimeConfig};
 
@@ -92,7 +92,7 @@ impl Node {
         let (loads, load_queue) = mpsc::channel();
         let (cells, cell_queues): (Vec<_>, Vec<_>) =
             (0..config.cells.max(1)).map(|_| mpsc::channel()).unzip();
-        let namespaces = read_namespaces(store.as_ref())?;
+        let namespaces = Namespaces::of(namespaces::stored(store.as_ref())?);
         let node = Arc::new(Self {
             store,
             queues: Queues::default(),
@@ -291,21 +291,5 @@ impl Node {
             }
         }));
         self.ask(Incoming { request: Request::Deliver { message }, reply });
-    }
-}
-
-fn read_namespaces(store: &dyn Store) -> Result<Namespaces, OpenError> {
-    let mut records = Vec::new();
-    let mut after = String::new();
-    loop {
-        let page = store.records(RecordKind::Namespace, "", &after, PAGE)?;
-        let Some((last, _)) = page.last() else { return Ok(Namespaces::of(records)) };
-        after.clone_from(last);
-        for (key, value) in page {
-            let record = NamespaceRecord::decode(value.as_slice()).map_err(|error| {
-                perennial_store::Error::Corrupt(format!("namespace {key}: {error}"))
-            })?;
-            records.push(record);
-        }
     }
 }

@@ -104,8 +104,9 @@ impl Call<'_> {
             Ok(())
         };
         let key = perennial_engine::NamespaceKey(record.key);
-        let updated = self.runtime().update_namespace(key, Box::new(change)).await;
-        updated.map_err(refused)?;
+        let deleted = self.runtime().update_namespace(key, Box::new(change)).await;
+        let deleted = deleted.map_err(refused)?;
+        self.runtime().purge_namespace(NamespaceRecord::clone(&deleted));
         Ok(DeleteNamespaceResponse { deleted_namespace })
     }
 

@@ -86,6 +86,9 @@ pub async fn serve(
     if let Err(refusal) = shared.runtime.resume_batches().await {
         tracing::error!("batch jobs that were under way don't go on: {refusal}");
     }
+    if let Err(refusal) = shared.runtime.resume_purges().await {
+        tracing::error!("what deleted namespaces held isn't deleted: {refusal}");
+    }
 
     let (health_reporter, health) = tonic_health::server::health_reporter();
     health_reporter.set_serving::<WorkflowServiceServer<Workflow>>().await;

@@ -1,0 +1,67 @@
+//! What a deleted namespace held goes in the background, a bounded step at a time.
+//!
+//! The namespace's record says that it is deleted before the first of its runs goes, and that it is empty
+//! after the last: a process that ends in between goes on where it was.
+
+use std::time::Duration;
+
+use perennial_proto::store::{NamespaceRecord, RunName};
+
+use crate::{Refusal, Runtime, namespaces};
+
+/// Runs that are deleted before the list is read again.
+const PAGE: usize = 100;
+/// Between tries when the store doesn't answer.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Runtime {
+    /// Deletes every run of a namespace that has been deleted, in the background.
+    pub fn purge_namespace(&self, record: NamespaceRecord) {
+        let runtime = self.clone();
+        tokio::spawn(async move {
+            while runtime.purge(&record).await.is_err() {
+                tokio::time::sleep(PATIENCE).await;
+            }
+        });
+    }
+
+    /// Goes on with the namespaces that weren't empty yet when the process ended.
+    pub async fn resume_purges(&self) -> Result<(), Refusal> {
+        for record in self.read_store(namespaces::stored).await? {
+            if record.deleted_at != 0 && record.emptied_at == 0 {
+                self.purge_namespace(record);
+            }
+        }
+        Ok(())
+    }
+
+    async fn purge(&self, record: &NamespaceRecord) -> Result<(), Refusal> {
+        loop {
+            let page = self.list(record, "", PAGE, None).await?;
+            if page.executions.is_empty() {
+                break;
+            }
+            let mut is_stuck = true;
+            for run in page.executions {
+                let target = RunName {
+                    namespace: record.key,
+                    workflow_id: run.workflow_id,
+                    run_id: run.run_id,
+                    first_run_id: String::new(),
+                };
+                match self.delete(target).await {
+                    Ok(()) => is_stuck = false,
+                    // Gone meanwhile, through its own retention.
+                    Err(Refusal::Rejected(_)) => {}
+                    Err(unanswered) => return Err(unanswered),
+                }
+            }
+            if is_stuck {
+                return Err(Refusal::Unavailable("listed runs aren't there".to_owned()));
+            }
+        }
+        let _one_at_a_time = self.changing.lock().await;
+        let emptied = NamespaceRecord { emptied_at: self.now().0, ..record.clone() };
+        self.put_namespace(emptied).await.map(|_| ())
+    }
+}
