@@ -351,6 +351,26 @@ async def test_a_reset_activity_begins_at_its_first_attempt(scene):
     assert (await scene.activity_task()).attempt == 1
 
 
+async def reset_while_it_runs(scene, **policy):
+    task = await started_activity(scene, retry_policy=retry(interval=0.05, **policy), heartbeat_timeout=seconds(5))
+    await scene.service.reset_activity(
+        api.ResetActivityRequest(namespace=scene.namespace, execution=scene.execution(), id="a"), timeout=CALL
+    )
+    assert (await scene.heartbeat(task)).activity_reset
+    await scene.fail_activity(task, failure("reset"))
+
+
+async def test_an_attempt_that_is_reset_counts_as_the_first(scene):
+    await reset_while_it_runs(scene)
+    assert (await scene.activity_task()).attempt == 2
+
+
+async def test_the_only_attempt_stays_the_only_one_when_it_is_reset(scene):
+    await reset_while_it_runs(scene, attempts=1)
+    failed = attributes(only(await scene.history(), "ActivityTaskFailed"))
+    assert failed.retry_state == RetryState.RETRY_STATE_MAXIMUM_ATTEMPTS_REACHED
+
+
 async def test_the_options_of_a_pending_activity_can_be_changed(scene):
     task = await started_activity(scene, retry_policy=retry(interval=300))
     request = api.UpdateActivityOptionsRequest(
