@@ -334,6 +334,29 @@ async def test_a_paused_activity_is_not_dispatched_until_unpaused(scene):
     await scene.complete_activity(await scene.activity_task())
 
 
+async def test_progress_stays_visible_between_attempts(scene):
+    task = await started_activity(scene, retry_policy=retry(interval=300), heartbeat_timeout=seconds(60))
+    await scene.heartbeat(task, "half")
+    await scene.fail_activity(task, failure("one"))
+    waiting = await pending(scene)
+    assert values(waiting.heartbeat_details) == ["half"]
+    assert waiting.HasField("last_heartbeat_time")
+
+
+async def test_progress_told_with_a_failure_is_visible(scene):
+    task = await started_activity(scene, retry_policy=retry(interval=300))
+    await scene.service.respond_activity_task_failed(
+        api.RespondActivityTaskFailedRequest(
+            namespace=scene.namespace,
+            task_token=task.task_token,
+            failure=failure("one"),
+            last_heartbeat_details=payloads("most"),
+        ),
+        timeout=CALL,
+    )
+    assert values((await pending(scene)).heartbeat_details) == ["most"]
+
+
 async def test_a_heartbeat_tells_of_a_pause(scene):
     task = await started_activity(scene, heartbeat_timeout=seconds(5))
     await scene.service.pause_activity(

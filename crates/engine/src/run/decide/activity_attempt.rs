@@ -72,13 +72,13 @@ pub(super) fn end_attempt(
         activity.attempt = counted_attempt(activity) + 1;
         if activity.reset_heartbeats {
             activity.heartbeat_details = None;
+            activity.heartbeat_at = 0;
         }
         activity.reset_requested = false;
         activity.reset_heartbeats = false;
         activity.started_at = 0;
         activity.request_id.clear();
         activity.identity.clear();
-        activity.heartbeat_at = 0;
         activity.last_failure = Some(failure);
         activity.last_worker_identity = identity.to_owned();
         activity.last_attempt_completed_at = now.0;
