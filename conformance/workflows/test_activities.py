@@ -334,6 +334,29 @@ async def test_a_paused_activity_is_not_dispatched_until_unpaused(scene):
     await scene.complete_activity(await scene.activity_task())
 
 
+async def test_progress_stays_visible_between_attempts(scene):
+    task = await started_activity(scene, retry_policy=retry(interval=300), heartbeat_timeout=seconds(60))
+    await scene.heartbeat(task, "half")
+    await scene.fail_activity(task, failure("one"))
+    waiting = await pending(scene)
+    assert values(waiting.heartbeat_details) == ["half"]
+    assert waiting.HasField("last_heartbeat_time")
+
+
+async def test_progress_told_with_a_failure_is_visible(scene):
+    task = await started_activity(scene, retry_policy=retry(interval=300))
+    await scene.service.respond_activity_task_failed(
+        api.RespondActivityTaskFailedRequest(
+            namespace=scene.namespace,
+            task_token=task.task_token,
+            failure=failure("one"),
+            last_heartbeat_details=payloads("most"),
+        ),
+        timeout=CALL,
+    )
+    assert values((await pending(scene)).heartbeat_details) == ["most"]
+
+
 async def test_a_heartbeat_tells_of_a_pause(scene):
     task = await started_activity(scene, heartbeat_timeout=seconds(5))
     await scene.service.pause_activity(
@@ -349,6 +372,26 @@ async def test_a_reset_activity_begins_at_its_first_attempt(scene):
         api.ResetActivityRequest(namespace=scene.namespace, execution=scene.execution(), id="a"), timeout=CALL
     )
     assert (await scene.activity_task()).attempt == 1
+
+
+async def reset_while_it_runs(scene, **policy):
+    task = await started_activity(scene, retry_policy=retry(interval=0.05, **policy), heartbeat_timeout=seconds(5))
+    await scene.service.reset_activity(
+        api.ResetActivityRequest(namespace=scene.namespace, execution=scene.execution(), id="a"), timeout=CALL
+    )
+    assert (await scene.heartbeat(task)).activity_reset
+    await scene.fail_activity(task, failure("reset"))
+
+
+async def test_an_attempt_that_is_reset_counts_as_the_first(scene):
+    await reset_while_it_runs(scene)
+    assert (await scene.activity_task()).attempt == 2
+
+
+async def test_the_only_attempt_stays_the_only_one_when_it_is_reset(scene):
+    await reset_while_it_runs(scene, attempts=1)
+    failed = attributes(only(await scene.history(), "ActivityTaskFailed"))
+    assert failed.retry_state == RetryState.RETRY_STATE_MAXIMUM_ATTEMPTS_REACHED
 
 
 async def test_the_options_of_a_pending_activity_can_be_changed(scene):

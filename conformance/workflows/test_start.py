@@ -81,7 +81,8 @@ async def test_the_first_event_carries_every_start_option(scene):
 async def test_without_timeouts_only_the_workflow_task_has_one_of_ten_seconds(scene):
     await scene.start()
     told = attributes((await scene.history())[0])
-    assert told.workflow_execution_timeout.seconds == told.workflow_run_timeout.seconds == 0
+    assert not told.HasField("workflow_execution_timeout")
+    assert not told.HasField("workflow_run_timeout")
     assert told.workflow_task_timeout.seconds == 10
     config = (await scene.describe()).execution_config
     assert config.default_workflow_task_timeout.seconds == 10

@@ -3,7 +3,7 @@
 import asyncio
 
 from temporalio.api.enums.v1 import UpdateWorkflowExecutionLifecycleStage as Stage
-from temporalio.api.enums.v1 import WorkflowIdConflictPolicy
+from temporalio.api.enums.v1 import WorkflowIdConflictPolicy, WorkflowIdReusePolicy
 
 from commands import complete_workflow, start_timer
 from histories import attributes, event_types, only
@@ -200,6 +200,50 @@ async def test_an_update_with_start_updates_the_open_run(scene):
     assert not started.start_workflow.started
     assert started.start_workflow.run_id == run.run_id
     assert values(updated.update_workflow.outcome.success) == ["there"]
+
+
+STRICT_START = {
+    "workflow_id_conflict_policy": WorkflowIdConflictPolicy.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+    "workflow_id_reuse_policy": WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+}
+
+
+async def test_an_update_with_start_finds_its_update_whatever_the_start_may_do(scene):
+    run = await idle(scene)
+    first = send_update(scene, "u", "change", wait_for=ACCEPTED)
+    await accept(scene, await scene.workflow_task())
+    await first
+    started, updated = (
+        await send_update_with_start(scene, "u", "change", start=STRICT_START, wait_for=ACCEPTED)
+    ).responses
+    assert not started.start_workflow.started
+    assert started.start_workflow.run_id == run.run_id
+    assert stage(updated.update_workflow) == "ACCEPTED"
+
+
+async def test_an_update_with_start_finds_the_update_that_a_closed_run_completed(scene):
+    run = await idle(scene)
+    first = send_update(scene, "u", "change")
+    await accept_and_complete(scene, await scene.workflow_task(), "done", then=(complete_workflow(),))
+    await first
+    for start in {}, STRICT_START:
+        started, updated = (await send_update_with_start(scene, "u", "change", start=start)).responses
+        assert not started.start_workflow.started
+        assert started.start_workflow.run_id == run.run_id
+        assert values(updated.update_workflow.outcome.success) == ["done"]
+
+
+async def test_an_update_with_start_begins_anew_if_a_closed_run_left_the_update_unfinished(scene):
+    run = await idle(scene)
+    first = send_update(scene, "u", "change", wait_for=ACCEPTED)
+    await accept(scene, await scene.workflow_task(), complete_workflow())
+    await first
+    updating = send_update_with_start(scene, "u", "change")
+    await accept_and_complete(scene, await scene.workflow_task(), "anew")
+    started, updated = (await updating).responses
+    assert started.start_workflow.started
+    assert started.start_workflow.run_id != run.run_id
+    assert values(updated.update_workflow.outcome.success) == ["anew"]
 
 
 async def test_an_update_with_start_that_may_not_use_the_open_run_fails_as_a_whole(scene):

@@ -47,7 +47,7 @@ fn attempt_that_ends_while_paused_has_no_next_one() {
 }
 
 #[test]
-fn running_activity_hears_that_it_is_reset_and_begins_from_one() {
+fn running_activity_hears_that_it_is_reset_and_counts_as_the_first() {
     let mut world = with_activity();
     world.poll_activity("a").report("a", Failed(Some(failure("no")), None)).seconds(1);
     world.poll_activity("a");
@@ -61,11 +61,11 @@ fn running_activity_hears_that_it_is_reset_and_begins_from_one() {
         panic!("no answer to a heartbeat")
     };
     assert!(heard.reset);
-    world.report("a", Failed(Some(failure("reset")), None));
+    world.report("a", Failed(Some(failure("reset")), None)).seconds(1);
     check(
         &world.waiting(),
         expect![[r#"
-        offer activity of run1: event 5 attempt 1 on queue
+        offer activity of run1: event 5 attempt 2 on queue
     "#]],
     );
 }

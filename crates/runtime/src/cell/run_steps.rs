@@ -38,6 +38,9 @@ impl Cell {
                 self.answer(seen, reply, response.map_err(Refusal::from));
             }
             Request::StartWithUpdate { namespace, workflow_id, start, request, wait } => {
+                if let Some(started) = self.already_updated(key, &request) {
+                    return self.update_started(started, *request, wait, reply, world);
+                }
                 self.staged_update = Some((*request).clone());
                 let started = self.start(key, namespace, &workflow_id, *start, world);
                 self.staged_update = None;

@@ -1,6 +1,7 @@
 //! Updates on their way to a workflow: attached to a run, not stored before the workflow accepts them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use perennial_engine::RunKey;
 use perennial_engine::run::{Command, Rejection, Run, TaskCompleted, UpdateProgress};
@@ -122,6 +123,24 @@ impl Cell {
         world: &World<'_>,
     ) {
         self.admit(key, request, Waiter { wait, reply, started: None }, world);
+    }
+
+    /// The current run, if the update that comes with a start was there before: then it is the same update,
+    /// whatever the start's policies say of the run. A closed run has it only if it completed it.
+    pub(super) fn already_updated(
+        &self,
+        current: Option<RunKey>,
+        request: &update::Request,
+    ) -> Option<Started> {
+        let cached = self.cache.get(current?)?;
+        let id = &request.meta.as_ref()?.update_id;
+        let recorded = cached.run.updates.get(id);
+        let is_known = if cached.run.is_open() {
+            recorded.is_some() || cached.updates.admitted.contains_key(id)
+        } else {
+            recorded.is_some_and(|update| update.completed_event_id != 0)
+        };
+        is_known.then(|| Started { run: Arc::clone(&cached.run), is_new: false, eager_task: None })
     }
 
     pub(super) fn update_started(

@@ -36,7 +36,8 @@ pub(super) fn activity(activity: &PendingActivity, now: Time) -> PendingActivity
         heartbeat_details: has_heartbeat.then(|| activity.heartbeat_details.clone()).flatten(),
         last_heartbeat_time: Time(activity.heartbeat_at).get().map(Into::into),
         last_started_time: Time(activity.started_at).get().map(Into::into),
-        attempt: activity.attempt.max(1),
+        // A reset makes the attempt that runs the first.
+        attempt: if activity.reset_requested { 1 } else { activity.attempt.max(1) },
         maximum_attempts: scheduled
             .retry_policy
             .as_ref()

@@ -89,8 +89,10 @@ impl Call<'_> {
             workflow_type: request.workflow_type,
             task_queue: Some(TaskQueue { normal_name: String::new(), ..queue }),
             input: request.input,
-            workflow_execution_timeout: timeouts.execution.get().map(Duration::from),
-            workflow_run_timeout: timeouts.run.get().map(Duration::from),
+            workflow_execution_timeout: request
+                .workflow_execution_timeout
+                .map(|_| timeouts.execution.into()),
+            workflow_run_timeout: request.workflow_run_timeout.map(|_| timeouts.run.into()),
             workflow_task_timeout: Some(timeouts.task.into()),
             continued_failure: request.continued_failure,
             last_completion_result: request.last_completion_result,

@@ -20,15 +20,18 @@ pub(super) fn retry_state(
     if activity.cancel_requested_event_id != 0 {
         return Ending::Final(RetryState::CancelRequested);
     }
-    // An operator's reset counts from the first attempt, whatever the policy says of this one.
-    if activity.reset_requested {
-        return Ending::Retry { at: now, interval: Span::ZERO };
-    }
     let scheduled = activity.scheduled.clone().unwrap_or_default();
     let expires_at = Span::of(scheduled.schedule_to_close_timeout.as_ref())
         .get()
         .map(|timeout| Time(activity.first_scheduled_at).after(timeout));
-    retry::ending(scheduled.retry_policy.as_ref(), activity.attempt, failure, now, expires_at)
+    let attempt = counted_attempt(activity);
+    retry::ending(scheduled.retry_policy.as_ref(), attempt, failure, now, expires_at)
+}
+
+/// Which attempt this is: an operator's reset makes the one that runs the first. Its token keeps the number
+/// it was given, so that the worker can still be told, and can still answer.
+fn counted_attempt(activity: &stored::PendingActivity) -> i32 {
+    if activity.reset_requested { 1 } else { activity.attempt.max(1) }
 }
 
 /// Writes down that the activity was started: only now, when its last attempt has ended, because
@@ -42,7 +45,7 @@ pub(super) fn record_started(draft: &mut Draft<'_>, activity: &stored::PendingAc
             scheduled_event_id: activity.scheduled_event_id,
             identity: activity.identity.clone(),
             request_id: activity.request_id.clone(),
-            attempt: activity.attempt,
+            attempt: counted_attempt(activity),
             last_failure: activity.last_failure.clone(),
             ..ActivityTaskStartedEventAttributes::default()
         },
@@ -66,20 +69,16 @@ pub(super) fn end_attempt(
 ) {
     let now = draft.now();
     draft.run.change_activity(scheduled_event_id, &mut draft.touched, |activity| {
-        if activity.reset_requested {
-            activity.attempt = 1;
-            if activity.reset_heartbeats {
-                activity.heartbeat_details = None;
-            }
-        } else {
-            activity.attempt += 1;
+        activity.attempt = counted_attempt(activity) + 1;
+        if activity.reset_heartbeats {
+            activity.heartbeat_details = None;
+            activity.heartbeat_at = 0;
         }
         activity.reset_requested = false;
         activity.reset_heartbeats = false;
         activity.started_at = 0;
         activity.request_id.clear();
         activity.identity.clear();
-        activity.heartbeat_at = 0;
         activity.last_failure = Some(failure);
         activity.last_worker_identity = identity.to_owned();
         activity.last_attempt_completed_at = now.0;

@@ -93,7 +93,7 @@ fn change(
                         forget_progress(activity);
                     }
                 } else {
-                    // The attempt that runs is told, and the next one is the first.
+                    // The attempt that runs is told, and counts as the first.
                     activity.reset_requested = true;
                     activity.reset_heartbeats = *reset_heartbeat;
                 }

@@ -36,8 +36,10 @@ pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Dec
         }
         ActivityOutcome::Failed(failure, heartbeat) => {
             if heartbeat.is_some() {
+                let now = draft.now();
                 draft.run.change_activity(id, &mut draft.touched, |activity| {
                     activity.heartbeat_details = heartbeat;
+                    activity.heartbeat_at = now.0;
                 });
             }
             let failure = failure.unwrap_or_default();

@@ -271,8 +271,10 @@ fn complete_timeouts(started: &mut WorkflowExecutionStartedEventAttributes, limi
     let execution = of(&started.workflow_execution_timeout);
     let run = run_timeout(of(&started.workflow_run_timeout), execution);
     let task = task_timeout(of(&started.workflow_task_timeout), run, limits);
-    started.workflow_execution_timeout = Some(execution.into());
-    started.workflow_run_timeout = Some(run.into());
+    // What nobody gave and nothing implies stays out: SDKs tell "none" from zero.
+    if run > Span::ZERO {
+        started.workflow_run_timeout = Some(run.into());
+    }
     started.workflow_task_timeout = Some(task.into());
 }
 

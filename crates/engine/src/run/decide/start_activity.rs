@@ -20,7 +20,6 @@ pub(super) fn decide(run: &Run, start: StartActivity, cx: &Context<'_>) -> Decid
         activity.started_at = now.0;
         activity.identity = start.identity;
         activity.request_id = start.request_id;
-        activity.heartbeat_at = 0;
         activity.reset_requested = false;
     });
     Ok(draft.done(Reply::TaskStarted))

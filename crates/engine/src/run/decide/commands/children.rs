@@ -145,7 +145,7 @@ fn initiated(
             normal_name: String::new(),
         }),
         input: wanted.input,
-        workflow_execution_timeout: Some(execution_timeout.into()),
+        workflow_execution_timeout: wanted.workflow_execution_timeout,
         workflow_run_timeout: Some(run_timeout.into()),
         workflow_task_timeout: Some(task_timeout.into()),
         parent_close_policy: policy.into(),
