@@ -14,7 +14,9 @@ use super::request::{Incoming, ReplyTo, Request};
 use super::updates::Updates;
 
 /// Bytes of history a cached run keeps at hand: enough for a worker that keeps up.
-const RECENT_BYTES: usize = 64 * 1024;
+const RECENT_BYTES: usize = 16 * 1024;
+/// Closed runs kept in memory: someone may ask for one's result, or start its workflow id again.
+const CLOSED_KEPT: usize = 500;
 
 /// A run to be loaded: by its id, or whichever is current.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,6 +93,8 @@ pub(super) struct Cache {
     parked: BTreeMap<Wanted, Vec<Incoming>>,
     open: Vec<RunKey>,
     in_flight: Vec<RunKey>,
+    /// Runs that have closed, durably, in that order.
+    closed: VecDeque<RunKey>,
     /// Workflow ids about which something is known not to exist: forgotten soon, or asking for what
     /// doesn't exist would fill the memory.
     absent: Vec<WorkflowName>,
@@ -107,6 +111,7 @@ impl Cache {
             parked: BTreeMap::new(),
             open: Vec::new(),
             in_flight: Vec::new(),
+            closed: VecDeque::new(),
             absent: Vec::new(),
         }
     }
@@ -290,6 +295,9 @@ impl Cache {
                 && cached.state == Commit::InFlight
             {
                 cached.state = Commit::Durable;
+                if !cached.run.is_open() {
+                    self.closed.push_back(key);
+                }
             }
         }
     }
@@ -319,34 +327,40 @@ impl Cache {
         self.by_use.insert(self.tick, key);
     }
 
-    /// Drops what was used longest ago, as long as there is too much, and never what isn't durable or has
-    /// someone waiting on it.
+    /// Drops what closed or was used longest ago, as long as there is too much, and never what isn't durable
+    /// or has someone waiting on it.
     pub(super) fn evict(&mut self) {
         self.forget_absent();
+        while self.closed.len() > CLOSED_KEPT {
+            if let Some(key) = self.closed.pop_front()
+                && self.is_free(key)
+            {
+                self.forget(key);
+            }
+        }
         let mut looked_at = 0;
         while self.runs.len() > self.capacity && looked_at < 64 {
             looked_at += 1;
-            let Some((&tick, &key)) = self.by_use.iter().next() else { return };
-            let Some(cached) = self.runs.get_mut(&key) else {
-                self.by_use.remove(&tick);
-                continue;
-            };
-            cached.watchers.retain(|(_, reply)| !reply.is_gone());
-            cached.queries.forget_gone();
-            cached.updates.forget_gone();
-            // What is being read for the same workflow may be older than what would be forgotten.
-            let is_asked_for = is_asked_for(&self.parked, &cached.run.head);
-            let is_free = cached.state == Commit::Durable
-                && !is_asked_for
-                && cached.watchers.is_empty()
-                && cached.queries.is_empty()
-                && cached.updates.is_empty();
-            if !is_free {
+            let Some((_, &key)) = self.by_use.first_key_value() else { return };
+            if self.is_free(key) {
+                self.forget(key);
+            } else {
                 self.touch(key);
-                continue;
             }
-            self.forget(key);
         }
+    }
+
+    fn is_free(&mut self, key: RunKey) -> bool {
+        let Some(cached) = self.runs.get_mut(&key) else { return false };
+        cached.watchers.retain(|(_, reply)| !reply.is_gone());
+        cached.queries.forget_gone();
+        cached.updates.forget_gone();
+        cached.state == Commit::Durable
+            && cached.watchers.is_empty()
+            && cached.queries.is_empty()
+            && cached.updates.is_empty()
+            // What is being read for the same workflow may be older than what would be forgotten.
+            && !is_asked_for(&self.parked, &cached.run.head)
     }
 
     fn forget_absent(&mut self) {
