@@ -57,6 +57,7 @@ class DevServer:
             # Temporal spreads a task queue over partitions, and then keeps no order between them.
             for setting in ("numTaskqueueReadPartitions", "numTaskqueueWritePartitions"):
                 command += ["--dynamic-config-value", f"matching.{setting}=1"]
+            command += ["--dynamic-config-value", "frontend.WorkflowPauseEnabled=true"]
         for name, kind in SEARCH_ATTRIBUTES.items():
             command += ["--search-attribute", f"{name}={kind}"]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -130,6 +130,19 @@ async def test_a_query_while_a_workflow_task_waits_travels_with_it(scene, good):
     assert (answer.code, answer.message, answer.detail_names) == ("INVALID_ARGUMENT", "no", ["QueryFailedFailure"])
 
 
+async def test_a_query_travels_with_the_next_task_when_its_first_one_fails(scene):
+    await scene.start()
+    asking = ask(scene)
+    failing = await scene.workflow_task()
+    await scene.fail_task(failing, failure=failure("not this time"))
+    task = await scene.workflow_task()
+    [(query_id, query)] = task.queries.items()
+    assert query.query_type == "state"
+    result = WorkflowQueryResult(result_type=ANSWERED, answer=payloads("after all"))
+    await scene.complete_task(task, complete_workflow(), query_results={query_id: result})
+    assert values((await asking).query_result) == ["after all"]
+
+
 async def test_a_closed_run_can_be_queried(scene):
     await scene.start()
     await scene.answer(complete_workflow())

@@ -1,6 +1,7 @@
 """W3: workflow tasks."""
 
 import asyncio
+import uuid
 
 from temporalio.api.enums.v1 import PendingWorkflowTaskState, WorkflowTaskFailedCause
 from temporalio.api.sdk.v1 import WorkflowTaskCompletedMetadata
@@ -10,7 +11,7 @@ from commands import complete_workflow, failure
 from histories import attributes, event_types, only
 from payloads import seconds
 from refusals import refused
-from scene import CALL
+from scene import CALL, IDENTITY
 from sticky import sticky_poller_is_known
 
 
@@ -204,3 +205,39 @@ async def test_reset_points_name_the_first_completed_task_of_each_build(scene):
         ("build-1", 4),
         ("build-2", 8),
     ]
+
+
+def pause_request(scene) -> dict:
+    return dict(
+        namespace=scene.namespace,
+        workflow_id=scene.workflow_id,
+        identity=IDENTITY,
+        reason="look into it",
+        request_id=str(uuid.uuid4()),
+    )
+
+
+async def test_a_task_that_no_worker_has_is_withdrawn_when_the_run_is_paused(scene):
+    await scene.start()
+    await scene.service.pause_workflow_execution(
+        api.PauseWorkflowExecutionRequest(**pause_request(scene)), timeout=CALL
+    )
+    await scene.service.unpause_workflow_execution(
+        api.UnpauseWorkflowExecutionRequest(**pause_request(scene)), timeout=CALL
+    )
+    assert (await scene.workflow_task()).attempt == 1
+    events = await scene.history()
+    assert event_types(events) == [
+        "WorkflowExecutionStarted",
+        "WorkflowTaskScheduled",
+        "WorkflowTaskFailed",
+        "WorkflowExecutionPaused",
+        "WorkflowExecutionUnpaused",
+        "WorkflowTaskScheduled",
+        "WorkflowTaskStarted",
+    ]
+    failed = attributes(events[2])
+    cause = WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_PAUSE_REQUESTED_BEFORE_TASK_STARTED
+    assert (failed.cause, failed.scheduled_event_id, failed.started_event_id) == (cause, 2, 0)
+    # A worker that is older than pausing goes on without these.
+    assert [event.event_id for event in events if event.worker_may_ignore] == [4, 5]

@@ -184,6 +184,7 @@ impl Run {
                     WorkflowTaskFailedCause::ResetWorkflow
                         | WorkflowTaskFailedCause::UnhandledCommand
                         | WorkflowTaskFailedCause::ForceCloseCommand
+                        | WorkflowTaskFailedCause::WorkflowPauseRequestedBeforeTaskStarted
                 );
                 self.end_failed_task(is_workers);
                 self.head.last_workflow_task_failure.clone_from(&failed.failure);

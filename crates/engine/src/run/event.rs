@@ -6,11 +6,18 @@ pub(crate) use perennial_proto::temporal::history::v1::history_event::Attributes
 
 /// An event without its place in the history: id and time come when it is recorded.
 pub(crate) fn event(attributes: Attributes) -> HistoryEvent {
+    let event_type = event_type(&attributes);
     HistoryEvent {
-        event_type: event_type(&attributes).into(),
+        event_type: event_type.into(),
+        worker_may_ignore: may_be_ignored(event_type),
         attributes: Some(attributes),
         ..HistoryEvent::default()
     }
+}
+
+/// Whether a worker that doesn't know this kind can do without it: it tells the workflow nothing.
+fn may_be_ignored(kind: EventType) -> bool {
+    matches!(kind, EventType::WorkflowExecutionPaused | EventType::WorkflowExecutionUnpaused)
 }
 
 /// Which kind of event has these attributes.

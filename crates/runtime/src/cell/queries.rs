@@ -51,11 +51,12 @@ impl Queries {
         self.waiting.retain(|_, query| !query.reply.is_gone());
     }
 
-    /// The queries that go with a workflow task that starts now.
+    /// The queries that go with a workflow task that starts now. One that went with an earlier task, which
+    /// came to nothing, goes again.
     pub(super) fn send_with_task(&mut self) -> BTreeMap<String, WorkflowQuery> {
         let mut sent = BTreeMap::new();
         for (id, query) in &mut self.waiting {
-            if query.way == Way::Waits {
+            if query.way != Way::ByItself {
                 query.way = Way::WithTask;
                 sent.insert(id.clone(), query.query.clone());
             }

@@ -1,10 +1,14 @@
 //! A run is held back, and let go on.
 
+use perennial_proto::store::WorkflowTaskKind;
+use perennial_proto::temporal::enums::v1::WorkflowTaskFailedCause;
 use perennial_proto::temporal::history::v1::{
     WorkflowExecutionPausedEventAttributes, WorkflowExecutionUnpausedEventAttributes,
+    WorkflowTaskFailedEventAttributes,
 };
 
-use super::Decided;
+use super::{Decided, SERVER_IDENTITY};
+use crate::run::draft::Draft;
 use crate::run::event::Attributes;
 use crate::run::{Context, Decision, PauseRun, Rejection, Reply, Run};
 
@@ -18,6 +22,7 @@ pub(super) fn pause(run: &Run, request: PauseRun, cx: &Context<'_>) -> Decided {
         return Err(Rejection::FailedPrecondition("workflow is already paused.".to_owned()));
     }
     let mut draft = run.draft(cx);
+    withdraw_task(&mut draft);
     draft.happen(Attributes::WorkflowExecutionPausedEventAttributes(
         WorkflowExecutionPausedEventAttributes {
             identity: request.identity,
@@ -27,6 +32,24 @@ pub(super) fn pause(run: &Run, request: PauseRun, cx: &Context<'_>) -> Decided {
     ));
     draft.is_visible = true;
     Ok(draft.done(Reply::Done))
+}
+
+/// Takes back a workflow task that no worker has yet; the history says so, for it says that it was
+/// scheduled.
+fn withdraw_task(draft: &mut Draft<'_>) {
+    let Some(task) = &draft.run.head.workflow_task else { return };
+    if task.started_at != 0 || task.kind() != WorkflowTaskKind::Normal {
+        return;
+    }
+    let scheduled_event_id = task.scheduled_event_id;
+    draft.record(Attributes::WorkflowTaskFailedEventAttributes(
+        WorkflowTaskFailedEventAttributes {
+            scheduled_event_id,
+            cause: WorkflowTaskFailedCause::WorkflowPauseRequestedBeforeTaskStarted.into(),
+            identity: SERVER_IDENTITY.to_owned(),
+            ..WorkflowTaskFailedEventAttributes::default()
+        },
+    ));
 }
 
 /// Everything that was held back is offered, and the workflow hears of it.
