@@ -27,6 +27,8 @@ pub(super) fn apply(
             "limit.historysize.suggestcontinueasnew" => {
                 limits.suggest_continue_bytes = count(given)?;
             }
+            "limit.historycount.warn" => limits.warn_events = count(given)?,
+            "limit.historysize.warn" => limits.warn_bytes = count(given)?,
             "limit.historycount.error" => limits.history_events = count(given)?,
             "limit.historysize.error" => limits.history_bytes = count(given)?,
             "limit.blobsize.error" => limits.payload_bytes = size(given)?,

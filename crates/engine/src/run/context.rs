@@ -32,6 +32,10 @@ pub struct Limits {
     pub history_events: i64,
     /// Bytes in a history before the run is terminated.
     pub history_bytes: i64,
+    /// An operator is warned each time a history has grown by so many events.
+    pub warn_events: i64,
+    /// An operator is warned each time a history has grown by so many bytes.
+    pub warn_bytes: i64,
     /// Events from which on workflows are told to continue as new.
     pub suggest_continue_events: i64,
     /// Bytes from which on workflows are told to continue as new.
@@ -63,6 +67,8 @@ impl Default for Limits {
             id_bytes: 1000,
             history_events: 50 * 1024,
             history_bytes: 50 * 1024 * 1024,
+            warn_events: 10_000,
+            warn_bytes: 10 * 1024 * 1024,
             suggest_continue_events: 4 * 1024,
             suggest_continue_bytes: 4 * 1024 * 1024,
             pending: 50_000,

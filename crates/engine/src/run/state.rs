@@ -92,6 +92,23 @@ impl Run {
         }
     }
 
+    /// What an operator should hear of how long its history has become since an earlier state of it.
+    pub fn growth_warning(&self, before: &Self, limits: &Limits) -> Option<String> {
+        let has_passed = |now: i64, before: i64, every: i64| {
+            every > 0 && now.div_euclid(every) > before.div_euclid(every)
+        };
+        let (events, bytes) = (self.last_event_id(), self.head.history_bytes);
+        let is_due = has_passed(events, before.last_event_id(), limits.warn_events)
+            || has_passed(bytes, before.head.history_bytes, limits.warn_bytes);
+        is_due.then(|| {
+            format!(
+                "the history of workflow {} run {} has {events} events and {bytes} bytes; at {} events \
+                 or {} bytes the run is terminated: it should continue as new",
+                self.head.workflow_id, self.head.run_id, limits.history_events, limits.history_bytes
+            )
+        })
+    }
+
     /// Whether its workflow task was made for an update alone: it is never stored.
     pub fn has_speculative_task(&self) -> bool {
         let task = self.head.workflow_task.as_ref();

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use perennial_engine::Span;
-use perennial_engine::run::{Command, Rejection, Terminate};
+use perennial_engine::run::{Command, Limits, Rejection, Terminate};
 use perennial_proto::store::StickyQueue;
 
 use crate::check;
@@ -297,6 +297,27 @@ fn history_over_its_limit_ends_the_run() {
             7 WorkflowExecutionTerminated reason="Workflow history count exceeds limit."
         "#]],
     );
+}
+
+#[test]
+fn operator_is_warned_each_time_a_history_has_grown_by_so_much() {
+    let limits = Limits { warn_events: 3, ..Limits::default() };
+    let mut world = World::started();
+    let mut warned_at = Vec::new();
+    for number in 0..6 {
+        let before = world.run().clone();
+        world.send(signal("s", &number.to_string())).unwrap();
+        if let Some(warning) = world.run().growth_warning(&before, &limits) {
+            assert!(warning.contains(&format!("has {} events", world.run().last_event_id())));
+            warned_at.push(world.run().last_event_id());
+        }
+    }
+    assert_eq!(warned_at, [3, 6]);
+
+    let large = Limits { warn_bytes: 1, ..Limits::default() };
+    let before = world.run().clone();
+    world.send(signal("s", "last")).unwrap();
+    assert!(world.run().growth_warning(&before, &large).is_some());
 }
 
 #[test]

@@ -298,7 +298,11 @@ impl Cell {
     pub(super) fn take(&mut self, transition: Transition, woken: bool, world: &World<'_>) {
         let Transition { mut run, events, touched, effects, is_visible, successor } = transition;
         let key = run.key;
-        let had_task = self.cache.get(key).and_then(|cached| started_task(&cached.run));
+        let before = self.run(key);
+        let had_task = before.as_deref().and_then(started_task);
+        if let Some(warning) = before.and_then(|it| run.growth_warning(&it, &self.limits)) {
+            tracing::warn!("{warning}");
+        }
         let wake = self.next_stored_wake(&run, woken, world);
         let write = self.open.run(key);
         if wake.map_or(0, |at| at.0) != run.head.stored_wake_at {
