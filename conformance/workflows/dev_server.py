@@ -24,13 +24,23 @@ SEARCH_ATTRIBUTES = {
 }
 
 
-def is_temporal() -> bool:
-    return os.environ.get("CONFORMANCE_SERVER") == "temporal"
+# The real one, from requirements.txt.
+TEMPORAL = os.path.join(os.path.dirname(sys.executable), "temporal")
+
+TEMPORAL_SETTINGS = {
+    # It spreads a task queue over partitions, and then keeps no order between them.
+    "matching.numTaskqueueReadPartitions": 1,
+    "matching.numTaskqueueWritePartitions": 1,
+    # It answers a few lists in a second.
+    "frontend.namespaceRPS.visibility": 100_000,
+    "frontend.namespaceBurstRatio.visibility": 1,
+}
 
 
-def executable() -> str:
-    if is_temporal():
-        return os.path.join(os.path.dirname(sys.executable), "temporal")
+def under_test() -> str:
+    """The executable that the tests are about."""
+    if os.environ.get("CONFORMANCE_SERVER") == "temporal":
+        return TEMPORAL
     binary = os.environ.get("PERENNIAL_BIN")
     assert binary, "PERENNIAL_BIN must name the binary to test (or CONFORMANCE_SERVER=temporal)"
     return os.path.abspath(binary)
@@ -39,9 +49,10 @@ def executable() -> str:
 class DevServer:
     """Owns one process on one port and one database file. It can be killed and started again."""
 
-    def __init__(self, port: int, database: str):
+    def __init__(self, port: int, database: str, executable: str = ""):
         self.port = port
         self.database = database
+        self._executable = executable or under_test()
         self._process: subprocess.Popen | None = None
 
     @property
@@ -50,14 +61,12 @@ class DevServer:
 
     async def start(self) -> Client:
         """Returns once the server answers."""
-        command = [executable(), "server", "start-dev", "--headless", "--ip", "127.0.0.1"]
+        command = [self._executable, "server", "start-dev", "--headless", "--ip", "127.0.0.1"]
         command += ["--port", str(self.port), "--namespace", NAMESPACE]
         command += ["--db-filename", self.database, "--log-level", "error"]
-        if is_temporal():
-            # Temporal spreads a task queue over partitions, and then keeps no order between them.
-            for setting in ("numTaskqueueReadPartitions", "numTaskqueueWritePartitions"):
-                command += ["--dynamic-config-value", f"matching.{setting}=1"]
-            command += ["--dynamic-config-value", "frontend.WorkflowPauseEnabled=true"]
+        if self._executable == TEMPORAL:
+            for setting, value in TEMPORAL_SETTINGS.items():
+                command += ["--dynamic-config-value", f"{setting}={value}"]
         for name, kind in SEARCH_ATTRIBUTES.items():
             command += ["--search-attribute", f"{name}={kind}"]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

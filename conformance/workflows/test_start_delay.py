@@ -61,6 +61,14 @@ async def test_a_delayed_run_can_be_terminated(scene):
     assert event_types(await scene.history()) == ["WorkflowExecutionStarted", "WorkflowExecutionTerminated"]
 
 
+async def test_a_run_that_ends_within_its_delay_lasted_less_than_no_time(scene):
+    await scene.start(workflow_start_delay=seconds(300))
+    await scene.terminate()
+    info = (await scene.describe()).workflow_execution_info
+    lasted = info.close_time.ToNanoseconds() - info.execution_time.ToNanoseconds()
+    assert info.execution_duration.ToNanoseconds() == lasted < 0
+
+
 async def test_a_delay_is_refused_together_with_cron(scene):
     answer = await refused(scene.start(workflow_start_delay=seconds(1), cron_schedule="@every 1s"))
     assert (answer.code, answer.message) == (

@@ -15,7 +15,8 @@ pub(crate) fn row_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Row {
     let head = &run.head;
     let closed = (!run.is_open()).then(|| Closed {
         time_nanos: head.closed_at,
-        execution_duration_nanos: (head.closed_at - head.first_task_at).max(0),
+        // Less than nothing if it closed before its first task was due.
+        execution_duration_nanos: head.closed_at.saturating_sub(head.first_task_at),
         history_length: run.last_event_id(),
         history_size_bytes: head.history_bytes,
         state_transition_count: head.state_transitions,

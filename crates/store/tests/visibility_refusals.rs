@@ -83,6 +83,10 @@ fn what_is_not_in_the_language_is_refused_where_it_stops_making_sense() {
         ("é = 'a'", "malformed SQL query: syntax error at position 29 near '\u{fffd}'"),
         ("`` = 'abc'", "malformed SQL query: syntax error at position 30"),
         ("a.b.c.d = 'abc'", "malformed SQL query: syntax error at position 34"),
+        ("select 1", "malformed SQL query: syntax error at position 34 near 'select'"),
+        ("Key = 'a'", "malformed SQL query: syntax error at position 31 near 'key'"),
+        ("f('a' as 'b', 'c' d,)", "malformed SQL query: syntax error at position 49"),
+        ("f('a' as 5)", "malformed SQL query: syntax error at position 38 near '5'"),
     ]);
 }
 
@@ -141,6 +145,10 @@ fn a_value_that_is_none_is_refused_by_its_kind() {
             "CustomTextField = ('a','b')",
             "invalid expression: unexpected value type (expected string, got ('a', 'b'))",
         ),
+        (
+            "CustomKeywordListField in ('a',('b','c'))",
+            "invalid expression: unexpected value type in tuple (expected string, got ('b', 'c'))",
+        ),
     ]);
 }
 
@@ -183,6 +191,11 @@ fn a_value_must_be_of_the_attributes_type() {
             "invalid expression: no tokens found filtering on Text type search attribute \
              CustomTextField",
         ),
+        (
+            "CustomTextField in ('a', '')",
+            "invalid expression: no tokens found filtering on Text type search attribute \
+             CustomTextField",
+        ),
     ]);
 }
 
@@ -218,11 +231,18 @@ fn each_type_has_its_operators() {
             )
         );
     }
-    check(&[(
-        "ExecutionStatus starts_with 'Running'",
-        "invalid expression: right-hand side of \"starts_with\" operator must be a literal string \
-         (got: Running)",
-    )]);
+    for (query, got) in [
+        ("ExecutionStatus starts_with 'Running'", "Running"),
+        ("ExecutionStatus starts_with 1", "Running"),
+        (
+            "ExecutionStatus starts_with 'WORKFLOW_EXECUTION_STATUS_RUNNING'",
+            "WORKFLOW_EXECUTION_STATUS_RUNNING",
+        ),
+        ("WorkflowId starts_with ('a', ('b', 'c'))", "[a [b c]]"),
+    ] {
+        let problem = "right-hand side of \"starts_with\" operator must be a literal string";
+        check(&[(query, &format!("invalid expression: {problem} (got: {got})"))]);
+    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use perennial_engine::Time;
 use perennial_engine::run::Run;
+use perennial_engine::{Span, Time};
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_proto::temporal::enums::v1::TaskQueueKind;
 use perennial_proto::temporal::history::v1::HistoryEvent;
@@ -86,7 +86,9 @@ fn info(run: &Run) -> WorkflowExecutionInfo {
         state_transition_count: head.state_transitions,
         history_size_bytes: head.history_bytes,
         most_recent_worker_version_stamp: head.worker_version.clone(),
-        execution_duration: closed_at.map(|closed_at| closed_at.since(execution_time(run)).into()),
+        // Less than nothing if it closed before its first task was due.
+        execution_duration: closed_at
+            .map(|closed_at| Span(closed_at.0.saturating_sub(execution_time(run).0)).into()),
         root_execution: Some(root),
         first_run_id: started.first_execution_run_id.clone(),
         priority: head.priority.clone().or_else(|| started.priority.clone()),

@@ -107,6 +107,15 @@ impl<'a> Checker<'a> {
         let (column, name) = self.column(left)?;
         let attribute = Attribute { column, name: &name };
         let value = attribute.value(right)?;
+        if column.value_type() == ValueType::Keyword {
+            match operator {
+                Operator::StartsWith => return attribute.starts_with(operator, value, right),
+                Operator::NotStartsWith => {
+                    return Ok(not(attribute.starts_with(operator, value, right)?));
+                }
+                _ => {}
+            }
+        }
         match column.value_type() {
             ValueType::KeywordList => attribute.list_comparison(operator, value),
             ValueType::Text => attribute.text_comparison(operator, value),
@@ -129,20 +138,24 @@ impl Fitting {
     fn one(self) -> Result<Operand, QueryError> {
         match self {
             Self::One(operand) => Ok(operand),
-            Self::Several(_) => Err(self.not_one_string()),
+            Self::Several(_) => Err(self.not_one_string("unexpected value type")),
         }
     }
 
     fn several(self) -> Result<Vec<Operand>, QueryError> {
+        let one_of_several = |item: Self| match item {
+            Self::One(operand) => Ok(operand),
+            Self::Several(_) => Err(item.not_one_string("unexpected value type in tuple")),
+        };
         match self {
             Self::One(operand) => Ok(vec![operand]),
-            Self::Several(items) => items.into_iter().map(Self::one).collect(),
+            Self::Several(items) => items.into_iter().map(one_of_several).collect(),
         }
     }
 
-    fn not_one_string(&self) -> QueryError {
+    fn not_one_string(&self, problem: &str) -> QueryError {
         let shown = self.to_sql();
-        QueryError::invalid(format_args!("unexpected value type (expected string, got {shown})"))
+        QueryError::invalid(format_args!("{problem} (expected string, got {shown})"))
     }
 
     fn to_sql(&self) -> String {
@@ -176,12 +189,6 @@ impl Attribute<'_> {
             Operator::GreaterOrEqual => Comparison::GreaterOrEqual,
             Operator::In => return Ok(Filter::In { column, operands: value.several()? }),
             Operator::NotIn => return Ok(not(Filter::In { column, operands: value.several()? })),
-            Operator::StartsWith if column.value_type() == ValueType::Keyword => {
-                return self.starts_with(operator, value);
-            }
-            Operator::NotStartsWith if column.value_type() == ValueType::Keyword => {
-                return Ok(not(self.starts_with(operator, value)?));
-            }
             Operator::StartsWith
             | Operator::NotStartsWith
             | Operator::NullSafeEqual
@@ -193,16 +200,17 @@ impl Attribute<'_> {
         Ok(Filter::Compare { column, comparison, operand: value.one()? })
     }
 
-    fn starts_with(&self, operator: Operator, value: Fitting) -> Result<Filter, QueryError> {
-        let got = match value {
-            Fitting::One(Operand::Text(prefix)) => {
-                return Ok(Filter::StartsWith { column: self.column, prefix });
-            }
-            Fitting::One(Operand::Integer(number)) => {
-                status::name_of(number).unwrap_or("a number").to_owned()
-            }
-            other => other.to_sql(),
-        };
+    /// `written` is the value as it stands in the query.
+    fn starts_with(
+        &self,
+        operator: Operator,
+        value: Fitting,
+        written: &Syntax,
+    ) -> Result<Filter, QueryError> {
+        if let Fitting::One(Operand::Text(prefix)) = value {
+            return Ok(Filter::StartsWith { column: self.column, prefix });
+        }
+        let got = as_go_prints(written);
         Err(QueryError::invalid(format_args!(
             "right-hand side of {:?} operator must be a literal string (got: {got})",
             operator.name()
@@ -227,13 +235,7 @@ impl Attribute<'_> {
             return Err(self.unsupported(operator));
         }
         let text = into_text(value.one()?).unwrap_or_default();
-        let words: Vec<_> = text.split(' ').filter(|word| !word.is_empty()).collect();
-        if words.is_empty() {
-            let name = self.name;
-            let problem = "no tokens found filtering on Text type search attribute";
-            return Err(QueryError::invalid(format_args!("{problem} {name}")));
-        }
-        let phrases = words.into_iter().filter_map(text_tokens::phrase).collect();
+        let phrases = text.split(' ').filter_map(text_tokens::phrase).collect();
         let mentions = Filter::Mentions { column: self.column, phrases };
         Ok(if operator == Operator::NotEqual { not(mentions) } else { mentions })
     }
@@ -320,6 +322,11 @@ impl Attribute<'_> {
                 let problem = format_args!("unable to parse datetime '{text}'");
                 micros.ok_or_else(|| QueryError::invalid(problem))
             }
+            (ValueType::Text, Written::Text(text)) if text.bytes().all(|byte| byte == b' ') => {
+                let name = self.name;
+                let problem = "no tokens found filtering on Text type search attribute";
+                Err(QueryError::invalid(format_args!("{problem} {name}")))
+            }
             (
                 ValueType::Keyword | ValueType::KeywordList | ValueType::Text,
                 Written::Text(text),
@@ -368,6 +375,22 @@ fn unexpected(written: &Written, attribute: &str) -> QueryError {
     let kind = written.type_name();
     let problem = format_args!("unexpected value type {kind} for search attribute {attribute}");
     QueryError::invalid(problem)
+}
+
+/// Keywords and statuses as a program in Go prints them.
+fn as_go_prints(written: &Syntax) -> String {
+    match written {
+        Syntax::Literal(Literal::Text(text)) => text.clone(),
+        Syntax::Literal(Literal::Integer(digits)) => {
+            let name = digits.parse().ok().and_then(status::name_of);
+            name.unwrap_or(digits).to_owned()
+        }
+        Syntax::Tuple(items) => {
+            let items: Vec<_> = items.iter().map(as_go_prints).collect();
+            format!("[{}]", items.join(" "))
+        }
+        other => other.to_string(),
+    }
 }
 
 fn not(filter: Filter) -> Filter {

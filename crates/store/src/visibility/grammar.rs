@@ -304,12 +304,33 @@ impl Parser<'_> {
         }
         self.in_parentheses(|parser| {
             if !is_symbol(&parser.token, ")") && !parser.skip("*") {
-                parser.expressions()?;
+                parser.arguments()?;
             }
             Ok(())
         })?;
         let group_concat = parts.len() == 1 && parts[0].eq_ignore_ascii_case("group_concat");
         Ok(if group_concat { Syntax::GroupConcat } else { Syntax::Function })
+    }
+
+    /// Of a function; each may be given a name.
+    fn arguments(&mut self) -> Parsed<()> {
+        loop {
+            self.expression()?;
+            let named = self.skip_word("as");
+            let name = match &self.token.kind {
+                Kind::Text(_) | Kind::Quoted(_) => true,
+                Kind::Word(word) => !is_reserved(word),
+                _ => false,
+            };
+            if name {
+                self.advance();
+            } else if named {
+                return Err(self.unexpected());
+            }
+            if !self.skip(",") {
+                return Ok(());
+            }
+        }
     }
 
     fn name(&mut self, any_word: bool) -> Parsed<String> {

@@ -14,9 +14,13 @@
 //!
 //! - prefixes and keyword lists are compared exactly; there, both ignore case;
 //! - quotes, backslashes and control characters in a value are themselves; there, they match nothing;
-//! - custom times are compared to the microsecond; there, to the millisecond, and equality with a
-//!   whole second never holds;
+//! - custom times are compared to the microsecond; there, to the millisecond, and one whose
+//!   milliseconds end in zero equals nothing;
+//! - several values where one is expected are refused; there, the database fails;
+//! - a name that is a word of SQL's but not a reserved one keeps its case; there, it loses it;
 //! - a `HAVING` clause is refused; there, it is ignored.
+//!
+//! `conformance/workflows/test_list_filters_generated.py` holds all else against that server.
 //!
 //! Start reading at `query.rs`, then `check.rs`.
 
