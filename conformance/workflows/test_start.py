@@ -225,3 +225,10 @@ INVALID = {
 async def test_an_invalid_start_is_refused_with_a_reason(scene, fields, message):
     answer = await refused(scene.start(**fields))
     assert (answer.code, answer.message) == ("INVALID_ARGUMENT", message)
+
+
+async def test_thousands_of_calls_at_once_on_one_connection_are_all_answered(scene):
+    """None is tried again: each is answered the first time."""
+    ids = [f"{scene.workflow_id}-{n}" for n in range(3_000)]
+    started = await asyncio.gather(*(scene.start(workflow_id=workflow_id) for workflow_id in ids))
+    assert len({run.run_id for run in started}) == len(ids)

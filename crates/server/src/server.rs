@@ -68,6 +68,12 @@ pub(crate) struct Shared {
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
+/// What one request may send before it is read: the largest one takes a few turns.
+const STREAM_WINDOW: u32 = 1024 * 1024;
+/// What all requests of a connection may send before they are read. The transport also takes its measure of
+/// small requests at once from it, and hangs up on a client that has more: with the usual 64 KB some hundreds.
+const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+
 /// Serves Temporal's API on `listener` until `shutdown` is done.
 ///
 /// It then takes no more requests, ends long polls, and returns when the requests under way have their
@@ -111,7 +117,8 @@ pub async fn serve(
     let serving = Server::builder()
         .http2_keepalive_interval(Some(Duration::from_secs(60)))
         .http2_keepalive_timeout(Some(Duration::from_secs(20)))
-        .http2_adaptive_window(Some(true))
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
         .layer(MapResponseLayer::new(too_large_as_temporal_says_it(request_bytes_max)))
         .add_service(health)
         .add_service(reflection)
