@@ -22,24 +22,16 @@ pub(crate) struct DevServer {
 impl DevServer {
     /// Starts `binary`, ours or another one with the same command line, and returns when it answers.
     pub(crate) fn start(repository: &Repository, binary: &Path) -> Result<Self> {
-        Self::start_by(repository, Command::new(binary))
-    }
-
-    /// As [`Self::start`], through another program: `command` lacks only the arguments of the server.
-    pub(crate) fn start_by(repository: &Repository, command: Command) -> Result<Self> {
         let address = free_address()?;
         let folder = repository.target.join("conformance").join(address.port().to_string());
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
-        let (process, ready_in) = Self::launch(command, address, &folder)?;
+        let (process, ready_in) = Self::launch(binary, address, &folder)?;
         Ok(Self { address, process, folder, ready_in })
     }
 
-    fn launch(
-        mut command: Command,
-        address: SocketAddr,
-        folder: &Path,
-    ) -> Result<(Child, Duration)> {
+    fn launch(binary: &Path, address: SocketAddr, folder: &Path) -> Result<(Child, Duration)> {
+        let mut command = Command::new(binary);
         command
             .args(["server", "start-dev", "--headless", "--log-level", "error"])
             .args(["--ip", &address.ip().to_string(), "--port", &address.port().to_string()])
@@ -63,8 +55,7 @@ impl DevServer {
     pub(crate) fn restart(&mut self, binary: &Path) -> Result<()> {
         self.process.kill().context("cannot end the server")?;
         self.process.wait().context("cannot wait for the server's end")?;
-        let command = Command::new(binary);
-        (self.process, self.ready_in) = Self::launch(command, self.address, &self.folder)?;
+        (self.process, self.ready_in) = Self::launch(binary, self.address, &self.folder)?;
         Ok(())
     }
 

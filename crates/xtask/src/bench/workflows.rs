@@ -167,12 +167,7 @@ fn measure(
     at_once: u32,
     seconds: u32,
 ) -> Result<Measured> {
-    let said = process::output(
-        Command::new(load)
-            .args([server.address().to_string().as_str(), client])
-            .args([at_once, seconds, server.process_id()].map(|it| it.to_string())),
-    )?;
-    let said: Value = serde_json::from_str(&said).context("the load printed no JSON")?;
+    let said = run_load(load, server, client, at_once, seconds)?;
     let number = |name: &str| {
         said[name].as_f64().ok_or_else(|| anyhow!("the load said nothing about `{name}`: {said}"))
     };
@@ -198,25 +193,37 @@ fn syncs(
         return Ok("not counted: no strace".to_owned());
     }
     println!("{}: counting fsyncs, {at_once} at once", contender.name);
-    let counts = repository.target.join("conformance").join("strace.txt");
-    let mut traced = Command::new("strace");
-    traced
-        .args(["--follow-forks", "--seccomp-bpf", "--trace=fsync,fdatasync", "--quiet=all"])
+    let server = DevServer::start(repository, &contender.binary)?;
+    let calls = repository.target.join("conformance").join("strace.txt");
+    let mut strace = Command::new("strace")
+        .args(["--follow-forks", "--trace=fsync,fdatasync", "--quiet=all"])
+        .args(["--attach", &server.process_id().to_string()])
         .arg("--output")
-        .arg(&counts)
-        .arg(&contender.binary);
-    let server = DevServer::start_by(repository, traced)?;
-    let lines = || std::fs::read_to_string(&counts).map(|text| text.lines().count());
-    let before = lines().context("strace wrote nothing")?;
+        .arg(&calls)
+        .spawn()
+        .context("cannot start strace")?;
+    let said = run_load(load, &server, "sdk", at_once, SECONDS / 2);
+    // It lets go of the server when it is ended.
+    let ended = strace.kill().and_then(|()| strace.wait());
+    ended.context("cannot end strace")?;
+    let calls = std::fs::read_to_string(&calls).context("strace wrote nothing")?;
+    let ran = said?["ran"].as_f64().context("the load said nothing about `ran`")?;
+    Ok(format!("{:.2}", calls.lines().count() as f64 / ran.max(1.0)))
+}
+
+fn run_load(
+    load: &Path,
+    server: &DevServer,
+    client: &str,
+    at_once: u32,
+    amount: u32,
+) -> Result<Value> {
     let said = process::output(
         Command::new(load)
-            .args([server.address().to_string().as_str(), "sdk"])
-            .args([at_once, SECONDS / 2, server.process_id()].map(|it| it.to_string())),
+            .args([server.address().to_string().as_str(), client])
+            .args([at_once, amount, server.process_id()].map(|it| it.to_string())),
     )?;
-    let after = lines().context("strace wrote nothing")?;
-    let said: Value = serde_json::from_str(&said).context("the load printed no JSON")?;
-    let ran = said["ran"].as_f64().context("the load said nothing about `ran`")?;
-    Ok(format!("{:.2}", (after - before) as f64 / ran.max(1.0)))
+    serde_json::from_str(&said).context("the load printed no JSON")
 }
 
 struct Asleep {
@@ -234,12 +241,7 @@ fn sleeping(
 ) -> Result<Asleep> {
     println!("{}: putting {sleepers} workflows to sleep", contender.name);
     let mut server = DevServer::start(repository, &contender.binary)?;
-    let said = process::output(
-        Command::new(load)
-            .args([server.address().to_string().as_str(), "sleep", "256"])
-            .args([sleepers, server.process_id()].map(|it| it.to_string())),
-    )?;
-    let said: Value = serde_json::from_str(&said).context("the load printed no JSON")?;
+    let said = run_load(load, &server, "sleep", 256, sleepers)?;
     server.restart(&contender.binary)?;
     Ok(Asleep {
         a_second: said["a_second"].as_f64().context("the load said nothing about `a_second`")?,
