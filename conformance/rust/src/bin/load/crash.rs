@@ -110,7 +110,8 @@ async fn work(client: &Client, at_once: usize) -> serde_json::Value {
             None => break,
         }
     }
-    let open = client.count_workflows("ExecutionStatus = 'Running'", WorkflowCountOptions::default());
+    let open =
+        client.count_workflows("ExecutionStatus = 'Running'", WorkflowCountOptions::default());
     let open = open.await.expect("the server counts").count();
     let all = client.count_workflows("", WorkflowCountOptions::default());
     let all = all.await.expect("the server counts").count();
