@@ -31,6 +31,8 @@ TEMPORAL_SETTINGS = {
     # It spreads a task queue over partitions, and then keeps no order between them.
     "matching.numTaskqueueReadPartitions": 1,
     "matching.numTaskqueueWritePartitions": 1,
+    # It refuses to pause workflows unless it is told otherwise.
+    "frontend.WorkflowPauseEnabled": "true",
     # It answers a few lists in a second.
     "frontend.namespaceRPS.visibility": 100_000,
     "frontend.namespaceBurstRatio.visibility": 1,

@@ -5,7 +5,7 @@ from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 from temporalio.testing import WorkflowEnvironment
 
-from dev_server import executable
+from dev_server import under_test
 from ports import free_port
 from scene import Scene
 from sdk_worker import worker
@@ -31,7 +31,7 @@ class SuggestedToContinue:
 
 
 async def environment(**options) -> WorkflowEnvironment:
-    return await WorkflowEnvironment.start_local(dev_server_existing_path=executable(), **options)
+    return await WorkflowEnvironment.start_local(dev_server_existing_path=under_test(), **options)
 
 
 async def test_it_starts_with_nothing_but_the_path(name):
