@@ -56,8 +56,7 @@ impl Cell {
         }
         let present = seen.and_then(|key| self.run(key));
         let decided = {
-            let next_key = RunKey(self.next_key());
-            let cx = self.context(next_key, world.now);
+            let cx = self.context(world.now);
             run::start_child(present.as_deref(), &message, &cx)
         };
         let Ok((start, answer)) = decided else { return Answer::ChildIdTaken };

@@ -87,7 +87,7 @@ impl Cell {
         world: &World<'_>,
     ) {
         let Some(run) = self.run(key) else { return };
-        if is_rejected(run.head.status(), reject) {
+        if is_rejected(&run, reject) {
             let outcome = QueryOutcome::Rejected(run.head.status());
             return self.answer(Some(key), reply, Ok(Response::Query(outcome)));
         }
@@ -188,13 +188,11 @@ impl Cell {
     }
 }
 
-fn is_rejected(status: WorkflowExecutionStatus, reject: QueryRejectCondition) -> bool {
-    let is_open =
-        matches!(status, WorkflowExecutionStatus::Running | WorkflowExecutionStatus::Paused);
+fn is_rejected(run: &Run, reject: QueryRejectCondition) -> bool {
     match reject {
-        QueryRejectCondition::NotOpen => !is_open,
+        QueryRejectCondition::NotOpen => !run.is_open(),
         QueryRejectCondition::NotCompletedCleanly => {
-            !is_open && status != WorkflowExecutionStatus::Completed
+            !run.is_open() && run.head.status() != WorkflowExecutionStatus::Completed
         }
         QueryRejectCondition::None | QueryRejectCondition::Unspecified => false,
     }

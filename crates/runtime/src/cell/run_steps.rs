@@ -126,9 +126,8 @@ impl Cell {
         world: &World<'_>,
     ) -> Result<Started, Rejection> {
         let present = current.and_then(|key| self.run(key));
-        let next_key = RunKey(self.next_key());
         let decided = {
-            let cx = self.context(next_key, world.now);
+            let cx = self.context(world.now);
             run::start(present.as_deref(), namespace, workflow_id, start, &cx)?
         };
         if let Some(existing) = decided.existing {
@@ -216,8 +215,7 @@ impl Cell {
             }
         }
         let decision = {
-            let next_key = RunKey(self.next_key());
-            let cx = self.context(next_key, world.now);
+            let cx = self.context(world.now);
             run.decide(Command::Wake, &cx)
         };
         match decision.transition {
@@ -251,8 +249,7 @@ impl Cell {
     ) -> Result<Reply, Rejection> {
         let run = self.run(key).ok_or_else(|| Rejection::RunNotFound(String::new()))?;
         let Decision { transition, reply } = {
-            let next_key = RunKey(self.next_key());
-            let cx = self.context(next_key, world.now);
+            let cx = self.context(world.now);
             run.decide(command, &cx)
         };
         if let Some(transition) = transition {
@@ -261,7 +258,8 @@ impl Cell {
         reply
     }
 
-    pub(super) fn context(&self, next_key: RunKey, now: Time) -> Context<'_> {
+    pub(super) fn context(&mut self, now: Time) -> Context<'_> {
+        let next_key = RunKey(self.next_key());
         Context { now, ids: &self.ids, next_key, limits: &self.limits, zones: &self.zones }
     }
 

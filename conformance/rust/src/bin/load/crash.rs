@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use serde_json::json;
 use temporalio_client::{
-    Client, ClientOptions, ConnectionOptions, Url, WorkflowCountOptions, WorkflowGetResultOptions,
-    WorkflowIdConflictPolicy, WorkflowSignalOptions, WorkflowStartOptions,
+    Client, WorkflowCountOptions, WorkflowGetResultOptions, WorkflowIdConflictPolicy,
+    WorkflowSignalOptions, WorkflowStartOptions,
 };
 use temporalio_macros::{activities, workflow, workflow_methods};
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use temporalio_sdk::{
-    ActivityOptions, Runtime, SyncWorkflowContext, Worker, WorkerOptions, WorkflowContext,
-    WorkflowResult,
+    ActivityOptions, SyncWorkflowContext, WorkerOptions, WorkflowContext, WorkflowResult,
 };
 use tokio::task::JoinSet;
 
 use crate::Load;
+use crate::worker::beside_worker;
 
 const TASK_QUEUE: &str = "crash";
 const SIGNALS: usize = 5;
@@ -67,27 +67,12 @@ impl Collect {
 }
 
 pub(crate) async fn run(address: &str, load: Load) -> serde_json::Value {
-    let target = Url::parse(&format!("http://{address}")).expect("an address is host:port");
-    let connection = ConnectionOptions::new(target).build();
-    let client = Client::connect(connection, ClientOptions::new("default").build())
-        .await
-        .expect("the server answers");
-    let runtime = Runtime::from_current_tokio(Default::default()).expect("a runtime of the SDK");
-    let options = WorkerOptions::new(TASK_QUEUE)
+    let worker = WorkerOptions::new(TASK_QUEUE)
         .register_workflow::<Collect>()
         .expect("the workflow has a name")
         .register_activities(Activities)
         .build();
-    let mut worker = Worker::new(&runtime, client.clone(), options).expect("a worker");
-    let shutdown = worker.shutdown_handle();
-    let work = async {
-        let found = work(&client, load.at_once).await;
-        shutdown();
-        found
-    };
-    let (ran, found) = tokio::join!(worker.run(), work);
-    ran.expect("the worker ends when it is told to");
-    found
+    beside_worker(address, worker, async |client| work(&client, load.at_once).await).await
 }
 
 async fn work(client: &Client, at_once: usize) -> serde_json::Value {

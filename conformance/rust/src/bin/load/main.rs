@@ -13,6 +13,7 @@ mod cost;
 mod crash;
 mod raw;
 mod sdk;
+mod worker;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

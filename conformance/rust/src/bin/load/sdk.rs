@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use temporalio_client::{
-    Client, ClientOptions, ConnectionOptions, Url, WorkflowGetResultOptions, WorkflowStartOptions,
-};
+use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowStartOptions};
 use temporalio_macros::{activities, workflow, workflow_methods};
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
-use temporalio_sdk::{
-    ActivityOptions, Runtime, Worker, WorkerOptions, WorkflowContext, WorkflowResult,
-};
+use temporalio_sdk::{ActivityOptions, WorkerOptions, WorkflowContext, WorkflowResult};
 
 use crate::Load;
+use crate::worker::beside_worker;
 
 const TASK_QUEUE: &str = "load";
 
@@ -39,27 +36,13 @@ impl Greet {
 }
 
 pub(crate) async fn run(address: &str, load: Load) -> serde_json::Value {
-    let target = Url::parse(&format!("http://{address}")).expect("an address is host:port");
-    let connection = ConnectionOptions::new(target).build();
-    let client = Client::connect(connection, ClientOptions::new("default").build())
-        .await
-        .expect("the server answers");
-    let runtime = Runtime::from_current_tokio(Default::default()).expect("a runtime of the SDK");
-    let options = WorkerOptions::new(TASK_QUEUE)
+    let worker = WorkerOptions::new(TASK_QUEUE)
         .register_workflow::<Greet>()
         .expect("the workflow has a name")
         .register_activities(Activities)
         .build();
-    let mut worker = Worker::new(&runtime, client.clone(), options).expect("a worker");
-    let shutdown = worker.shutdown_handle();
-    let measure = async {
-        let measured = load.put(|id| one(client.clone(), id)).await;
-        shutdown();
-        measured
-    };
-    let (ran, measured) = tokio::join!(worker.run(), measure);
-    ran.expect("the worker ends when it is told to");
-    measured
+    beside_worker(address, worker, async |client| load.put(|id| one(client.clone(), id)).await)
+        .await
 }
 
 async fn one(client: Client, id: String) {

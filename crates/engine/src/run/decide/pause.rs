@@ -7,6 +7,7 @@ use perennial_proto::temporal::history::v1::{
     WorkflowTaskFailedEventAttributes,
 };
 
+use super::fail_workflow_task::fail_task;
 use super::{Decided, SERVER_IDENTITY};
 use crate::run::draft::Draft;
 use crate::run::event::Attributes;
@@ -41,15 +42,14 @@ fn withdraw_task(draft: &mut Draft<'_>) {
     if task.started_at != 0 || task.kind() != WorkflowTaskKind::Normal {
         return;
     }
-    let scheduled_event_id = task.scheduled_event_id;
-    draft.record(Attributes::WorkflowTaskFailedEventAttributes(
+    fail_task(
+        draft,
         WorkflowTaskFailedEventAttributes {
-            scheduled_event_id,
             cause: WorkflowTaskFailedCause::WorkflowPauseRequestedBeforeTaskStarted.into(),
             identity: SERVER_IDENTITY.to_owned(),
             ..WorkflowTaskFailedEventAttributes::default()
         },
-    ));
+    );
 }
 
 /// Everything that was held back is offered, and the workflow hears of it.
