@@ -1,11 +1,11 @@
-//! The threads of a node: one for each cell, one that commits, a few that read.
+//! The threads of a node: one for each cell, one that commits for several cells, a few that read.
 //!
 //! What a thread does in one turn is a function of its own, so a simulated world takes the same turns in an
 //! order of its choice, without threads ([`crate::simulation`]).
 
 pub(crate) mod cell_loop;
 mod cell_thread;
-pub(crate) mod commit_thread;
+pub(crate) mod commits;
 pub(crate) mod load_threads;
 mod surroundings;
 
@@ -38,7 +38,7 @@ pub(crate) struct Node {
     pub(crate) surroundings: Surroundings,
     namespaces: RwLock<Arc<Namespaces>>,
     cells: Vec<mpsc::Sender<ToCell>>,
-    commits: mpsc::Sender<commit_thread::Commit>,
+    commits: mpsc::Sender<commits::Commit>,
     loads: mpsc::Sender<load_threads::Load>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     runs_cached: usize,
@@ -60,7 +60,7 @@ pub(crate) enum ToCell {
 /// What arrives for the threads of a node.
 pub(crate) struct Inboxes {
     pub(crate) cells: Vec<mpsc::Receiver<ToCell>>,
-    pub(crate) commits: mpsc::Receiver<commit_thread::Commit>,
+    pub(crate) commits: mpsc::Receiver<commits::Commit>,
     pub(crate) loads: mpsc::Receiver<load_threads::Load>,
 }
 
@@ -70,10 +70,13 @@ impl Node {
         config: &RuntimeConfig,
     ) -> Result<Arc<Self>, OpenError> {
         let (node, inboxes) = Self::without_threads(store, config, Surroundings::System)?;
-        let mut threads = vec![commit_thread::start(&node, inboxes.commits)?];
-        threads.extend(load_threads::start(&node, inboxes.loads)?);
+        let mut threads = load_threads::start(&node, inboxes.loads)?;
+        let mut commits = Some(inboxes.commits);
+        if inboxes.cells.len() > 1 {
+            threads.extend(commits.take().map(|queue| commits::start(&node, queue)).transpose()?);
+        }
         for (id, inbox) in (0_u32..).zip(inboxes.cells) {
-            threads.push(cell_thread::start(&node, id, inbox)?);
+            threads.push(cell_thread::start(&node, id, inbox, commits.take())?);
         }
         *node.threads.lock().unwrap_or_else(PoisonError::into_inner) = threads;
         for id in 0..config.cells.max(1) {
@@ -123,7 +126,7 @@ impl Node {
         for cell in cells {
             let _ = cell.join();
         }
-        let _ = self.commits.send(commit_thread::Commit::Stop);
+        let _ = self.commits.send(commits::Commit::Stop);
         for _ in 0..load_threads::THREADS {
             let _ = self.loads.send(load_threads::Load::Stop);
         }
@@ -191,7 +194,7 @@ impl Node {
     }
 
     /// A cell that has ended is told nothing: what it owned waits in the store.
-    fn tell(&self, cell: usize, what: ToCell) {
+    pub(crate) fn tell(&self, cell: usize, what: ToCell) {
         if let Some(cell) = self.cells.get(cell) {
             let _ = cell.send(what);
         }

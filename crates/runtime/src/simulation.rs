@@ -27,7 +27,7 @@ use perennial_proto::store::RunMessage;
 use perennial_store::{Batch, Store};
 
 use crate::node::cell_loop::{CellLoop, Next, STEP_INPUTS};
-use crate::node::commit_thread::{Commit, Committer};
+use crate::node::commits::{self, Commit};
 use crate::node::load_threads::Load;
 use crate::node::{self, Inboxes, Surroundings, ToCell};
 use crate::{OpenError, Runtime, RuntimeConfig};
@@ -70,7 +70,6 @@ pub struct Node {
     node: Arc<node::Node>,
     runtime: Runtime,
     cells: Vec<Turns>,
-    committer: Committer,
     inboxes: Inboxes,
     commits: VecDeque<(usize, Batch)>,
     loads: VecDeque<Load>,
@@ -107,7 +106,6 @@ impl Node {
         }
         Ok(Self {
             runtime: Runtime { node: Arc::clone(&node), changing: Arc::default() },
-            committer: Committer::of(&node),
             node,
             cells,
             inboxes,
@@ -161,13 +159,9 @@ impl Node {
         if next == Next::End {
             turns.cell = None;
         }
-        let queued = self.inboxes.commits.try_iter().filter_map(|commit| match commit {
-            Commit::Batch { cell, batch } => Some((cell, *batch)),
-            Commit::Stop => None,
-        });
-        for (cell, batch) in queued {
+        for (cell, batch) in self.inboxes.commits.try_iter().filter_map(Commit::into_batch) {
             if self.acknowledge == Acknowledge::BeforeCommit {
-                self.committer.tell(cell, Ok(()));
+                self.node.tell(cell, commits::told(Ok(())));
             }
             self.commits.push_back((cell, batch));
         }
@@ -190,14 +184,12 @@ impl Node {
     /// Commits the first `batches` of those that wait, together.
     pub fn commit(&mut self, batches: usize) {
         let count = batches.min(self.commits.len());
-        let (cells, batches): (Vec<_>, Vec<_>) = self.commits.drain(..count).unzip();
-        match self.acknowledge {
-            Acknowledge::AfterCommit => self.committer.commit(&cells, &batches),
-            // They were told long ago.
-            Acknowledge::BeforeCommit => {
-                if let Err(error) = self.node.store.commit(&batches) {
-                    cells.iter().for_each(|cell| self.committer.tell(*cell, Err(error.clone())));
-                }
+        let batches = self.commits.drain(..count).collect();
+        for (cell, told) in commits::commit(self.node.store.as_ref(), batches) {
+            let was_told =
+                matches!(told, ToCell::Input(_)) && self.acknowledge == Acknowledge::BeforeCommit;
+            if !was_told {
+                self.node.tell(cell, told);
             }
         }
     }

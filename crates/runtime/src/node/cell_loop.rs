@@ -7,7 +7,8 @@ use perennial_engine::Time;
 use perennial_proto::store::RunMessage;
 use perennial_store::{Epoch, Error};
 
-use super::{Node, ToCell, commit_thread, load_threads};
+use super::commits::Commit;
+use super::{Node, ToCell, load_threads};
 use crate::cell::{Cell, Effects, Input, Release, World};
 
 /// Inputs taken into one step.
@@ -123,7 +124,7 @@ impl CellLoop {
         let Effects { loads, commit, releases, load_wakes } = self.cell.step(inputs, &world);
         if let Some(batch) = commit {
             let (cell, batch) = (self.id as usize, Box::new(batch));
-            let _ = node.commits.send(commit_thread::Commit::Batch { cell, batch });
+            let _ = node.commits.send(Commit::Batch { cell, batch });
         }
         for wanted in loads {
             let (cell, epoch) = (self.id as usize, self.epoch);
