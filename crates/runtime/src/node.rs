@@ -6,10 +6,12 @@
 pub(crate) mod cell_loop;
 mod cell_thread;
 pub(crate) mod commits;
-pub(crate) mod load_threads;
+pub(crate) mod loads;
 mod surroundings;
 
 pub(crate) use self::surroundings::Surroundings;
+
+use self::cell_thread::Helpers;
 
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -38,8 +40,6 @@ pub(crate) struct Node {
     pub(crate) surroundings: Surroundings,
     namespaces: RwLock<Arc<Namespaces>>,
     cells: Vec<mpsc::Sender<ToCell>>,
-    commits: mpsc::Sender<commits::Commit>,
-    loads: mpsc::Sender<load_threads::Load>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     runs_cached: usize,
 }
@@ -57,26 +57,21 @@ pub(crate) enum ToCell {
     Stop,
 }
 
-/// What arrives for the threads of a node.
-pub(crate) struct Inboxes {
-    pub(crate) cells: Vec<mpsc::Receiver<ToCell>>,
-    pub(crate) commits: mpsc::Receiver<commits::Commit>,
-    pub(crate) loads: mpsc::Receiver<load_threads::Load>,
-}
-
 impl Node {
     pub(crate) fn open(
         store: Arc<dyn Store>,
         config: &RuntimeConfig,
     ) -> Result<Arc<Self>, OpenError> {
         let (node, inboxes) = Self::without_threads(store, config, Surroundings::System)?;
-        let mut threads = load_threads::start(&node, inboxes.loads)?;
-        let mut commits = Some(inboxes.commits);
-        if inboxes.cells.len() > 1 {
-            threads.extend(commits.take().map(|queue| commits::start(&node, queue)).transpose()?);
+        let (loads, mut threads) = loads::start(&node)?;
+        let mut helpers = Helpers { commits: None, loads };
+        if inboxes.len() > 1 {
+            let (commits, thread) = commits::start(&node)?;
+            helpers.commits = Some(commits);
+            threads.push(thread);
         }
-        for (id, inbox) in (0_u32..).zip(inboxes.cells) {
-            threads.push(cell_thread::start(&node, id, inbox, commits.take())?);
+        for (id, inbox) in (0_u32..).zip(inboxes) {
+            threads.push(cell_thread::start(&node, id, inbox, helpers.clone())?);
         }
         *node.threads.lock().unwrap_or_else(PoisonError::into_inner) = threads;
         for id in 0..config.cells.max(1) {
@@ -85,15 +80,14 @@ impl Node {
         Ok(node)
     }
 
-    /// A node in which nothing happens before someone takes turns for its threads.
+    /// A node in which nothing happens before someone takes turns for its threads, and what arrives for each
+    /// of its cells.
     pub(crate) fn without_threads(
         store: Arc<dyn Store>,
         config: &RuntimeConfig,
         surroundings: Surroundings,
-    ) -> Result<(Arc<Self>, Inboxes), OpenError> {
-        let (commits, commit_queue) = mpsc::channel();
-        let (loads, load_queue) = mpsc::channel();
-        let (cells, cell_queues): (Vec<_>, Vec<_>) =
+    ) -> Result<(Arc<Self>, Vec<mpsc::Receiver<ToCell>>), OpenError> {
+        let (cells, inboxes): (Vec<_>, Vec<_>) =
             (0..config.cells.max(1)).map(|_| mpsc::channel()).unzip();
         let namespaces = Namespaces::of(namespaces::stored(store.as_ref())?);
         let node = Arc::new(Self {
@@ -104,12 +98,10 @@ impl Node {
             surroundings,
             namespaces: RwLock::new(Arc::new(namespaces)),
             cells,
-            commits,
-            loads,
             threads: Mutex::default(),
             runs_cached: config.runs_cached,
         });
-        Ok((node, Inboxes { cells: cell_queues, commits: commit_queue, loads: load_queue }))
+        Ok((node, inboxes))
     }
 
     /// Lets every cell finish what it has begun, and ends all threads. Nothing is handled afterwards.
@@ -119,19 +111,8 @@ impl Node {
         }
         let threads =
             std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        // The cells end first: they need the others to finish.
-        let (cells, others): (Vec<_>, Vec<_>) = threads
-            .into_iter()
-            .partition(|thread| thread.thread().name().is_some_and(|it| it.starts_with("cell-")));
-        for cell in cells {
-            let _ = cell.join();
-        }
-        let _ = self.commits.send(commits::Commit::Stop);
-        for _ in 0..load_threads::THREADS {
-            let _ = self.loads.send(load_threads::Load::Stop);
-        }
-        for other in others {
-            let _ = other.join();
+        for thread in threads {
+            let _ = thread.join();
         }
     }
 

@@ -20,16 +20,17 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use perennial_engine::Time;
 use perennial_proto::store::RunMessage;
-use perennial_store::{Batch, Store};
+use perennial_store::Store;
 
 use crate::node::cell_loop::{CellLoop, Next, STEP_INPUTS};
 use crate::node::commits::{self, Commit};
-use crate::node::load_threads::Load;
-use crate::node::{self, Inboxes, Surroundings, ToCell};
+use crate::node::loads::Load;
+use crate::node::{self, Surroundings, ToCell};
 use crate::{OpenError, Runtime, RuntimeConfig};
 
 /// A clock that someone sets. Clones show the same time.
@@ -70,8 +71,7 @@ pub struct Node {
     node: Arc<node::Node>,
     runtime: Runtime,
     cells: Vec<Turns>,
-    inboxes: Inboxes,
-    commits: VecDeque<(usize, Batch)>,
+    commits: VecDeque<Commit>,
     loads: VecDeque<Load>,
     acknowledge: Acknowledge,
 }
@@ -80,6 +80,7 @@ pub struct Node {
 struct Turns {
     /// `None` once it has ended.
     cell: Option<CellLoop>,
+    inbox: Receiver<ToCell>,
     arrived: VecDeque<ToCell>,
     /// The store didn't let it begin anew: it takes nothing until then.
     must_try_again: bool,
@@ -97,9 +98,9 @@ impl Node {
         let surroundings = Surroundings::Simulated { now, seed: AtomicU64::new(seed) };
         let (node, inboxes) = node::Node::without_threads(store, config, surroundings)?;
         let mut cells = Vec::new();
-        for id in 0..config.cells.max(1) {
+        for (id, inbox) in (0_u32..).zip(inboxes) {
             let cell = Some(CellLoop::lease(&node, id)?);
-            cells.push(Turns { cell, arrived: VecDeque::new(), must_try_again: false });
+            cells.push(Turns { cell, inbox, arrived: VecDeque::new(), must_try_again: false });
         }
         for id in 0..config.cells.max(1) {
             node.restore(id)?;
@@ -108,7 +109,6 @@ impl Node {
             runtime: Runtime { node: Arc::clone(&node), changing: Arc::default() },
             node,
             cells,
-            inboxes,
             commits: VecDeque::new(),
             loads: VecDeque::new(),
             acknowledge: Acknowledge::default(),
@@ -132,11 +132,8 @@ impl Node {
 
     /// How much has arrived for a cell, or is due in it. 0 if a turn would do nothing.
     pub fn arrived(&mut self, cell: usize) -> usize {
-        let (Some(inbox), Some(turns)) = (self.inboxes.cells.get(cell), self.cells.get_mut(cell))
-        else {
-            return 0;
-        };
-        turns.arrived.extend(inbox.try_iter());
+        let Some(turns) = self.cells.get_mut(cell) else { return 0 };
+        turns.arrived.extend(turns.inbox.try_iter());
         let Some(running) = &turns.cell else {
             turns.arrived.clear();
             return 0;
@@ -156,14 +153,16 @@ impl Node {
         let inputs = if turns.must_try_again { 0 } else { inputs };
         let next = running.turn(&self.node, turns.arrived.drain(..inputs));
         turns.must_try_again = matches!(next, Next::TryAgain(_));
-        if next == Next::End {
-            turns.cell = None;
-        }
-        for (cell, batch) in self.inboxes.commits.try_iter().filter_map(Commit::into_batch) {
-            if self.acknowledge == Acknowledge::BeforeCommit {
-                self.node.tell(cell, commits::told(Ok(())));
+        match next {
+            Next::GoOn(work) => {
+                if self.acknowledge == Acknowledge::BeforeCommit && work.commit.is_some() {
+                    self.node.tell(cell, commits::told(Ok(())));
+                }
+                self.commits.extend(work.commit.map(|batch| (cell, batch)));
+                self.loads.extend(work.loads);
             }
-            self.commits.push_back((cell, batch));
+            Next::TryAgain(_) => {}
+            Next::End => turns.cell = None,
         }
     }
 
@@ -195,14 +194,12 @@ impl Node {
     }
 
     /// How many readings cells wait for.
-    pub fn unread(&mut self) -> usize {
-        self.loads.extend(self.inboxes.loads.try_iter());
+    pub fn unread(&self) -> usize {
         self.loads.len()
     }
 
     /// Reads for a cell what it waits for: the one of this place in line.
     pub fn read(&mut self, index: usize) {
-        self.unread();
         if let Some(load) = self.loads.remove(index) {
             self.node.load(load);
         }

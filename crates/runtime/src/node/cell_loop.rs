@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use perennial_engine::Time;
 use perennial_proto::store::RunMessage;
-use perennial_store::{Epoch, Error};
+use perennial_store::{Batch, Epoch, Error};
 
-use super::commits::Commit;
-use super::{Node, ToCell, load_threads};
+use super::loads::Load;
+use super::{Node, ToCell};
 use crate::cell::{Cell, Effects, Input, Release, World};
 
 /// Inputs taken into one step.
@@ -42,14 +42,21 @@ struct Lost {
 type Arrived = (Option<Epoch>, Input);
 
 /// What follows after a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Another turn, when something has arrived or its time has come.
-    GoOn,
+    /// This is done outside the cell; then another turn, when something has arrived or its time has come.
+    GoOn(Work),
     /// Another turn in a moment, and nothing new until then: the store doesn't answer.
     TryAgain(Duration),
     /// It is over.
     End,
+}
+
+/// What a turn leaves to be done outside the cell.
+pub(crate) struct Work {
+    /// A batch to commit. The cell is told of it.
+    pub(crate) commit: Option<Batch>,
+    /// What to read. The cell is told what was found.
+    pub(crate) loads: Vec<Load>,
 }
 
 impl CellLoop {
@@ -93,14 +100,19 @@ impl CellLoop {
         // What was read under an earlier lease may be older than what has been committed since.
         let is_good = |(read, _): &Arrived| read.is_none_or(|epoch| epoch == self.epoch);
         let inputs = inputs.into_iter().filter(is_good).map(|(_, input)| input).collect();
-        self.step(node, inputs);
+        let work = self.step(node, inputs);
         if self.is_stopping && self.cell.is_at_rest() {
             return Next::End;
         }
         for message in undelivered {
             node.deliver(Box::new(message));
         }
-        Next::GoOn
+        Next::GoOn(work)
+    }
+
+    /// Which of the node's cells it is.
+    pub(crate) fn id(&self) -> usize {
+        self.id as usize
     }
 
     /// How long to wait for something to arrive.
@@ -117,28 +129,18 @@ impl CellLoop {
         !self.later.is_empty()
     }
 
-    fn step(&mut self, node: &Arc<Node>, inputs: Vec<Input>) {
+    fn step(&mut self, node: &Node, inputs: Vec<Input>) -> Work {
         let namespaces = node.namespaces();
         let now: Time = node.now();
         let world = World { now, queues: &node.queues, namespaces: &namespaces };
         let Effects { loads, commit, releases, load_wakes } = self.cell.step(inputs, &world);
-        if let Some(batch) = commit {
-            let (cell, batch) = (self.id as usize, Box::new(batch));
-            let _ = node.commits.send(Commit::Batch { cell, batch });
-        }
-        for wanted in loads {
-            let (cell, epoch) = (self.id as usize, self.epoch);
-            let load = load_threads::Load::Run { cell, epoch, wanted };
-            let _ = node.loads.send(load);
-        }
-        if let Some((after, up_to)) = load_wakes {
-            let (cell, epoch) = (self.id as usize, self.epoch);
-            let load = load_threads::Load::Wakes { cell, epoch, after, up_to };
-            let _ = node.loads.send(load);
-        }
         for release in releases {
             node.release(release);
         }
+        let (cell, epoch) = (self.id(), self.epoch);
+        let runs = loads.into_iter().map(|wanted| Load::Run { cell, epoch, wanted });
+        let wakes = load_wakes.map(|(after, up_to)| Load::Wakes { cell, epoch, after, up_to });
+        Work { commit, loads: runs.chain(wakes).collect() }
     }
 
     /// What isn't durable hasn't happened: the cell begins anew from the store, under a new lease. One whose

@@ -1,23 +1,33 @@
 //! A cell's own thread.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 
-use super::cell_loop::{CellLoop, Next, STEP_INPUTS};
+use perennial_store::Batch;
+
+use super::cell_loop::{CellLoop, Next, STEP_INPUTS, Work};
 use super::commits::{Commit, commit};
+use super::loads::Load;
 use super::{Node, ToCell};
 
-/// Starts it. A cell that is alone is given the queue of its commits too.
+/// The other threads that work for a cell.
+#[derive(Clone)]
+pub(super) struct Helpers {
+    /// `None` for a cell that is alone.
+    pub(super) commits: Option<Sender<Commit>>,
+    pub(super) loads: Sender<Load>,
+}
+
 pub(super) fn start(
     node: &Arc<Node>,
     id: u32,
     inbox: Receiver<ToCell>,
-    commits: Option<Receiver<Commit>>,
+    helpers: Helpers,
 ) -> Result<JoinHandle<()>, crate::OpenError> {
     let cell = CellLoop::lease(node, id)?;
     let node = Arc::downgrade(node);
-    let mut thread = CellThread { cell, inbox, commits };
+    let mut thread = CellThread { cell, inbox, helpers };
     let body = move || {
         loop {
             // Not held while waiting: a node that everyone else has dropped ends.
@@ -39,36 +49,44 @@ pub(super) fn start(
 struct CellThread {
     cell: CellLoop,
     inbox: Receiver<ToCell>,
-    commits: Option<Receiver<Commit>>,
+    helpers: Helpers,
 }
 
 impl CellThread {
     /// Takes turns until there is nothing to do at once. `None` if the cell has ended.
-    fn handle(&mut self, node: &Arc<Node>, first: Option<ToCell>) -> Option<()> {
-        let mut next = self.turn(node, first);
+    fn handle(&mut self, node: &Arc<Node>, mut first: Option<ToCell>) -> Option<()> {
         loop {
-            next = match next {
-                Next::End => return None,
-                Next::TryAgain(after) => {
-                    thread::sleep(after);
-                    self.cell.turn(node, [])
-                }
-                Next::GoOn => match self.commit(node) {
-                    Some(told) => self.turn(node, Some(told)),
-                    None => return Some(()),
-                },
+            let arrived = first.into_iter().chain(self.inbox.try_iter()).take(STEP_INPUTS);
+            let mut next = self.cell.turn(node, arrived);
+            while let Next::TryAgain(after) = next {
+                thread::sleep(after);
+                next = self.cell.turn(node, []);
+            }
+            let Next::GoOn(Work { commit, loads }) = next else { return None };
+            self.load(node, loads);
+            first = commit.and_then(|batch| self.commit(node, batch));
+            if first.is_none() {
+                return Some(());
             }
         }
     }
 
-    fn turn(&mut self, node: &Arc<Node>, first: Option<ToCell>) -> Next {
-        let arrived = first.into_iter().chain(self.inbox.try_iter()).take(STEP_INPUTS);
-        self.cell.turn(node, arrived)
+    fn load(&self, node: &Node, mut loads: Vec<Load>) {
+        if loads.len() == 1 {
+            loads.drain(..).for_each(|load| node.load(load).wait_if_failed());
+        }
+        for load in loads {
+            let _ = self.helpers.loads.send(load);
+        }
     }
 
-    /// Commits what the last turn led to, if that is for this thread to do.
-    fn commit(&self, node: &Node) -> Option<ToCell> {
-        let batch = self.commits.as_ref()?.try_recv().ok()?.into_batch()?;
-        commit(node.store.as_ref(), vec![batch]).pop().map(|(_, told)| told)
+    /// What the cell is to be told of its commit, if this thread has made it.
+    fn commit(&self, node: &Node, batch: Batch) -> Option<ToCell> {
+        let cell = self.cell.id();
+        let Some(commits) = &self.helpers.commits else {
+            return commit(node.store.as_ref(), vec![(cell, batch)]).pop().map(|(_, told)| told);
+        };
+        let _ = commits.send((cell, batch));
+        None
     }
 }

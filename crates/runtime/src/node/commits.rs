@@ -1,10 +1,11 @@
-//! Making batches durable: whatever has queued, together.
+//! Making batches durable.
 //!
 //! A cell that is alone commits on its own thread, between two steps: what arrives meanwhile is its next
-//! batch, and no thread is woken for it. Several cells share a thread that commits: one sync serves all.
+//! batch, and no thread is woken for it. Several cells share a thread that commits whatever has queued
+//! together: one sync serves all.
 
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
 use perennial_store::{Batch, Error, Store};
@@ -12,44 +13,30 @@ use perennial_store::{Batch, Error, Store};
 use super::{Node, ToCell};
 use crate::cell::Input;
 
-pub(crate) enum Commit {
-    Batch { cell: usize, batch: Box<Batch> },
-    Stop,
-}
+/// A cell and its batch.
+pub(crate) type Commit = (usize, Batch);
 
-impl Commit {
-    /// The batch and whose it is, unless this is the end.
-    pub(crate) fn into_batch(self) -> Option<(usize, Batch)> {
-        match self {
-            Self::Batch { cell, batch } => Some((cell, *batch)),
-            Self::Stop => None,
-        }
-    }
-}
-
-/// Starts the thread that commits for several cells.
+/// Starts the thread that commits for several cells. It ends when none of them is left.
 pub(super) fn start(
-    node: &Node,
-    queue: Receiver<Commit>,
-) -> Result<JoinHandle<()>, crate::OpenError> {
-    let (store, cells) = (Arc::clone(&node.store), node.cells.clone());
+    node: &Arc<Node>,
+) -> Result<(Sender<Commit>, JoinHandle<()>), crate::OpenError> {
+    let (commits, queue) = mpsc::channel();
+    let store = Arc::clone(&node.store);
+    let node = Arc::downgrade(node);
     let body = move || {
-        while let Some(first) = queue.recv().ok().and_then(Commit::into_batch) {
-            let queued = queue.try_iter().map_while(Commit::into_batch);
-            let batches = std::iter::once(first).chain(queued).collect();
-            for (cell, told) in commit(store.as_ref(), batches) {
-                if let Some(cell) = cells.get(cell) {
-                    let _ = cell.send(told);
-                }
-            }
+        while let Ok(first) = queue.recv() {
+            let queued = std::iter::once(first).chain(queue.try_iter()).collect();
+            let done = commit(store.as_ref(), queued);
+            let Some(node) = node.upgrade() else { return };
+            done.into_iter().for_each(|(cell, told)| node.tell(cell, told));
         }
     };
-    Ok(thread::Builder::new().name("commit".to_owned()).spawn(body)?)
+    Ok((commits, thread::Builder::new().name("commit".to_owned()).spawn(body)?))
 }
 
-/// Commits batches of several cells together, and says what each cell is to be told.
-pub(crate) fn commit(store: &dyn Store, batches: Vec<(usize, Batch)>) -> Vec<(usize, ToCell)> {
-    let (cells, batches): (Vec<usize>, Vec<Batch>) = batches.into_iter().unzip();
+/// Commits batches together, and says what each one's cell is to be told.
+pub(crate) fn commit(store: &dyn Store, commits: Vec<Commit>) -> Vec<(usize, ToCell)> {
+    let (cells, batches): (Vec<usize>, Vec<Batch>) = commits.into_iter().unzip();
     let done = match store.commit(&batches) {
         // Nothing of them is stored, and the fault is one cell's alone: the others aren't to suffer.
         Err(Error::Fenced(_) | Error::Conflict(_)) if batches.len() > 1 => {

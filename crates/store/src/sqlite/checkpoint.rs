@@ -1,11 +1,13 @@
 //! Moves what was committed from the log into the database, beside the commits.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
+use rusqlite::hooks::Wal;
 
 use super::connection;
 use crate::{Durability, Error};
@@ -26,6 +28,8 @@ const FRAME_HEADER_BYTES: i64 = 24;
 pub(super) struct Checkpoints {
     wanted: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
+    /// How long the log was after the last commit, in frames of a page each.
+    frames: Arc<AtomicI64>,
     frame_bytes: i64,
 }
 
@@ -50,6 +54,15 @@ impl Checkpoints {
         let page_bytes: i64 =
             connection.pragma_query_value(None, "page_size", |row| row.get::<_, i64>(0))?;
         let frame_bytes = page_bytes + FRAME_HEADER_BYTES;
+        let frames = Arc::new(AtomicI64::new(0));
+        let after_commit = {
+            let frames = Arc::clone(&frames);
+            move |_: &mut Wal, pages| {
+                frames.store(i64::from(pages), Ordering::Relaxed);
+                Ok(())
+            }
+        };
+        writer.lock().unwrap_or_else(PoisonError::into_inner).wal_hook(Some(after_commit))?;
         // One waiting signal is enough: it means "look again".
         let (wanted, signals) = sync_channel(1);
         let worker = Worker { connection, writer, frame_bytes };
@@ -57,13 +70,12 @@ impl Checkpoints {
             .name("checkpoint".to_owned())
             .spawn(move || worker.run(&signals))
             .map_err(|error| Error::Unavailable(format!("no thread for checkpoints: {error}")))?;
-        Ok(Self { wanted: Some(wanted), thread: Some(thread), frame_bytes })
+        Ok(Self { wanted: Some(wanted), thread: Some(thread), frames, frame_bytes })
     }
 
-    /// How long the log is after a commit on the writer's connection. Unknown is short: the commit was
-    /// good, and the next one asks again.
-    pub(super) fn log_length(&self, writer: &Connection) -> LogLength {
-        let frames = Log::measure(writer, "NOOP").map_or(0, |log| log.frames);
+    /// How long the log is after a commit.
+    pub(super) fn log_length(&self) -> LogLength {
+        let frames = self.frames.load(Ordering::Relaxed);
         match frames.saturating_mul(self.frame_bytes) {
             LOG_BYTES_MAX.. => LogLength::TooLong,
             LOG_BYTES_WANTED.. => LogLength::Long,

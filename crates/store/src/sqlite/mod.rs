@@ -124,9 +124,8 @@ impl SqliteStore {
         })();
         match &self.place {
             Place::File { path, checkpoints, .. } => {
-                let length = checkpoints.log_length(&writer);
                 drop(writer);
-                checkpoints.request(length);
+                checkpoints.request(checkpoints.log_length());
                 written.map_err(|error| about_file(error, path))
             }
             Place::Memory => written,

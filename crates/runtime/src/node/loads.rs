@@ -1,6 +1,9 @@
-//! The threads that read for cells, so that a cell never waits for the disk.
+//! Reading for cells.
+//!
+//! A cell reads one thing itself, which is quicker than waking another thread. Several are read side by
+//! side on threads of their own, while the cell goes on.
 
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -11,7 +14,7 @@ use perennial_store::Epoch;
 use super::{Node, PAGE, ToCell};
 use crate::cell::{Input, Wanted};
 
-pub(super) const THREADS: usize = 2;
+const THREADS: usize = 2;
 
 /// A store that failed is given this long before the next reading.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
@@ -20,13 +23,13 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 pub(crate) enum Load {
     Run { cell: usize, epoch: Epoch, wanted: Wanted },
     Wakes { cell: usize, epoch: Epoch, after: (Time, RunKey), up_to: Time },
-    Stop,
 }
 
+/// Starts the threads that read. They end when no cell is left.
 pub(super) fn start(
     node: &Arc<Node>,
-    queue: Receiver<Load>,
-) -> Result<Vec<JoinHandle<()>>, crate::OpenError> {
+) -> Result<(Sender<Load>, Vec<JoinHandle<()>>), crate::OpenError> {
+    let (loads, queue) = mpsc::channel();
     let queue = Arc::new(Mutex::new(queue));
     let mut threads = Vec::new();
     for index in 0..THREADS {
@@ -36,17 +39,12 @@ pub(super) fn start(
             loop {
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let (Ok(load), Some(node)) = (next, node.upgrade()) else { return };
-                if matches!(load, Load::Stop) {
-                    return;
-                }
-                if let Read::Failed = node.load(load) {
-                    thread::sleep(RETRY_AFTER);
-                }
+                node.load(load).wait_if_failed();
             }
         };
         threads.push(thread::Builder::new().name(format!("load-{index}")).spawn(body)?);
     }
-    Ok(threads)
+    Ok((loads, threads))
 }
 
 /// Whether the store answered.
@@ -55,11 +53,18 @@ pub(crate) enum Read {
     Failed,
 }
 
+impl Read {
+    pub(super) fn wait_if_failed(self) {
+        if let Self::Failed = self {
+            thread::sleep(RETRY_AFTER);
+        }
+    }
+}
+
 impl Node {
     /// Reads what a cell asked for, and tells it.
     pub(crate) fn load(&self, load: Load) -> Read {
         match load {
-            Load::Stop => Read::Done,
             Load::Run { cell, epoch, wanted } => {
                 let namespace = NamespaceKey(wanted.namespace);
                 let run_id = wanted.run_id.as_deref();
