@@ -11,7 +11,7 @@ from temporalio.api.batch.v1 import (
     BatchOperationSignal,
     BatchOperationTermination,
 )
-from temporalio.api.common.v1 import ResetOptions
+from temporalio.api.common.v1 import ResetOptions, WorkerVersionStamp
 from temporalio.api.enums.v1 import BatchOperationState, BatchOperationType
 from temporalio.api.workflowservice import v1 as api
 
@@ -35,12 +35,16 @@ class Batch:
     async def start_workflows(self):
         for workflow_id in self.workflow_ids:
             await self.scene.start(workflow_id=workflow_id)
+        await self.found(COUNT)
+
+    async def found(self, number: int, seconds: float = 10):
+        """Returns when the query finds so many."""
 
         async def count():
             request = api.CountWorkflowExecutionsRequest(namespace=self.scene.namespace, query=self.query)
             return (await self.scene.service.count_workflow_executions(request, timeout=CALL)).count
 
-        await until(count, lambda found: found == COUNT)
+        await until(count, lambda found: found == number, seconds=seconds)
 
     async def start(self, **operation) -> str:
         job_id = str(uuid.uuid4())
@@ -119,15 +123,43 @@ async def test_a_batch_resets(batch, scene):
         assert "WorkflowTaskFailed" in event_types(await scene.history(workflow_id=workflow_id))
 
 
-async def test_a_batch_deletes(batch, scene):
+async def test_a_batch_resets_to_the_first_task_of_a_build(scene):
+    batch = Batch(scene)
+    batch.workflow_ids = batch.workflow_ids[:1]
+    await scene.start(workflow_id=batch.workflow_ids[0])
+    for build in ("good", "bad", "bad"):
+        await scene.answer(worker_version_stamp=WorkerVersionStamp(build_id=build))
+        await scene.signal(build, workflow_id=batch.workflow_ids[0])
+    await batch.found(1)
+
+    options = ResetOptions(build_id="bad")
+    job = await batch.completed(await batch.start(reset_operation=BatchOperationReset(options=options)))
+    assert (job.complete_operation_count, job.failure_operation_count) == (1, 0)
+    events = await scene.history(workflow_id=batch.workflow_ids[0])
+    kinds = event_types(events)
+    assert kinds[: kinds.index("WorkflowTaskFailed")] == [
+        "WorkflowExecutionStarted",
+        "WorkflowTaskScheduled",
+        "WorkflowTaskStarted",
+        "WorkflowTaskCompleted",
+        "WorkflowExecutionSignaled",
+        "WorkflowTaskScheduled",
+        "WorkflowTaskStarted",
+    ]
+    kept = attributes(only(events, "WorkflowTaskCompleted"))
+    assert kept.worker_version.build_id == "good"
+
+
+async def test_a_batch_reset_to_an_unknown_build_fails_for_the_run(batch):
+    options = ResetOptions(build_id="nobody's")
+    job = await batch.completed(await batch.start(reset_operation=BatchOperationReset(options=options)))
+    assert (job.complete_operation_count, job.failure_operation_count) == (0, COUNT)
+
+
+async def test_a_batch_deletes(batch):
     job = await batch.completed(await batch.start(deletion_operation=BatchOperationDeletion()))
     assert job.complete_operation_count == COUNT
-
-    async def count():
-        request = api.CountWorkflowExecutionsRequest(namespace=scene.namespace, query=batch.query)
-        return (await scene.service.count_workflow_executions(request, timeout=CALL)).count
-
-    await until(count, lambda found: found == 0, seconds=60)
+    await batch.found(0, seconds=60)
 
 
 async def test_batches_are_listed(batch, scene):
