@@ -112,6 +112,24 @@ async def test_a_worker_can_limit_the_rate_of_its_queue(scene):
     assert (await polling).activity_id == "a"
 
 
+async def test_tasks_go_at_the_rate_that_the_workers_ask_for(scene):
+    """However many polls wait. A second's worth may go at once."""
+    request = api.PollActivityTaskQueueRequest(
+        namespace=scene.namespace,
+        task_queue=TaskQueue(name=scene.task_queue),
+        identity=IDENTITY,
+        task_queue_metadata=TaskQueueMetadata(max_tasks_per_second={"value": 2.0}),
+    )
+    polls = [scene.service.poll_activity_task_queue(request, timeout=CALL) for _ in range(6)]
+    polling = [asyncio.ensure_future(poll) for poll in polls]
+    await scene.start()
+    await scene.answer(*(schedule_activity(f"a{n}", scene.task_queue) for n in range(6)))
+    tasks = [await poll for poll in polling]
+    assert {task.activity_id for task in tasks} == {f"a{n}" for n in range(6)}
+    started = sorted(task.started_time.ToNanoseconds() / 1e9 for task in tasks)
+    assert started[-1] - started[0] > 1.4
+
+
 async def test_a_poll_with_nothing_to_do_answers_empty_before_the_deadline(scene):
     request = api.PollWorkflowTaskQueueRequest(
         namespace=scene.namespace, task_queue=TaskQueue(name=scene.task_queue), identity=IDENTITY

@@ -21,10 +21,11 @@ pub use namespaces::Namespaces;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::tz::TimeZoneDatabase;
 use perennial_engine::run::{self, Command, Limits, Rejection, Run, StartRun};
-use perennial_engine::{NamespaceKey, RunKey, Time, Zones};
+use perennial_engine::{NamespaceKey, RunKey, Span, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, TaskQueueType, UpdateWorkflowExecutionLifecycleStage,
@@ -338,10 +339,23 @@ impl Runtime {
     }
 
     async fn poll(&self, poller: Poller, kind: QueueKind) -> Result<Grant, Refusal> {
-        let (poller, granted) = queues::Poller::new(poller, kind);
-        let met = self.node.queues.poll(poller, self.now());
-        self.node.bring_together(met);
-        granted.await.map_err(|_| Refusal::TimedOut)
+        let (poller, mut granted) = queues::Poller::new(poller, kind);
+        let (queues, queue) = (&self.node.queues, poller.queue.clone());
+        let mut met = queues.poll(poller, self.now());
+        let held = queues.held(&queue);
+        // Nothing else is awake to hand out what a queue's pace holds back: the polls that wait for it are.
+        loop {
+            self.node.bring_together(met.take());
+            let mut is_held = std::pin::pin!(held.notified());
+            is_held.as_mut().enable();
+            let held_for = queues.held_for(&queue, self.now());
+            tokio::select! {
+                biased;
+                grant = &mut granted => return grant.map_err(|_| Refusal::TimedOut),
+                () = is_held => {}
+                () = sleep(held_for) => met = queues.hand_out(&queue, self.now()),
+            }
+        }
     }
 
     /// Ends the polls of a worker that goes: they return [`Refusal::TimedOut`]. With a sticky queue: its
@@ -476,6 +490,14 @@ impl Runtime {
         let read = tokio::task::spawn_blocking(move || reading(store.as_ref())).await;
         read.map_err(|error| unavailable(error.to_string()))?
             .map_err(|error| unavailable(error.to_string()))
+    }
+}
+
+/// Ends after that time, or never.
+async fn sleep(time: Option<Span>) {
+    match time {
+        Some(time) => tokio::time::sleep(Duration::from_nanos(time.0.unsigned_abs())).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -4,17 +4,20 @@
 //! waiting tasks are the cell's; what is here can be lost and read again.
 
 mod backlog;
+mod pace;
 mod poller;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_engine::{NamespaceKey, Span, Time};
 use perennial_proto::store::{RunName, TaskKind, WaitingTask};
+use tokio::sync::Notify;
 
 pub(crate) use self::poller::{Grant, Poller};
 
 use self::backlog::Backlog;
+use self::pace::Pace;
 use crate::api::QueueDescription;
 
 /// A queue counts as polled this long after its last poll.
@@ -72,6 +75,10 @@ struct Queue {
     seen: BTreeMap<String, Seen>,
     added: Rate,
     taken: Rate,
+    /// As the worker asked that spoke of it last.
+    pace: Option<Pace>,
+    /// Tells the polls that a task is held back.
+    held: Arc<Notify>,
 }
 
 struct Seen {
@@ -92,6 +99,9 @@ impl Queues {
         }
         let queue = queues.entry(poller.queue.clone()).or_default();
         queue.last_polled = now;
+        if let Some(per_second) = poller.info.max_tasks_per_second {
+            queue.pace.get_or_insert_with(|| Pace::new(per_second, now)).set(per_second, now);
+        }
         let seen = Seen {
             at: now,
             rate: poller.info.max_tasks_per_second.unwrap_or(100_000.0),
@@ -113,16 +123,23 @@ impl Queues {
         let mut queues = self.lock();
         let queue = queues.entry(queue_of(&task)).or_default();
         queue.added.count(now);
-        match queue.claim() {
-            Some(poller) => {
-                queue.taken.count(now);
-                Some(Match::Task(task, poller))
-            }
-            None => {
-                queue.backlog.push(task);
-                None
-            }
-        }
+        queue.backlog.push(task);
+        queue.hand_out(now)
+    }
+
+    /// How long a task is held back though a poller waits for it. Nothing if none is.
+    pub(crate) fn held_for(&self, queue: &QueueName, now: Time) -> Option<Span> {
+        self.lock().get_mut(queue)?.held_for(now)
+    }
+
+    /// Tells when a task begins to be held back.
+    pub(crate) fn held(&self, queue: &QueueName) -> Arc<Notify> {
+        Arc::clone(&self.lock().entry(queue.clone()).or_default().held)
+    }
+
+    /// A task that was held back goes, if it may by now.
+    pub(crate) fn hand_out(&self, queue: &QueueName, now: Time) -> Option<Match> {
+        self.lock().get_mut(queue)?.hand_out(now)
     }
 
     /// A query waits.
@@ -139,18 +156,20 @@ impl Queues {
     }
 
     /// A poller that waits on the queue, taken off it, if nothing else waits for one.
-    pub(crate) fn claim(&self, queue: &QueueName) -> Option<Poller> {
+    pub(crate) fn claim(&self, queue: &QueueName, now: Time) -> Option<Poller> {
         let mut queues = self.lock();
         let queue = queues.get_mut(queue)?;
-        if queue.backlog.is_empty() { queue.claim() } else { None }
+        if !queue.backlog.is_empty() || !queue.has_pollers() || !queue.may_go(now) {
+            return None;
+        }
+        queue.claim()
     }
 
     /// Whether someone polls the queue, or did a moment ago.
     pub(crate) fn is_polled(&self, queue: &QueueName, now: Time) -> bool {
         let mut queues = self.lock();
         queues.get_mut(queue).is_some_and(|queue| {
-            queue.pollers.retain(|poller| !poller.is_gone());
-            !queue.pollers.is_empty() || now.since(queue.last_polled) < POLLED_WITHIN
+            queue.has_pollers() || now.since(queue.last_polled) < POLLED_WITHIN
         })
     }
 
@@ -239,25 +258,43 @@ impl Queue {
         if let Some(query) = self.queries.pop_front() {
             return Some(Match::Query(query, poller));
         }
-        match self.backlog.pop() {
-            Some(task) => {
-                self.taken.count(now);
-                Some(Match::Task(task, poller))
-            }
-            None => {
-                self.pollers.push_back(poller);
-                None
-            }
+        self.pollers.push_back(poller);
+        self.hand_out(now)
+    }
+
+    /// Brings a waiting task and a waiting poller together, if there are both and the task may go.
+    fn hand_out(&mut self, now: Time) -> Option<Match> {
+        if self.backlog.is_empty() || !self.has_pollers() {
+            return None;
         }
+        if !self.may_go(now) {
+            self.held.notify_waiters();
+            return None;
+        }
+        let (task, poller) = (self.backlog.pop()?, self.claim()?);
+        self.taken.count(now);
+        Some(Match::Task(task, poller))
+    }
+
+    fn held_for(&mut self, now: Time) -> Option<Span> {
+        let is_held = !self.backlog.is_empty() && self.has_pollers();
+        self.pace.as_mut().filter(|_| is_held).map(|pace| pace.wait(now))
+    }
+
+    /// Whether a task may go now: then it counts.
+    fn may_go(&mut self, now: Time) -> bool {
+        self.pace.as_mut().is_none_or(|pace| pace.take(now))
+    }
+
+    fn has_pollers(&mut self) -> bool {
+        while self.pollers.front().is_some_and(Poller::is_gone) {
+            self.pollers.pop_front();
+        }
+        !self.pollers.is_empty()
     }
 
     fn claim(&mut self) -> Option<Poller> {
-        loop {
-            let poller = self.pollers.pop_front()?;
-            if !poller.is_gone() {
-                return Some(poller);
-            }
-        }
+        if self.has_pollers() { self.pollers.pop_front() } else { None }
     }
 }
 

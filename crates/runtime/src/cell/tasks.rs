@@ -27,7 +27,7 @@ impl Cell {
                 return;
             }
         }
-        if let Some(poller) = world.queues.claim(&queue) {
+        if let Some(poller) = world.queues.claim(&queue, world.now) {
             self.start_for(key, offer.task, poller, None, world);
             return;
         }
