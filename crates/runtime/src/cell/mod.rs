@@ -6,6 +6,7 @@
 
 mod batch;
 mod cache;
+mod fragments;
 mod messages;
 mod queries;
 mod request;

@@ -8,11 +8,10 @@ use perennial_engine::run::{
 };
 use perennial_engine::{NamespaceKey, RunKey, Slot, Time};
 use perennial_proto::store::RunName;
-use perennial_proto::temporal::history::v1::History;
-use perennial_store::{Fragment, NewRun};
-use prost::Message;
+use perennial_store::NewRun;
 
 use super::cache::WaitFor;
+use super::fragments::fragments_of;
 use super::request::{Incoming, Release, ReplyTo, Request, Response};
 use super::{Cell, World};
 use crate::api::{Refusal, Sent, Started, Watched};
@@ -316,13 +315,13 @@ impl Cell {
             let namespace = world.namespaces.by_key(NamespaceKey(run.head.namespace));
             write.visibility = Some(row_of(&run, namespace.map(|record| record.as_ref())));
         }
-        let fragment = fragment_of(events);
-        write.history.extend(fragment.clone());
+        let fragments = fragments_of(events);
+        write.history.extend(fragments.iter().cloned());
         self.wakes.set(key, run.name(), wake, world.now);
         let run = Arc::new(run);
         if let Some(cached) = self.cache.get_mut(key) {
             cached.run = Arc::clone(&run);
-            if let Some(fragment) = fragment {
+            for fragment in fragments {
                 cached.keep_recent(fragment);
             }
             if had_task.is_some() && started_task(&run) != had_task {
@@ -422,12 +421,4 @@ impl Cell {
 fn started_task(run: &Run) -> Option<TaskStamp> {
     let task = run.head.workflow_task.as_ref().filter(|task| task.started_at != 0)?;
     Some(TaskStamp::from(task))
-}
-
-fn fragment_of(
-    events: Vec<perennial_proto::temporal::history::v1::HistoryEvent>,
-) -> Option<Fragment> {
-    let (first, last) = (events.first()?.event_id, events.last()?.event_id);
-    let bytes = History { events }.encode_to_vec().into();
-    Some(Fragment { first_event_id: first, last_event_id: last, bytes })
 }
