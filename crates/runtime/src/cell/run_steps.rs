@@ -72,6 +72,8 @@ impl Cell {
         match request {
             Request::Command { command: Command::Wake, .. } => self.wake(key, world),
             Request::Command { command, .. } => self.command(key, command, reply, world),
+            Request::KeepPage { page, .. } => self.keep_page(key, *page, reply, world),
+            Request::TakePages { task, count, .. } => self.take_pages(key, task, count, reply),
             Request::Read { .. } => self.answer_run(key, reply),
             Request::Watch { event_id, .. } => self.watch(key, event_id, reply),
             Request::Reset { reset, .. } => self.reset(key, *reset, reply, world),
@@ -156,7 +158,7 @@ impl Cell {
         };
         let decided = self.decide(key, command, world);
         let response = decided.map_err(Refusal::from).and_then(|answer| {
-            let run = self.run(key).ok_or_else(|| Refusal::Unavailable("run is gone".into()))?;
+            let run = self.run(key).ok_or_else(gone)?;
             let mut sent =
                 Sent { reply: answer, run, next_task: None, eager_activities: Vec::new() };
             if let Reply::WorkflowTaskCompleted(completed) = &sent.reply {
@@ -318,15 +320,19 @@ impl Cell {
         let fragments = fragments_of(events);
         write.history.extend(fragments.iter().cloned());
         self.wakes.set(key, run.name(), wake, world.now);
+        let task_ended = had_task.is_some() && started_task(&run) != had_task;
         let run = Arc::new(run);
         if let Some(cached) = self.cache.get_mut(key) {
             cached.run = Arc::clone(&run);
             for fragment in fragments {
                 cached.keep_recent(fragment);
             }
-            if had_task.is_some() && started_task(&run) != had_task {
+            if task_ended {
                 cached.updates.take_back();
             }
+        }
+        if task_ended {
+            self.drop_pages(key);
         }
         self.cache.changed(key);
         if let Some(successor) = successor {
@@ -363,10 +369,7 @@ impl Cell {
     }
 
     fn answer_run(&mut self, key: RunKey, reply: ReplyTo) {
-        let response = self
-            .run(key)
-            .map(Response::Run)
-            .ok_or_else(|| Refusal::Unavailable("the run is gone".to_owned()));
+        let response = self.run(key).map(Response::Run).ok_or_else(gone);
         self.answer(Some(key), reply, response);
     }
 
@@ -415,6 +418,11 @@ impl Cell {
         self.wakes.set(key, RunName::default(), None, Time::NONE);
         self.cache.remove(key);
     }
+}
+
+/// A run that was there a moment ago.
+pub(super) fn gone() -> Refusal {
+    Refusal::Unavailable("the run is gone".to_owned())
 }
 
 /// The task a worker has, if one has.
