@@ -33,6 +33,9 @@ TEMPORAL_SETTINGS = {
     "matching.numTaskqueueWritePartitions": 1,
     # It refuses to pause workflows unless it is told otherwise.
     "frontend.WorkflowPauseEnabled": "true",
+    # It takes completions in pages only if it is told to, and commits no more than 4 MB at a time.
+    "history.enableWorkflowTaskCompletionPagination": "true",
+    "system.transactionSizeLimit": 64 * 1024 * 1024,
     # It answers a few lists in a second.
     "frontend.namespaceRPS.visibility": 100_000,
     "frontend.namespaceBurstRatio.visibility": 1,

@@ -19,7 +19,7 @@ SYSTEM = [
     "count_group_by_execution_status",
 ]
 
-OF_A_NAMESPACE = ["eager_workflow_start", "sync_update", "async_update"]
+OF_A_NAMESPACE = ["eager_workflow_start", "sync_update", "async_update", "workflow_task_completion_pagination"]
 
 SEMVER = re.compile(r"\d+\.\d+\.\d+.*")
 
@@ -46,6 +46,7 @@ async def test_a_namespace_says_what_works(client):
     assert [name for name in OF_A_NAMESPACE if not getattr(info.capabilities, name)] == []
     assert info.limits.blob_size_limit_error == 2_097_152
     assert info.limits.memo_size_limit_error == 2_097_152
+    assert info.limits.workflow_task_completion_size_limit_error == 41_943_040
 
 
 async def test_the_health_service_says_serving(client):

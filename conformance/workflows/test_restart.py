@@ -14,6 +14,7 @@ from commands import complete_workflow, failure, retry, schedule_activity, start
 from dev_server import DevServer
 from histories import attributes, event_type, event_types, only
 from payloads import payloads, search_attributes, seconds, values
+from refusals import refused
 from scene import CALL, IDENTITY, Scene
 from updates import accept_and_complete, poll_update, send_update
 from waiting import until
@@ -105,6 +106,25 @@ async def test_what_was_running_at_the_crash_is_tried_again(crashing):
         await scene.complete_task(task, complete_workflow())
     await scene.complete_task(again, complete_workflow())
     assert await scene.status() == "COMPLETED"
+
+
+async def test_pages_of_a_completion_that_a_crash_cut_off_are_sent_again(crashing):
+    scene = crashing.scene
+    await scene.start(workflow_task_timeout=seconds(60))
+    task = await scene.workflow_task()
+    await scene.complete_task(task, start_timer("t", 60), intermediate_page=True)
+    await crashing.crash()
+
+    scene = crashing.scene
+    answer = await refused(scene.complete_task(task, complete_workflow(), page_number=1))
+    assert (answer.code, answer.detail_names) == ("ABORTED", ["WorkflowTaskCompletionBufferLostFailure"])
+    await scene.complete_task(task, start_timer("t", 60), intermediate_page=True)
+    await scene.complete_task(task, complete_workflow(), page_number=1)
+    assert event_types(await scene.history())[-3:] == [
+        "WorkflowTaskCompleted",
+        "TimerStarted",
+        "WorkflowExecutionCompleted",
+    ]
 
 
 async def test_outcomes_searches_and_ids_survive_a_crash(crashing):

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use perennial_engine::run::{Rejection, Reply, Run, UpdateProgress};
+use perennial_engine::run::{Rejection, Reply, Run, TaskStamp, UpdateProgress};
 use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::store::RunName;
+use perennial_proto::temporal::command::v1::Command;
 use perennial_proto::temporal::common::v1::{Payloads, WorkerVersionStamp};
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
 use perennial_proto::temporal::failure::v1::Failure;
@@ -25,6 +26,9 @@ pub enum Refusal {
     /// Too much waits already; ask again later.
     #[error("{0}")]
     Overloaded(String),
+    /// Pages of a completion aren't there: the worker sends all of them again.
+    #[error("{0}")]
+    PagesLost(String),
     /// The caller's time is up.
     #[error("deadline exceeded")]
     TimedOut,
@@ -90,6 +94,19 @@ pub struct WorkflowTaskGrant {
     pub backlog: i64,
     /// The history that goes with it, if all of it is at hand: saves reading it.
     pub recent: Vec<Fragment>,
+}
+
+/// A page of a workflow task's completion, but not the last one.
+#[derive(Debug, Clone)]
+pub struct CompletionPage {
+    /// From the worker's token.
+    pub task: TaskStamp,
+    /// Where it stands among the others, from 0.
+    pub number: usize,
+    /// What the workflow wants done.
+    pub commands: Vec<Command>,
+    /// Of the worker.
+    pub identity: String,
 }
 
 /// A run that came as far as someone waited for.

@@ -14,8 +14,8 @@ mod queues;
 pub mod simulation;
 
 pub use api::{
-    ActivityGrant, Poller, QueryOutcome, QueueDescription, Refusal, ResetRun, Sent, Started,
-    UpdateStatus, Watched, WorkflowTaskGrant,
+    ActivityGrant, CompletionPage, Poller, QueryOutcome, QueueDescription, Refusal, ResetRun, Sent,
+    Started, UpdateStatus, Watched, WorkflowTaskGrant,
 };
 pub use namespaces::Namespaces;
 
@@ -24,9 +24,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::tz::TimeZoneDatabase;
-use perennial_engine::run::{self, Command, Limits, Rejection, Run, StartRun};
+use perennial_engine::run::{self, Command, Limits, Rejection, Run, StartRun, TaskStamp};
 use perennial_engine::{NamespaceKey, RunKey, Span, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, RunName};
+use perennial_proto::temporal::command::v1 as command;
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, TaskQueueType, UpdateWorkflowExecutionLifecycleStage,
     WorkflowExecutionStatus,
@@ -367,6 +368,24 @@ impl Runtime {
         sticky_queue: &str,
     ) {
         self.node.queues.end_polls(namespace, worker_instance_key, sticky_queue, self.now());
+    }
+
+    /// Keeps a page of a workflow task's completion for as long as the worker has the task.
+    pub async fn keep_page(&self, target: RunName, page: CompletionPage) -> Result<(), Refusal> {
+        self.ask(Request::KeepPage { target, page: Box::new(page) }).await.map(|_| ())
+    }
+
+    /// Hands out what is in the first pages of a completion, in order, and keeps none of them.
+    pub async fn take_pages(
+        &self,
+        target: RunName,
+        task: TaskStamp,
+        count: usize,
+    ) -> Result<Vec<command::Command>, Refusal> {
+        match self.ask(Request::TakePages { target, task, count }).await? {
+            Response::Pages(commands) => Ok(commands),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// Asks a run a question.

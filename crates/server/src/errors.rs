@@ -28,6 +28,11 @@ pub(crate) fn refused(refusal: Refusal) -> Status {
             };
             with_detail(Code::ResourceExhausted, message, "ResourceExhaustedFailure", &exhausted)
         }
+        Refusal::PagesLost(message) => {
+            let lost = detail::WorkflowTaskCompletionBufferLostFailure {};
+            let name = "WorkflowTaskCompletionBufferLostFailure";
+            with_detail(Code::Aborted, message, name, &lost)
+        }
         Refusal::TimedOut => Status::deadline_exceeded("context deadline exceeded"),
     }
 }
@@ -260,6 +265,17 @@ mod tests {
             expect![[r#"
                 NotFound: Namespace shop is not found.
                 type.googleapis.com/temporal.api.errordetails.v1.NamespaceNotFoundFailure "\n\u{4}shop"
+            "#]],
+        );
+    }
+
+    #[test]
+    fn lost_pages_have_the_detail_that_lets_a_worker_send_them_again() {
+        check(
+            &refused(Refusal::PagesLost("page 0 is lost".to_owned())),
+            expect![[r#"
+                Aborted: page 0 is lost
+                type.googleapis.com/temporal.api.errordetails.v1.WorkflowTaskCompletionBufferLostFailure ""
             "#]],
         );
     }

@@ -68,7 +68,7 @@ pub struct NewRun {
     pub first_branch: RunKey,
 }
 
-/// Events of one commit: an encoded `History`. Fragments concatenate; those of one branch don't overlap,
+/// Events of one commit, or some of many: an encoded `History`. Fragments concatenate; those of one branch don't overlap,
 /// which the cell that writes them sees to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fragment {

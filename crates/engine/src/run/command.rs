@@ -171,6 +171,8 @@ pub struct CompleteWorkflowTask {
     pub admitted_updates: BTreeMap<String, update::Request>,
     /// Whether further updates or queries wait, so that another task is needed: set by the cell.
     pub more_updates_wait: bool,
+    /// Whether its pages are larger together than is allowed: set by the cell, which alone sees them.
+    pub is_too_large: bool,
     /// The run's own namespace and those its commands name, by name: set by the cell. What isn't here
     /// doesn't exist.
     pub namespaces: BTreeMap<String, NamespaceRef>,

@@ -26,6 +26,10 @@ pub struct Limits {
     pub payload_bytes: usize,
     /// Bytes of all memo fields.
     pub memo_bytes: usize,
+    /// Bytes of the commands that come before the last page of a workflow task's completion.
+    pub completion_bytes: usize,
+    /// Bytes of memory that such pages of all runs take in a cell.
+    pub pages_bytes: usize,
     /// Bytes of any id or name.
     pub id_bytes: usize,
     /// Events in a history before the run is terminated.
@@ -64,6 +68,8 @@ impl Default for Limits {
         Self {
             payload_bytes: 2 * 1024 * 1024,
             memo_bytes: 2 * 1024 * 1024,
+            completion_bytes: 40 * 1024 * 1024,
+            pages_bytes: 256 * 1024 * 1024,
             id_bytes: 1000,
             history_events: 50 * 1024,
             history_bytes: 50 * 1024 * 1024,

@@ -12,8 +12,8 @@ use perennial_proto::temporal::history::v1::{
 };
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 
-use super::Limits;
 use super::event::{Attributes, event};
+use super::{Limits, Rejection, TaskStamp};
 use crate::{RunKey, Span, Time};
 
 /// The state of a run. Cheap to clone: what hangs on it is shared until it changes.
@@ -107,6 +107,14 @@ impl Run {
                 self.head.workflow_id, self.head.run_id, limits.history_events, limits.history_bytes
             )
         })
+    }
+
+    /// The workflow task that a worker's token speaks of, if the worker still has it.
+    pub fn started_task(&self, token: TaskStamp) -> Result<&stored::WorkflowTask, Rejection> {
+        let not_found = || Rejection::TaskNotFound("Workflow task not found.".to_owned());
+        let is_it =
+            |task: &&stored::WorkflowTask| task.started_at != 0 && TaskStamp::from(*task) == token;
+        self.head.workflow_task.as_ref().filter(is_it).ok_or_else(not_found)
     }
 
     /// Whether its workflow task was made for an update alone: it is never stored.

@@ -166,6 +166,23 @@ fn late_answer_to_a_task_is_not_found_even_when_the_run_has_closed() {
 }
 
 #[test]
+fn pages_that_are_too_large_together_end_the_run() {
+    let mut world = World::started();
+    world.poll();
+    let refused = world.complete_with("wf", |complete| complete.is_too_large = true).unwrap_err();
+    let reason =
+        "RequestTooLarge: workflow task completion buffer size exceeds the per-workflow limit";
+    assert_eq!(refused, Rejection::InvalidArgument(reason.to_owned()));
+    check(
+        &world.tail(2),
+        expect![[r#"
+            4 WorkflowTaskFailed cause=RequestTooLarge failure="RequestTooLarge: workflow task completion buffer size exceeds the per-workflow limit"
+            5 WorkflowExecutionTerminated reason="RequestTooLarge: workflow task completion buffer size exceeds the per-workflow limit"
+        "#]],
+    );
+}
+
+#[test]
 fn terminating_fails_the_started_task_first_and_lets_in_what_waited() {
     let mut world = World::started();
     world.poll().signal("a");

@@ -37,7 +37,12 @@ pub(super) async fn work(runtime: &Runtime, mut job: BatchJob) {
                 }
                 tokio::time::sleep(PATIENCE).await;
             }
-            Err(Refusal::Unavailable(_) | Refusal::Overloaded(_) | Refusal::TimedOut) => {
+            Err(
+                Refusal::Unavailable(_)
+                | Refusal::Overloaded(_)
+                | Refusal::PagesLost(_)
+                | Refusal::TimedOut,
+            ) => {
                 tokio::time::sleep(PATIENCE).await;
             }
         }

@@ -7,6 +7,7 @@ use perennial_store::{
     Batch, Epoch, Fragment, MessageWrite, NewRun, RecordWrite, RunWrite, TaskWrite, visibility,
 };
 
+use super::fragments::merged;
 use super::request::Release;
 
 /// What has been decided since the last batch was sealed. Writes to one key collapse into the last one.
@@ -120,17 +121,6 @@ impl OpenRun {
             visibility: self.visibility.filter(|_| is_written),
         }
     }
-}
-
-/// One row for all events of a run in one batch: encoded histories concatenate.
-fn merged(fragments: Vec<Fragment>) -> Vec<Fragment> {
-    let (Some(first), Some(last)) = (fragments.first(), fragments.last()) else { return fragments };
-    if fragments.len() == 1 {
-        return fragments;
-    }
-    let (first_event_id, last_event_id) = (first.first_event_id, last.last_event_id);
-    let bytes = fragments.into_iter().flat_map(|fragment| fragment.bytes).collect();
-    vec![Fragment { first_event_id, last_event_id, bytes }]
 }
 
 #[cfg(test)]

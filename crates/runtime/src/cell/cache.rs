@@ -9,6 +9,7 @@ use perennial_proto::store::run_message::Body;
 use perennial_proto::store::{RunHead, RunMessage};
 use perennial_store::{Fragment, StoredRun};
 
+use super::pages::Pages;
 use super::queries::Queries;
 use super::request::{Incoming, ReplyTo, Request};
 use super::updates::Updates;
@@ -53,6 +54,7 @@ pub(super) struct Cached {
     pub(super) watchers: Vec<(i64, ReplyTo)>,
     pub(super) queries: Queries,
     pub(super) updates: Updates,
+    pub(super) pages: Pages,
     state: Commit,
     last_used: u64,
 }
@@ -246,6 +248,7 @@ impl Cache {
             watchers: Vec::new(),
             queries: Queries::default(),
             updates: Updates::default(),
+            pages: Pages::default(),
             state: Commit::Durable,
             last_used: self.tick,
         };
@@ -359,6 +362,7 @@ impl Cache {
             && cached.watchers.is_empty()
             && cached.queries.is_empty()
             && cached.updates.is_empty()
+            && cached.pages.is_empty()
             // What is being read for the same workflow may be older than what would be forgotten.
             && !is_asked_for(&self.parked, &cached.run.head)
     }

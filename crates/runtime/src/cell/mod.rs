@@ -6,7 +6,9 @@
 
 mod batch;
 mod cache;
+mod fragments;
 mod messages;
+mod pages;
 mod queries;
 mod request;
 mod resets;
@@ -77,6 +79,8 @@ pub(crate) struct Cell {
     zones: Arc<Zones>,
     cache: Cache,
     wakes: Wakes,
+    /// Memory that all pages of completions take.
+    page_bytes: usize,
     open: OpenBatch,
     /// An update that comes with a start: its run's first workflow task brings it along.
     staged_update: Option<update::Request>,
@@ -105,6 +109,7 @@ impl Cell {
             zones,
             cache: Cache::new(cached),
             wakes: Wakes::default(),
+            page_bytes: 0,
             open: OpenBatch::default(),
             staged_update: None,
             ready: Vec::new(),

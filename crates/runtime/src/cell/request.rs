@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use perennial_engine::run::{Answer, Command, ResetRun, StartRun};
+use perennial_engine::run::{Answer, Command, ResetRun, StartRun, TaskStamp};
 use perennial_engine::{NamespaceKey, Slot};
 use perennial_proto::store::{RunMessage, RunName, WaitingTask};
+use perennial_proto::temporal::command::v1 as command;
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, UpdateWorkflowExecutionLifecycleStage,
 };
@@ -14,7 +15,7 @@ use perennial_proto::temporal::update::v1 as update;
 use perennial_store::RecordWrite;
 use tokio::sync::oneshot;
 
-use crate::api::{QueryOutcome, Refusal, Sent, Started, UpdateStatus, Watched};
+use crate::api::{CompletionPage, QueryOutcome, Refusal, Sent, Started, UpdateStatus, Watched};
 use crate::queues::{Grant, Poller, QueryTask};
 
 /// Where an answer goes.
@@ -69,6 +70,17 @@ pub(crate) enum Request {
     Command {
         target: RunName,
         command: Command,
+    },
+    /// A page of a completion that isn't the last.
+    KeepPage {
+        target: RunName,
+        page: Box<CompletionPage>,
+    },
+    /// The last page of a completion has come: so many stand before it.
+    TakePages {
+        target: RunName,
+        task: TaskStamp,
+        count: usize,
     },
     Read {
         target: RunName,
@@ -143,6 +155,8 @@ impl Request {
                 Some(current(namespace, workflow_id))
             }
             Self::Command { target, .. }
+            | Self::KeepPage { target, .. }
+            | Self::TakePages { target, .. }
             | Self::Read { target }
             | Self::Watch { target, .. }
             | Self::Delete { target }
@@ -184,6 +198,7 @@ pub(crate) enum Response {
     Started(Box<Started>),
     StartedWithUpdate(Box<Started>, Result<UpdateStatus, Refusal>),
     Sent(Box<Sent>),
+    Pages(Vec<command::Command>),
     Run(std::sync::Arc<perennial_engine::run::Run>),
     Watched(Watched),
     Answer(Answer),

@@ -8,11 +8,10 @@ use perennial_engine::run::{
 };
 use perennial_engine::{NamespaceKey, RunKey, Slot, Time};
 use perennial_proto::store::RunName;
-use perennial_proto::temporal::history::v1::History;
-use perennial_store::{Fragment, NewRun};
-use prost::Message;
+use perennial_store::NewRun;
 
 use super::cache::WaitFor;
+use super::fragments::fragments_of;
 use super::request::{Incoming, Release, ReplyTo, Request, Response};
 use super::{Cell, World};
 use crate::api::{Refusal, Sent, Started, Watched};
@@ -73,6 +72,8 @@ impl Cell {
         match request {
             Request::Command { command: Command::Wake, .. } => self.wake(key, world),
             Request::Command { command, .. } => self.command(key, command, reply, world),
+            Request::KeepPage { page, .. } => self.keep_page(key, *page, reply, world),
+            Request::TakePages { task, count, .. } => self.take_pages(key, task, count, reply),
             Request::Read { .. } => self.answer_run(key, reply),
             Request::Watch { event_id, .. } => self.watch(key, event_id, reply),
             Request::Reset { reset, .. } => self.reset(key, *reset, reply, world),
@@ -157,7 +158,7 @@ impl Cell {
         };
         let decided = self.decide(key, command, world);
         let response = decided.map_err(Refusal::from).and_then(|answer| {
-            let run = self.run(key).ok_or_else(|| Refusal::Unavailable("run is gone".into()))?;
+            let run = self.run(key).ok_or_else(gone)?;
             let mut sent =
                 Sent { reply: answer, run, next_task: None, eager_activities: Vec::new() };
             if let Reply::WorkflowTaskCompleted(completed) = &sent.reply {
@@ -316,18 +317,22 @@ impl Cell {
             let namespace = world.namespaces.by_key(NamespaceKey(run.head.namespace));
             write.visibility = Some(row_of(&run, namespace.map(|record| record.as_ref())));
         }
-        let fragment = fragment_of(events);
-        write.history.extend(fragment.clone());
+        let fragments = fragments_of(events);
+        write.history.extend(fragments.iter().cloned());
         self.wakes.set(key, run.name(), wake, world.now);
+        let task_ended = had_task.is_some() && started_task(&run) != had_task;
         let run = Arc::new(run);
         if let Some(cached) = self.cache.get_mut(key) {
             cached.run = Arc::clone(&run);
-            if let Some(fragment) = fragment {
+            for fragment in fragments {
                 cached.keep_recent(fragment);
             }
-            if had_task.is_some() && started_task(&run) != had_task {
+            if task_ended {
                 cached.updates.take_back();
             }
+        }
+        if task_ended {
+            self.drop_pages(key);
         }
         self.cache.changed(key);
         if let Some(successor) = successor {
@@ -364,10 +369,7 @@ impl Cell {
     }
 
     fn answer_run(&mut self, key: RunKey, reply: ReplyTo) {
-        let response = self
-            .run(key)
-            .map(Response::Run)
-            .ok_or_else(|| Refusal::Unavailable("the run is gone".to_owned()));
+        let response = self.run(key).map(Response::Run).ok_or_else(gone);
         self.answer(Some(key), reply, response);
     }
 
@@ -418,16 +420,13 @@ impl Cell {
     }
 }
 
+/// A run that was there a moment ago.
+pub(super) fn gone() -> Refusal {
+    Refusal::Unavailable("the run is gone".to_owned())
+}
+
 /// The task a worker has, if one has.
 fn started_task(run: &Run) -> Option<TaskStamp> {
     let task = run.head.workflow_task.as_ref().filter(|task| task.started_at != 0)?;
     Some(TaskStamp::from(task))
-}
-
-fn fragment_of(
-    events: Vec<perennial_proto::temporal::history::v1::HistoryEvent>,
-) -> Option<Fragment> {
-    let (first, last) = (events.first()?.event_id, events.last()?.event_id);
-    let bytes = History { events }.encode_to_vec().into();
-    Some(Fragment { first_event_id: first, last_event_id: last, bytes })
 }

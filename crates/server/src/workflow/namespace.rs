@@ -212,7 +212,7 @@ fn describe(record: &NamespaceRecord, limits: &run::Limits) -> DescribeNamespace
             limits: Some(Limits {
                 blob_size_limit_error: bytes(limits.payload_bytes),
                 memo_size_limit_error: bytes(limits.memo_bytes),
-                ..Limits::default()
+                workflow_task_completion_size_limit_error: bytes(limits.completion_bytes),
             }),
             supports_schedules: false,
         }),
@@ -243,6 +243,7 @@ fn capabilities() -> Capabilities {
         // The SDK then waits for us to end its polls.
         worker_poll_complete_on_shutdown: true,
         poller_autoscaling: true,
+        workflow_task_completion_pagination: true,
         ..Capabilities::default()
     }
 }

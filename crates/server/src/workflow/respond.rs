@@ -1,8 +1,9 @@
 //! Workers answering a workflow task.
 
-use perennial_engine::run::{Command, CompleteWorkflowTask, FailWorkflowTask, Reply};
+use perennial_engine::run::{Command, CompleteWorkflowTask, FailWorkflowTask, Reply, TaskStamp};
 use perennial_engine::{NamespaceKey, Span};
-use perennial_proto::store::{StickyQueue, TaskToken};
+use perennial_proto::store::{RunName, StickyQueue, TaskToken};
+use perennial_proto::temporal::command::v1::Command as WantedCommand;
 use perennial_proto::temporal::enums::v1::WorkflowTaskFailedCause;
 use perennial_proto::temporal::failure::v1::Failure;
 use perennial_proto::temporal::failure::v1::ServerFailureInfo;
@@ -12,19 +13,21 @@ use perennial_proto::temporal::workflowservice::v1::{
     RespondWorkflowTaskCompletedRequest, RespondWorkflowTaskCompletedResponse,
     RespondWorkflowTaskFailedRequest, RespondWorkflowTaskFailedResponse,
 };
+use perennial_runtime::CompletionPage;
 use prost::Message;
 
 use super::start::worker_version;
 use super::task;
 use crate::call::Call;
-use crate::errors::{Answer, namespace_not_found, refused};
-use crate::{search_attributes, tokens, validate};
+use crate::errors::{Answer, namespace_not_found, refused, refused_about};
+use crate::validate::{self, invalid};
+use crate::{search_attributes, tokens};
 
 impl Call<'_> {
     #[allow(deprecated, reason = "workers without deployments tell their build the old way")]
     pub(crate) async fn respond_workflow_task_completed(
         &self,
-        request: RespondWorkflowTaskCompletedRequest,
+        mut request: RespondWorkflowTaskCompletedRequest,
     ) -> Answer<RespondWorkflowTaskCompletedResponse> {
         let token = self.task_token(&request.task_token)?;
         validate::identity(&request.identity)?;
@@ -33,6 +36,15 @@ impl Call<'_> {
             .by_key(NamespaceKey(token.namespace))
             .ok_or_else(|| namespace_not_found(&request.namespace))?;
         let target = tokens::run_of(&token);
+        let task = tokens::workflow_task_of(&token);
+
+        if request.intermediate_page {
+            self.keep_page(target, task, request).await?;
+            return Ok(RespondWorkflowTaskCompletedResponse::default());
+        }
+        // Before anything is done: a worker that is told to send its pages again sends this one too.
+        let earlier = self.earlier_pages(&target, task, request.page_number).await?;
+        request.commands.splice(..0, earlier);
 
         // Queries saw the workflow as it is after this task, whatever becomes of its commands.
         if !request.query_results.is_empty() {
@@ -41,7 +53,7 @@ impl Call<'_> {
             answered.map_err(refused)?;
         }
         let completion = CompleteWorkflowTask {
-            token: tokens::workflow_task_of(&token),
+            token: task,
             commands: request.commands,
             messages: request.messages,
             sticky: request.sticky_attributes.and_then(sticky),
@@ -78,6 +90,37 @@ impl Call<'_> {
         })
     }
 
+    /// Keeps the commands of a page that isn't the last. Everything else is on the last one.
+    async fn keep_page(
+        &self,
+        target: RunName,
+        task: TaskStamp,
+        request: RespondWorkflowTaskCompletedRequest,
+    ) -> Answer<()> {
+        let number = page_number(request.page_number)?;
+        let RespondWorkflowTaskCompletedRequest { commands, identity, .. } = request;
+        if commands.is_empty() {
+            return invalid("intermediate workflow task page must carry at least one command");
+        }
+        let page = CompletionPage { task, number, commands, identity };
+        let kept = self.runtime().keep_page(target.clone(), page).await;
+        kept.map_err(|refusal| refused_about(refusal, &target))
+    }
+
+    /// The commands of the pages before the last one, which has this number.
+    async fn earlier_pages(
+        &self,
+        target: &RunName,
+        task: TaskStamp,
+        last: i32,
+    ) -> Answer<Vec<WantedCommand>> {
+        if last <= 0 {
+            return Ok(Vec::new());
+        }
+        let taken = self.runtime().take_pages(target.clone(), task, page_number(last)?).await;
+        taken.map_err(|refusal| refused_about(refusal, target))
+    }
+
     #[allow(deprecated, reason = "workers without deployments tell their build the old way")]
     pub(crate) async fn respond_workflow_task_failed(
         &self,
@@ -111,6 +154,18 @@ impl Call<'_> {
             return Err(namespace_not_found(&token.namespace.to_string()));
         }
         Ok(token)
+    }
+}
+
+/// Where a page of a completion stands among the others.
+fn page_number(number: i32) -> Answer<usize> {
+    const PAGES_MAX: usize = 1_024;
+    match usize::try_from(number) {
+        Ok(number) if number < PAGES_MAX => Ok(number),
+        Ok(_) => invalid(format!(
+            "workflow task completion pagination supports at most {PAGES_MAX} pages"
+        )),
+        Err(_) => invalid("workflow task completion pagination page number must be non-negative"),
     }
 }
 

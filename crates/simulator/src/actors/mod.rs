@@ -47,7 +47,10 @@ impl Worker {
 /// Whether the answer leaves open what happened: the caller may ask again.
 pub(crate) fn is_unknown(refusal: &Refusal) -> bool {
     match refusal {
-        Refusal::Unavailable(_) | Refusal::TimedOut | Refusal::Overloaded(_) => true,
+        Refusal::Unavailable(_)
+        | Refusal::TimedOut
+        | Refusal::Overloaded(_)
+        | Refusal::PagesLost(_) => true,
         Refusal::Rejected(_) => false,
     }
 }

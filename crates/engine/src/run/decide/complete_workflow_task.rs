@@ -7,7 +7,7 @@ use perennial_proto::temporal::history::v1::{
 };
 
 use super::commands::{self, CommandFailure, Progress};
-use super::fail_workflow_task::{cause_name, fail_task, server_failure, started_task, try_again};
+use super::fail_workflow_task::{cause_name, fail_task, server_failure, try_again};
 use super::terminate::terminate;
 use super::{Decided, SERVER_IDENTITY};
 use crate::Span;
@@ -18,7 +18,13 @@ use crate::run::{
 };
 
 pub(super) fn decide(run: &Run, complete: CompleteWorkflowTask, cx: &Context<'_>) -> Decided {
-    let task = started_task(run, complete.token)?;
+    let task = run.started_task(complete.token)?;
+    if complete.is_too_large {
+        let message = "workflow task completion buffer size exceeds the per-workflow limit";
+        // The next worker would come to the same commands: there is no use in another try.
+        let failure = CommandFailure::ending_run(WorkflowTaskFailedCause::RequestTooLarge, message);
+        return Ok(refuse(run, &complete, failure, cx));
+    }
     if is_trace_free(run, task, &complete) {
         return Ok(drop_speculative(run, &complete, cx));
     }

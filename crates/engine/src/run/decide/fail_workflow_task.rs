@@ -9,10 +9,10 @@ use perennial_proto::temporal::history::v1::WorkflowTaskFailedEventAttributes;
 use super::{Decided, SERVER_IDENTITY};
 use crate::run::draft::Draft;
 use crate::run::event::Attributes;
-use crate::run::{Context, FailWorkflowTask, Rejection, Reply, Run, TaskStamp};
+use crate::run::{Context, FailWorkflowTask, Reply, Run};
 
 pub(super) fn decide(run: &Run, fail: FailWorkflowTask, cx: &Context<'_>) -> Decided {
-    started_task(run, fail.token)?;
+    run.started_task(fail.token)?;
     let mut draft = run.draft(cx);
     let FailWorkflowTask { cause, failure, identity, worker_version, .. } = fail;
     fail_task(
@@ -27,17 +27,6 @@ pub(super) fn decide(run: &Run, fail: FailWorkflowTask, cx: &Context<'_>) -> Dec
     );
     try_again(&mut draft);
     Ok(draft.done(Reply::Done))
-}
-
-/// The task that the worker's token speaks of, if it still has it.
-pub(super) fn started_task(
-    run: &Run,
-    token: TaskStamp,
-) -> Result<&stored::WorkflowTask, Rejection> {
-    let not_found = || Rejection::TaskNotFound("Workflow task not found.".to_owned());
-    let is_it =
-        |task: &&stored::WorkflowTask| task.started_at != 0 && TaskStamp::from(*task) == token;
-    run.head.workflow_task.as_ref().filter(is_it).ok_or_else(not_found)
 }
 
 /// Ends the started task as failed. A retry that fails again leaves no trace in the history.

@@ -37,6 +37,10 @@ impl CommandFailure {
         Self { cause, message: message.into(), ends_run: false, leaves_task: None }
     }
 
+    pub(super) fn ending_run(cause: WorkflowTaskFailedCause, message: impl Into<String>) -> Self {
+        Self { ends_run: true, ..Self::new(cause, message) }
+    }
+
     fn leaving_task(rejection: Rejection) -> Self {
         let cause = WorkflowTaskFailedCause::Unspecified;
         Self { leaves_task: Some(Box::new(rejection)), ..Self::new(cause, "") }
@@ -103,8 +107,7 @@ impl Step<'_, '_> {
         if bytes <= limit {
             return Ok(());
         }
-        let failure = CommandFailure::new(cause, format!("{what} exceeds size limit."));
-        Err(CommandFailure { ends_run: true, ..failure })
+        Err(CommandFailure::ending_run(cause, format!("{what} exceeds size limit.")))
     }
 
     /// Whether one more may be pending.
