@@ -1,6 +1,7 @@
 """W7: queries."""
 
 import asyncio
+import datetime as dt
 
 import pytest
 from temporalio.api.common.v1 import Header
@@ -141,6 +142,26 @@ async def test_a_query_travels_with_the_next_task_when_its_first_one_fails(scene
     result = WorkflowQueryResult(result_type=ANSWERED, answer=payloads("after all"))
     await scene.complete_task(task, complete_workflow(), query_results={query_id: result})
     assert values((await asking).query_result) == ["after all"]
+
+
+async def test_a_task_completes_though_whoever_asked_has_gone(scene):
+    request = api.QueryWorkflowRequest(
+        namespace=scene.namespace, execution=scene.execution(), query=WorkflowQuery(query_type="state")
+    )
+
+    def ask_briefly():
+        return refused(scene.service.query_workflow(request, timeout=dt.timedelta(seconds=1)))
+
+    await scene.start()
+    asking = asyncio.create_task(ask_briefly())
+    await scene.fail_task(await scene.workflow_task(), failure=failure("not this time"))
+    task = await scene.workflow_task()
+    [query_id] = task.queries
+    # Its own clock or the server's tells the caller first.
+    assert {(await asking).code, (await ask_briefly()).code} <= {"DEADLINE_EXCEEDED", "CANCELLED"}
+    result = WorkflowQueryResult(result_type=ANSWERED, answer=payloads("too late"))
+    await scene.complete_task(task, complete_workflow(), query_results={query_id: result})
+    assert await scene.status() == "COMPLETED"
 
 
 async def test_a_closed_run_can_be_queried(scene):

@@ -127,6 +127,16 @@ async def test_pages_of_a_completion_that_a_crash_cut_off_are_sent_again(crashin
     ]
 
 
+async def test_a_cluster_keeps_its_id(crashing):
+    async def cluster_id():
+        request = api.GetClusterInfoRequest()
+        return (await crashing.scene.service.get_cluster_info(request, timeout=CALL)).cluster_id
+
+    before = await cluster_id()
+    await crashing.crash()
+    assert await cluster_id() == before
+
+
 async def test_outcomes_searches_and_ids_survive_a_crash(crashing):
     scene = crashing.scene
     run = await scene.start(request_id="start", search_attributes=search_attributes(CustomKeywordField="kept"))

@@ -177,6 +177,22 @@ impl Runtime {
         Ok(record)
     }
 
+    /// The id of what is in the store, the same for ever: made when it is first asked for.
+    pub async fn cluster_id(&self) -> Result<String, Refusal> {
+        const KEY: &str = "id";
+        let _one_at_a_time = self.changing.lock().await;
+        let stored =
+            self.read_store(|store| store.records(RecordKind::Cluster, KEY, "", 1)).await?;
+        if let Some((_, id)) = stored.into_iter().next() {
+            return Ok(String::from_utf8_lossy(&id).into_owned());
+        }
+        let id = self.fresh_id();
+        let value = Some(id.clone().into_bytes());
+        let record = RecordWrite { kind: RecordKind::Cluster, key: KEY.to_owned(), value };
+        self.ask(Request::Put { record }).await?;
+        Ok(id)
+    }
+
     /// Starts a workflow, or finds the one that is there.
     pub async fn start(
         &self,

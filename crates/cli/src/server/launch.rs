@@ -61,6 +61,8 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
             .with_context(|| format!("cannot set up the namespace `{namespace}`"))?;
     }
 
+    let cluster_id = runtime.cluster_id().await.context("cannot read the database")?;
+
     let port = listener.local_addr()?.port();
     let host = if plan.ip == "127.0.0.1" { "localhost" } else { plan.ip.as_str() };
     let place = plan.file.as_ref().map_or("in-memory".into(), |path| path.display().to_string());
@@ -73,7 +75,7 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
     )?;
     out.flush()?;
 
-    let server = ServerConfig { cluster_id: runtime.fresh_id(), ..plan.server };
+    let server = ServerConfig { cluster_id, ..plan.server };
     let told = async {
         told.await;
         tracing::info!("told to stop");

@@ -1,6 +1,8 @@
 //! Workers answering a workflow task.
 
-use perennial_engine::run::{Command, CompleteWorkflowTask, FailWorkflowTask, Reply, TaskStamp};
+use perennial_engine::run::{
+    Command, CompleteWorkflowTask, FailWorkflowTask, Rejection, Reply, TaskStamp,
+};
 use perennial_engine::{NamespaceKey, Span};
 use perennial_proto::store::{RunName, StickyQueue, TaskToken};
 use perennial_proto::temporal::command::v1::Command as WantedCommand;
@@ -13,7 +15,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     RespondWorkflowTaskCompletedRequest, RespondWorkflowTaskCompletedResponse,
     RespondWorkflowTaskFailedRequest, RespondWorkflowTaskFailedResponse,
 };
-use perennial_runtime::CompletionPage;
+use perennial_runtime::{CompletionPage, Refusal};
 use prost::Message;
 
 use super::start::worker_version;
@@ -49,8 +51,11 @@ impl Call<'_> {
         // Queries saw the workflow as it is after this task, whatever becomes of its commands.
         if !request.query_results.is_empty() {
             let answers = request.query_results.into_iter().collect();
-            let answered = self.runtime().answer_queries(target.clone(), answers).await;
-            answered.map_err(refused)?;
+            match self.runtime().answer_queries(target.clone(), answers).await {
+                // Whoever asked has gone: that is nothing to the task.
+                Ok(()) | Err(Refusal::Rejected(Rejection::TaskNotFound(_))) => {}
+                Err(refusal) => return Err(refused(refusal)),
+            }
         }
         let completion = CompleteWorkflowTask {
             token: task,
