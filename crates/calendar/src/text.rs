@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::definition::{Calendar, FieldRange, Interval, SpecialDay, SpecialWeekday};
+use crate::parse::FieldTexts;
 
 /// As a cron string, in as few fields as say it. A calendar with an empty field, which matches
 /// nothing and which no cron string can say, shows that field as `-`.
@@ -17,30 +18,47 @@ use crate::definition::{Calendar, FieldRange, Interval, SpecialDay, SpecialWeekd
 /// ```
 impl fmt::Display for Calendar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FieldTexts { second, minute, hour, day_of_month, month, day_of_week, year, comment } =
+            FieldTexts::of(self);
         let has_seconds = self.second != [FieldRange::single(0)];
         if has_seconds {
-            write_field(f, &self.second, (0, 59), &[])?;
-            f.write_str(" ")?;
+            write!(f, "{second} ")?;
         }
-        write_field(f, &self.minute, (0, 59), &[])?;
-        f.write_str(" ")?;
-        write_field(f, &self.hour, (0, 23), &[])?;
-        f.write_str(" ")?;
-        write_field(f, &self.day_of_month, (1, 31), &texts(&self.special_days))?;
-        f.write_str(" ")?;
-        write_field(f, &self.month, (1, 12), &[])?;
-        f.write_str(" ")?;
-        write_field(f, &self.day_of_week, (0, 6), &texts(&self.special_weekdays))?;
-        if !self.year.is_empty() {
-            f.write_str(" ")?;
-            write_field(f, &self.year, (0, 0), &[])?;
+        write!(f, "{minute} {hour} {day_of_month} {month} {day_of_week}")?;
+        if !year.is_empty() {
+            write!(f, " {year}")?;
         } else if has_seconds {
             f.write_str(" *")?;
         }
-        if !self.comment.is_empty() {
-            write!(f, " # {}", self.comment)?;
+        if !comment.is_empty() {
+            write!(f, " # {comment}")?;
         }
         Ok(())
+    }
+}
+
+impl FieldTexts {
+    /// The texts of a calendar. A field that matches nothing has the text `-`, which can't be read back.
+    pub fn of(calendar: &Calendar) -> Self {
+        let year = &calendar.year;
+        Self {
+            second: field_text(&calendar.second, (0, 59), &[]),
+            minute: field_text(&calendar.minute, (0, 59), &[]),
+            hour: field_text(&calendar.hour, (0, 23), &[]),
+            day_of_month: field_text(
+                &calendar.day_of_month,
+                (1, 31),
+                &texts(&calendar.special_days),
+            ),
+            month: field_text(&calendar.month, (1, 12), &[]),
+            day_of_week: field_text(
+                &calendar.day_of_week,
+                (0, 6),
+                &texts(&calendar.special_weekdays),
+            ),
+            year: if year.is_empty() { String::new() } else { field_text(year, (0, 0), &[]) },
+            comment: calendar.comment.clone(),
+        }
     }
 }
 
@@ -48,14 +66,9 @@ fn texts<T: fmt::Display>(items: &[T]) -> Vec<String> {
     items.iter().map(T::to_string).collect()
 }
 
-fn write_field(
-    f: &mut fmt::Formatter<'_>,
-    ranges: &[FieldRange],
-    all: (u16, u16),
-    special: &[String],
-) -> fmt::Result {
+fn field_text(ranges: &[FieldRange], all: (u16, u16), special: &[String]) -> String {
     if ranges.is_empty() && special.is_empty() {
-        return f.write_str("-");
+        return "-".to_owned();
     }
     let every = FieldRange::new(all.0, all.1);
     let ranges = ranges.iter().map(|range| match range {
@@ -64,8 +77,7 @@ fn write_field(
         FieldRange { start, end, step: 1 } => format!("{start}-{end}"),
         FieldRange { start, end, step } => format!("{start}-{end}/{step}"),
     });
-    let items: Vec<String> = ranges.chain(special.iter().cloned()).collect();
-    f.write_str(&items.join(","))
+    ranges.chain(special.iter().cloned()).collect::<Vec<_>>().join(",")
 }
 
 impl fmt::Display for SpecialDay {

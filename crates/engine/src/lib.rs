@@ -8,6 +8,7 @@
 mod ids;
 mod part;
 pub mod run;
+pub mod schedule;
 mod time;
 
 pub use ids::{FreshIds, NamespaceKey, RunKey, Slot};

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::field::Field;
+use super::fields::with_defaults;
 use super::temporal;
-use crate::definition::{Calendar, FieldRange};
+use crate::definition::Calendar;
 use crate::error::Fault;
 
 /// Reads the object. hour, minute and second default to 0, the others to `*`.
@@ -18,15 +19,7 @@ pub(super) fn parse(text: &str) -> Result<Calendar, Fault<'_>> {
         Fault::new(at, format!("the calendar is not a JSON object of strings: {why}"))
             .help(r#"write it like {"dayOfWeek":"Fri","hour":"11"}"#)
     })?;
-    let mut calendar = Calendar {
-        second: vec![FieldRange::single(0)],
-        minute: vec![FieldRange::single(0)],
-        hour: vec![FieldRange::single(0)],
-        day_of_month: Field::DayOfMonth.all(),
-        month: Field::Month.all(),
-        day_of_week: Field::DayOfWeek.all(),
-        ..Calendar::default()
-    };
+    let mut calendar = with_defaults();
     for (name, value) in &members {
         let raw = value.get();
         let field = match name.as_str() {

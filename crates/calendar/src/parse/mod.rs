@@ -5,8 +5,11 @@ mod classic;
 mod dbos;
 pub(crate) mod duration;
 mod field;
+mod fields;
 mod settings;
 mod temporal;
+
+pub use fields::FieldTexts;
 
 use std::str::FromStr;
 

@@ -65,7 +65,7 @@ impl Checkpoints {
         writer.lock().unwrap_or_else(PoisonError::into_inner).wal_hook(Some(after_commit))?;
         // One waiting signal is enough: it means "look again".
         let (wanted, signals) = sync_channel(1);
-        let worker = Worker { connection, writer, frame_bytes };
+        let worker = Worker { connection, writer, frames: Arc::clone(&frames), frame_bytes };
         let thread = thread::Builder::new()
             .name("checkpoint".to_owned())
             .spawn(move || worker.run(&signals))
@@ -109,6 +109,7 @@ impl Drop for Checkpoints {
 struct Worker {
     connection: Connection,
     writer: Arc<Mutex<Connection>>,
+    frames: Arc<AtomicI64>,
     frame_bytes: i64,
 }
 
@@ -122,17 +123,19 @@ impl Worker {
 
     /// The log begins anew only when all of it has been moved, and a busy writer adds to it meanwhile. So
     /// most is moved beside the commits, and the little that came since while they wait.
+    ///
+    /// It begins anew with the next commit, unless that one begins while this thread is at work. A writer
+    /// that waits for this thread begins just then, every time: a log that is too long is cut here.
     fn checkpoint(&self) -> Result<(), Error> {
-        let log = Log::measure(&self.connection, "PASSIVE")?;
-        if log.is_moved() {
+        let is_too_long =
+            || self.frames.load(Ordering::Relaxed) >= LOG_BYTES_MAX / self.frame_bytes;
+        let log = Log::checkpoint(&self.connection, "PASSIVE")?;
+        if log.is_moved() && !is_too_long() {
             return Ok(());
         }
         let _commits_wait = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let log = Log::measure(&self.connection, "PASSIVE")?;
-        if log.frames >= LOG_BYTES_MAX / self.frame_bytes {
-            Log::measure(&self.connection, "TRUNCATE")?;
-        }
-        Ok(())
+        let mode = if is_too_long() { "TRUNCATE" } else { "PASSIVE" };
+        Log::checkpoint(&self.connection, mode).map(drop)
     }
 }
 
@@ -145,14 +148,15 @@ struct Log {
 
 impl Log {
     /// Does a checkpoint of this mode and says how the log is then.
-    fn measure(connection: &Connection, mode: &str) -> Result<Self, Error> {
+    fn checkpoint(connection: &Connection, mode: &str) -> Result<Self, Error> {
         let mut statement = connection.prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"))?;
         let log =
             statement.query_row((), |row| Ok(Self { frames: row.get(1)?, moved: row.get(2)? }))?;
         Ok(log)
     }
 
+    /// A checkpoint that couldn't be done says -1 of both.
     fn is_moved(self) -> bool {
-        self.moved >= self.frames
+        self.frames >= 0 && self.moved >= self.frames
     }
 }

@@ -1,0 +1,3 @@
+//! Schedules: what starts when.
+
+pub mod spec;
