@@ -1,7 +1,10 @@
 //! A schedule's spec in every form it can be written, and the one it is shown in.
 
 #![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
-#![allow(deprecated, reason = "earlier clients write exclusions so, and nothing newer says as much")]
+#![allow(
+    deprecated,
+    reason = "earlier clients write exclusions so, and nothing newer says as much"
+)]
 
 use expect_test::{Expect, expect};
 use jiff::Timestamp;
