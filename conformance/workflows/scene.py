@@ -178,6 +178,15 @@ class Scene:
         assert task.task_token, "no workflow task came"
         return task
 
+    async def events_of(self, task: api.PollWorkflowTaskQueueResponse) -> list[HistoryEvent]:
+        """What the task tells, and the rest of the history that its token stands for."""
+        events, token = list(task.history.events), task.next_page_token
+        while token:
+            page = await self.history_page(task.workflow_execution.run_id, next_page_token=token)
+            events += page.history.events
+            token = page.next_page_token
+        return events
+
     async def complete_task(
         self, task: api.PollWorkflowTaskQueueResponse, *commands: Command, sticky: str = "", **fields
     ) -> api.RespondWorkflowTaskCompletedResponse:

@@ -71,12 +71,7 @@ async def test_the_next_task_tells_of_all_that_was_in_the_pages(scene):
         await send_page(scene, task, number, *[marker(7 * number + n, PART) for n in range(7)])
     await scene.complete_task(task, page_number=3)
     await scene.signal("s")
-    task = await scene.workflow_task()
-    events, token = list(task.history.events), task.next_page_token
-    while token:
-        page = await scene.history_page(task.workflow_execution.run_id, next_page_token=token)
-        events += page.history.events
-        token = page.next_page_token
+    events = await scene.events_of(await scene.workflow_task())
     assert [event.event_id for event in events] == list(range(1, 29))
 
 

@@ -92,15 +92,20 @@ async def test_an_activity_has_the_priority_of_its_workflow_unless_it_says_other
     assert {task.activity_id: task.priority.priority_key for task in tasks} == {"own": 2, "inherited": 4}
 
 
-async def test_a_worker_can_limit_the_rate_of_its_queue(scene):
-    """It is told by the pollers, and shown with them."""
+def poll_at(scene, tasks_per_second: float) -> asyncio.Task:
+    """A poll for an activity by a worker that limits the rate of its queue."""
     request = api.PollActivityTaskQueueRequest(
         namespace=scene.namespace,
         task_queue=TaskQueue(name=scene.task_queue),
         identity=IDENTITY,
-        task_queue_metadata=TaskQueueMetadata(max_tasks_per_second={"value": 7.0}),
+        task_queue_metadata=TaskQueueMetadata(max_tasks_per_second={"value": tasks_per_second}),
     )
-    polling = asyncio.create_task(scene.service.poll_activity_task_queue(request, timeout=CALL))
+    return asyncio.create_task(scene.service.poll_activity_task_queue(request, timeout=CALL))
+
+
+async def test_a_worker_can_limit_the_rate_of_its_queue(scene):
+    """It is told by the pollers, and shown with them."""
+    polling = poll_at(scene, 7.0)
 
     async def pollers():
         return (await describe(scene, ACTIVITY)).pollers
@@ -114,14 +119,7 @@ async def test_a_worker_can_limit_the_rate_of_its_queue(scene):
 
 async def test_tasks_go_at_the_rate_that_the_workers_ask_for(scene):
     """However many polls wait. A second's worth may go at once."""
-    request = api.PollActivityTaskQueueRequest(
-        namespace=scene.namespace,
-        task_queue=TaskQueue(name=scene.task_queue),
-        identity=IDENTITY,
-        task_queue_metadata=TaskQueueMetadata(max_tasks_per_second={"value": 2.0}),
-    )
-    polls = [scene.service.poll_activity_task_queue(request, timeout=CALL) for _ in range(6)]
-    polling = [asyncio.ensure_future(poll) for poll in polls]
+    polling = [poll_at(scene, 2.0) for _ in range(6)]
     await scene.start()
     await scene.answer(*(schedule_activity(f"a{n}", scene.task_queue) for n in range(6)))
     tasks = [await poll for poll in polling]

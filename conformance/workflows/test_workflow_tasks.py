@@ -36,13 +36,7 @@ async def test_a_long_history_comes_with_a_token_for_its_rest(scene):
     await scene.start()
     for n in range(300):
         await scene.signal("s", n)
-    task = await scene.workflow_task()
-    events = list(task.history.events)
-    token = task.next_page_token
-    while token:
-        page = await scene.history_page(task.workflow_execution.run_id, next_page_token=token)
-        events += page.history.events
-        token = page.next_page_token
+    events = await scene.events_of(await scene.workflow_task())
     assert [event.event_id for event in events] == list(range(1, 304))
 
 

@@ -11,8 +11,6 @@ mod surroundings;
 
 pub(crate) use self::surroundings::Surroundings;
 
-use self::cell_thread::Helpers;
-
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
@@ -23,6 +21,7 @@ use perennial_proto::store::{NamespaceRecord, RunMessage, WaitingTask};
 use perennial_store::{Epoch, Store};
 use prost::Message;
 
+use self::cell_thread::Helpers;
 use crate::cell::{Incoming, Input, Release, ReplyTo, Request, Response};
 use crate::namespaces::{self, Namespaces};
 use crate::queues::{Grant, Match, Queues};

@@ -1,7 +1,6 @@
 //! Pages of a history, cut from the fragments that are stored.
 
 use perennial_engine::run::Run;
-use perennial_proto::store::WorkflowTask;
 use perennial_proto::temporal::history::v1::{History, HistoryEvent};
 use perennial_runtime::Runtime;
 use perennial_store::Fragment;
@@ -87,12 +86,9 @@ pub(crate) async fn backwards(
 /// alone. A worker gets them as if they did.
 pub(crate) fn unwritten_events(run: &Run) -> Vec<HistoryEvent> {
     // Until it is started, nobody works on it.
-    let is_unwritten = |task: &&WorkflowTask| {
-        task.started_at != 0 && task.scheduled_event_id > run.last_event_id()
-    };
-    match run.head.workflow_task.as_ref().filter(is_unwritten) {
-        Some(_) => run.unwritten_task_events(),
-        None => Vec::new(),
+    match run.started_task() {
+        Some(task) if task.scheduled_event_id > run.last_event_id() => run.unwritten_task_events(),
+        Some(_) | None => Vec::new(),
     }
 }
 

@@ -179,7 +179,7 @@ impl<'a> Draft<'a> {
 
     /// Whether a worker has the workflow task.
     pub(crate) fn has_started_task(&self) -> bool {
-        self.run.head.workflow_task.as_ref().is_some_and(|task| task.started_at != 0)
+        self.run.started_task().is_some()
     }
 
     /// Makes sure a workflow task will look at what just happened.
@@ -321,8 +321,7 @@ impl<'a> Draft<'a> {
             return;
         }
         self.write_down_task();
-        let is_started = self.run.head.workflow_task.as_ref().is_some_and(|it| it.started_at != 0);
-        if !is_started {
+        if !self.has_started_task() {
             // Its offer was never stored. Now that the task is, a crash mustn't lose the offer.
             self.offer_workflow_task();
         }

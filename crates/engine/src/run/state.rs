@@ -109,12 +109,15 @@ impl Run {
         })
     }
 
+    /// The workflow task that a worker has, if one has.
+    pub fn started_task(&self) -> Option<&stored::WorkflowTask> {
+        self.head.workflow_task.as_ref().filter(|task| task.started_at != 0)
+    }
+
     /// The workflow task that a worker's token speaks of, if the worker still has it.
-    pub fn started_task(&self, token: TaskStamp) -> Result<&stored::WorkflowTask, Rejection> {
+    pub fn task_of(&self, token: TaskStamp) -> Result<&stored::WorkflowTask, Rejection> {
         let not_found = || Rejection::TaskNotFound("Workflow task not found.".to_owned());
-        let is_it =
-            |task: &&stored::WorkflowTask| task.started_at != 0 && TaskStamp::from(*task) == token;
-        self.head.workflow_task.as_ref().filter(is_it).ok_or_else(not_found)
+        self.started_task().filter(|task| TaskStamp::from(*task) == token).ok_or_else(not_found)
     }
 
     /// Whether its workflow task was made for an update alone: it is never stored.

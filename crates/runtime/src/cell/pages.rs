@@ -51,7 +51,7 @@ impl Cell {
     ) -> Result<(), Refusal> {
         let CompletionPage { task, number, commands, identity } = page;
         let Some(cached) = self.cache.get_mut(key) else { return Err(gone()) };
-        cached.run.started_task(task)?;
+        cached.run.task_of(task)?;
         let pages = &mut cached.pages;
         // A worker that didn't hear that it was kept sends it again.
         if pages.by_number.contains_key(&number) {
@@ -100,7 +100,7 @@ impl Cell {
         task: TaskStamp,
         count: usize,
     ) -> Result<Vec<Command>, Refusal> {
-        self.run(key).ok_or_else(gone)?.started_task(task)?;
+        self.run(key).ok_or_else(gone)?.task_of(task)?;
         let Pages { mut by_number, .. } = self.drop_pages(key);
         if by_number.is_empty() {
             return Err(Refusal::PagesLost(format!(

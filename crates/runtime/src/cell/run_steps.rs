@@ -425,8 +425,7 @@ pub(super) fn gone() -> Refusal {
     Refusal::Unavailable("the run is gone".to_owned())
 }
 
-/// The task a worker has, if one has.
+/// Which task a worker has, if one has.
 fn started_task(run: &Run) -> Option<TaskStamp> {
-    let task = run.head.workflow_task.as_ref().filter(|task| task.started_at != 0)?;
-    Some(TaskStamp::from(task))
+    run.started_task().map(TaskStamp::from)
 }

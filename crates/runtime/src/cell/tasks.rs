@@ -117,7 +117,7 @@ impl Cell {
     /// The started workflow task of a run, with all that travels with it.
     pub(super) fn grant_for(&mut self, key: RunKey, sticky: bool) -> Option<WorkflowTaskGrant> {
         let cached = self.cache.get_mut(key)?;
-        let task = cached.run.head.workflow_task.as_ref().filter(|task| task.started_at != 0)?;
+        let task = cached.run.started_task()?;
         let started_event_id = task.started_event_id;
         let first = if sticky { cached.run.head.previous_started_event_id + 1 } else { 1 };
         Some(WorkflowTaskGrant {

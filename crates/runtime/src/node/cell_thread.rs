@@ -71,12 +71,12 @@ impl CellThread {
         }
     }
 
-    fn load(&self, node: &Node, mut loads: Vec<Load>) {
-        if loads.len() == 1 {
-            loads.drain(..).for_each(|load| node.load(load).wait_if_failed());
-        }
-        for load in loads {
-            let _ = self.helpers.loads.send(load);
+    fn load(&self, node: &Node, loads: Vec<Load>) {
+        match <[Load; 1]>::try_from(loads) {
+            Ok([load]) => node.load(load).wait_if_failed(),
+            Err(loads) => loads.into_iter().for_each(|load| {
+                let _ = self.helpers.loads.send(load);
+            }),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::run::{
 };
 
 pub(super) fn decide(run: &Run, complete: CompleteWorkflowTask, cx: &Context<'_>) -> Decided {
-    let task = run.started_task(complete.token)?;
+    let task = run.task_of(complete.token)?;
     if complete.is_too_large {
         let message = "workflow task completion buffer size exceeds the per-workflow limit";
         // The next worker would come to the same commands: there is no use in another try.

@@ -12,7 +12,7 @@ use crate::run::event::Attributes;
 use crate::run::{Context, FailWorkflowTask, Reply, Run};
 
 pub(super) fn decide(run: &Run, fail: FailWorkflowTask, cx: &Context<'_>) -> Decided {
-    run.started_task(fail.token)?;
+    run.task_of(fail.token)?;
     let mut draft = run.draft(cx);
     let FailWorkflowTask { cause, failure, identity, worker_version, .. } = fail;
     fail_task(

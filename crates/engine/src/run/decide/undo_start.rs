@@ -13,12 +13,7 @@ pub(super) fn decide(run: &Run, task: TaskRef, cx: &Context<'_>) -> Decided {
     run.open()?;
     match task {
         TaskRef::Workflow(stamp) => {
-            let is_it = |task: &&stored::WorkflowTask| {
-                task.started_at != 0 && TaskStamp::from(*task) == stamp
-            };
-            let Some(task) = run.head.workflow_task.as_ref().filter(is_it).cloned() else {
-                return Err(gone());
-            };
+            let task = run.task_of(stamp).map_err(|_| gone())?.clone();
             let mut draft = run.draft(cx);
             if task.kind() == stored::WorkflowTaskKind::Normal {
                 draft.record(Attributes::WorkflowTaskTimedOutEventAttributes(
