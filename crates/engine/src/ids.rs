@@ -15,6 +15,10 @@ pub struct NamespaceKey(pub i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunKey(pub i64);
 
+/// A schedule, interned: each incarnation of a schedule id has its own, ascending. No run has the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScheduleKey(pub i64);
+
 /// One of the shares into which all entities are divided by their names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub u16);
@@ -23,11 +27,11 @@ impl Slot {
     /// How many there are. Nobody configures or regrets it.
     pub const COUNT: u16 = 16_384;
 
-    /// The slot of a workflow id, and so of all its runs.
-    pub fn of(namespace: NamespaceKey, workflow_id: &str) -> Self {
+    /// The slot of a workflow id, and so of all its runs; or of a schedule id.
+    pub fn of(namespace: NamespaceKey, id: &str) -> Self {
         // FNV-1a: stable across versions and machines, which std's hasher doesn't promise.
         let start = 0xcbf2_9ce4_8422_2325_u64;
-        let bytes = namespace.0.to_le_bytes().into_iter().chain(workflow_id.bytes());
+        let bytes = namespace.0.to_le_bytes().into_iter().chain(id.bytes());
         let hash =
             bytes.fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
         Self(((hash ^ (hash >> 32)) % u64::from(Self::COUNT)) as u16)

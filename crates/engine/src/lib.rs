@@ -11,8 +11,8 @@ pub mod run;
 pub mod schedule;
 mod time;
 
-pub use ids::{FreshIds, NamespaceKey, RunKey, Slot};
-pub use part::{PartKey, PartWrite};
+pub use ids::{FreshIds, NamespaceKey, RunKey, ScheduleKey, Slot};
+pub use part::{PartKey, PartWrite, SchedulePart};
 pub use time::{Span, Time};
 
 /// Zones by name, for cron strings.

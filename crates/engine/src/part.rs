@@ -1,4 +1,4 @@
-//! What hangs on a run in rows of its own.
+//! What hangs on a run or a schedule in rows of its own.
 
 /// Which row of a run. One of two thousand pending activities completing rewrites one row, not all.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,3 +56,49 @@ impl PartKey {
 
 /// A row as it is written: its key, and its encoded value or nothing if it is gone.
 pub type PartWrite = (PartKey, Option<Vec<u8>>);
+
+/// Which row of a schedule beside its head.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SchedulePart {
+    /// What people say it is.
+    Config,
+    /// What the next run is told of those before it.
+    LastOutcome,
+    /// A run that hasn't ended, by its run id.
+    Running(String),
+    /// A start that waits, by its sequence number.
+    Buffered(i64),
+    /// By its sequence number.
+    Backfill(i64),
+    /// A time still to come that has been started by hand already, by that time.
+    Ahead(i64),
+}
+
+impl SchedulePart {
+    /// A number for the kind and bytes for the rest, as stores keep them. No part of a run has the same
+    /// number, and order of bytes is order of keys as long as numbers aren't negative.
+    pub fn encode(&self) -> (u8, Vec<u8>) {
+        match self {
+            Self::Config => (32, Vec::new()),
+            Self::LastOutcome => (33, Vec::new()),
+            Self::Running(run_id) => (34, run_id.as_bytes().to_vec()),
+            Self::Buffered(sequence) => (35, sequence.to_be_bytes().to_vec()),
+            Self::Backfill(sequence) => (36, sequence.to_be_bytes().to_vec()),
+            Self::Ahead(nominal) => (37, nominal.to_be_bytes().to_vec()),
+        }
+    }
+
+    /// The key that `encode` gave, or `None` if it can't have.
+    pub fn decode(kind: u8, id: &[u8]) -> Option<Self> {
+        let number = || id.try_into().ok().map(i64::from_be_bytes);
+        match kind {
+            32 if id.is_empty() => Some(Self::Config),
+            33 if id.is_empty() => Some(Self::LastOutcome),
+            34 => String::from_utf8(id.to_vec()).ok().map(Self::Running),
+            35 => number().map(Self::Buffered),
+            36 => number().map(Self::Backfill),
+            37 => number().map(Self::Ahead),
+            _ => None,
+        }
+    }
+}

@@ -9,10 +9,23 @@
 pub use prost_wkt_types::{Any, Duration, Timestamp};
 pub use temporalio_protos::temporal::api as temporal;
 
-/// The state of a run as it is stored: one message a row.
-#[allow(missing_docs, clippy::all, reason = "generated from proto/perennial/store/v1")]
-pub mod store {
-    tonic::include_proto!("perennial.store.v1");
+/// What Perennial says beyond Temporal's API.
+pub use self::generated::v1 as perennial;
+
+/// The state of runs and schedules as it is stored: one message a row.
+pub use self::generated::store::v1 as store;
+
+/// Modules as the packages are: generated code finds other packages by its place among them.
+#[allow(missing_docs, clippy::all, unreachable_pub, reason = "generated from proto/perennial")]
+mod generated {
+    pub mod store {
+        pub mod v1 {
+            tonic::include_proto!("perennial.store.v1");
+        }
+    }
+    pub mod v1 {
+        tonic::include_proto!("perennial.v1");
+    }
 }
 
 /// The server side of Temporal's gRPC services.

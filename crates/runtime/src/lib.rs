@@ -11,6 +11,7 @@ mod namespaces;
 mod node;
 mod purge;
 mod queues;
+mod schedules;
 pub mod simulation;
 
 pub use api::{
@@ -18,6 +19,7 @@ pub use api::{
     Started, UpdateStatus, Watched, WorkflowTaskGrant,
 };
 pub use namespaces::Namespaces;
+pub use schedules::{Ledger, SchedulePage};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,9 +1,10 @@
-//! Runs as lists show them.
+//! Runs and schedules as lists show them.
 
 use perennial_engine::run::Run;
+use perennial_engine::schedule::{Schedule, Status};
 use perennial_proto::store::NamespaceRecord;
-use perennial_proto::temporal::common::v1::Payload;
-use perennial_proto::temporal::enums::v1::IndexedValueType;
+use perennial_proto::temporal::common::v1::{Payload, SearchAttributes};
+use perennial_proto::temporal::enums::v1::{IndexedValueType, WorkflowExecutionStatus};
 use perennial_store::visibility::{
     AttributeColumn, Attributes, Closed, Execution, ExecutionKey, Predefined, Row, Value,
     ValueType, Values,
@@ -49,7 +50,61 @@ pub(crate) fn row_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Row {
             .map(Message::encode_to_vec)
             .unwrap_or_default(),
     };
-    Row { namespace: head.namespace, execution, values: values_of(run, namespace) }
+    let values = values_of(head.search_attributes.as_ref(), namespace);
+    Row { namespace: head.namespace, execution, values }
+}
+
+/// Schedules are in a division of their namespace that lists of workflows leave out.
+pub(crate) const SCHEDULE_DIVISION: &str = "TemporalScheduler";
+
+/// The row of a schedule: written when people change it. What it does by itself isn't in it.
+pub(crate) fn schedule_row(schedule: &Schedule, namespace: Option<&NamespaceRecord>) -> Row {
+    let (head, config) = (&schedule.head, &schedule.config);
+    let is_deleted = schedule.status() == Status::Deleted;
+    let status = if is_deleted {
+        WorkflowExecutionStatus::Completed
+    } else {
+        WorkflowExecutionStatus::Running
+    };
+    let closed = is_deleted.then(|| Closed {
+        time_nanos: head.deleted_at,
+        execution_duration_nanos: head.deleted_at.saturating_sub(head.created_at),
+        history_length: head.audit_sequence,
+        history_size_bytes: 0,
+        state_transition_count: head.conflict_token,
+    });
+    let execution = Execution {
+        run_key: schedule.key.0,
+        workflow_id: head.schedule_id.clone(),
+        run_id: head.incarnation.clone(),
+        workflow_type: "temporal-sys-scheduler-workflow".to_owned(),
+        task_queue: String::new(),
+        status: status.into(),
+        start_time_nanos: head.created_at,
+        execution_time_nanos: head.created_at,
+        closed,
+        parent: None,
+        root: ExecutionKey {
+            workflow_id: head.schedule_id.clone(),
+            run_id: head.incarnation.clone(),
+        },
+        memo: config.memo.as_ref().map(Message::encode_to_vec).unwrap_or_default(),
+        search_attributes: config
+            .search_attributes
+            .as_ref()
+            .map(Message::encode_to_vec)
+            .unwrap_or_default(),
+    };
+    let mut values = values_of(config.search_attributes.as_ref(), namespace);
+    let division = Value::Keyword(SCHEDULE_DIVISION.to_owned());
+    // Both are of their columns' types.
+    let _ = values
+        .set(AttributeColumn::Predefined(Predefined::TemporalNamespaceDivision), division)
+        .and_then(|()| {
+            let paused = AttributeColumn::Predefined(Predefined::TemporalSchedulePaused);
+            values.set(paused, Value::Bool(head.paused))
+        });
+    Row { namespace: head.namespace, execution, values }
 }
 
 /// What a namespace's filters may ask about.
@@ -61,9 +116,9 @@ pub(crate) fn attributes_of(namespace: &NamespaceRecord) -> Attributes {
     })
 }
 
-fn values_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Values {
+fn values_of(attributes: Option<&SearchAttributes>, namespace: Option<&NamespaceRecord>) -> Values {
     let mut values = Values::default();
-    let fields = run.head.search_attributes.iter().flat_map(|all| &all.indexed_fields);
+    let fields = attributes.iter().flat_map(|all| &all.indexed_fields);
     for (name, payload) in fields {
         let predefined = Predefined::ALL.iter().find(|it| it.name() == name);
         let column = predefined.map(|it| AttributeColumn::Predefined(*it)).or_else(|| {

@@ -22,7 +22,7 @@ use perennial_store::{Epoch, Store};
 use prost::Message;
 
 use self::cell_thread::Helpers;
-use crate::cell::{Incoming, Input, Release, ReplyTo, Request, Response};
+use crate::cell::{Incoming, Input, Release, ReplyTo, Request, Response, slot_of_sender};
 use crate::namespaces::{self, Namespaces};
 use crate::queues::{Grant, Match, Queues};
 use crate::{OpenError, RuntimeConfig};
@@ -256,9 +256,7 @@ impl Node {
 impl Node {
     /// Takes a message to its receiver, and the answer back to its sender.
     pub(crate) fn deliver(&self, message: Box<RunMessage>) {
-        let sender = message.sender.clone().unwrap_or_default();
-        let slot = Slot::of(NamespaceKey(sender.namespace), &sender.workflow_id);
-        let cell_of_sender = self.cells.get(self.cell_of(slot)).cloned();
+        let cell_of_sender = self.cells.get(self.cell_of(slot_of_sender(&message))).cloned();
         let sent = message.clone();
         let reply = ReplyTo::Then(Box::new(move |answer: Result<Response, crate::Refusal>| {
             let back = match answer {

@@ -36,6 +36,7 @@ impl Runtime {
     }
 
     async fn purge(&self, record: &NamespaceRecord) -> Result<(), Refusal> {
+        self.purge_schedules(record).await?;
         loop {
             let page = self.list(record, "", PAGE, None).await?;
             if page.executions.is_empty() {
@@ -63,5 +64,17 @@ impl Runtime {
         let _one_at_a_time = self.changing.lock().await;
         let emptied = NamespaceRecord { emptied_at: self.now().0, ..record.clone() };
         self.put_namespace(emptied).await.map(|_| ())
+    }
+
+    async fn purge_schedules(&self, record: &NamespaceRecord) -> Result<(), Refusal> {
+        loop {
+            let page = self.list_schedules(record, "", true, PAGE, None).await?;
+            if page.schedules.is_empty() {
+                return Ok(());
+            }
+            for schedule in page.schedules {
+                self.purge_schedule(schedule.name()).await?;
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Waker};
 
 use perennial_engine::run::{Command, Signal};
-use perennial_engine::{NamespaceKey, RunKey, Time};
+use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::enums::v1::{
     UpdateWorkflowExecutionLifecycleStage, WorkflowExecutionStatus,
@@ -20,8 +20,8 @@ use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{Refusal, Runtime, RuntimeConfig};
 use perennial_store::visibility::{Count, Page, Position, Query};
 use perennial_store::{
-    Batch, Error, Fragment, HistoryRange, Lease, MemoryStore, RecordKind, Store, StoredMessage,
-    StoredRun, TaskRow, Wake,
+    Batch, Error, Fragment, HistoryRange, Lease, Log, LogLine, MemoryStore, RecordKind, Store,
+    StoredMessage, StoredRun, StoredSchedule, TaskRow, Wake,
 };
 
 use self::kit::{complete_workflow, completion, namespace, poller, start};
@@ -77,7 +77,30 @@ impl Store for FaultyStore {
         self.inner.history(range, max_bytes, reverse)
     }
 
-    fn wakes(&self, after: (Time, RunKey), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
+    fn load_schedule(
+        &self,
+        namespace: NamespaceKey,
+        schedule_id: &str,
+    ) -> Result<Option<StoredSchedule>, Error> {
+        self.inner.load_schedule(namespace, schedule_id)
+    }
+
+    fn load_schedules(&self, keys: &[ScheduleKey]) -> Result<Vec<StoredSchedule>, Error> {
+        self.inner.load_schedules(keys)
+    }
+
+    fn schedule_log(
+        &self,
+        key: ScheduleKey,
+        log: Log,
+        positions: (i64, i64),
+        limit: usize,
+        reverse: bool,
+    ) -> Result<Vec<LogLine>, Error> {
+        self.inner.schedule_log(key, log, positions, limit, reverse)
+    }
+
+    fn wakes(&self, after: (Time, i64), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
         self.inner.wakes(after, up_to, limit)
     }
 

@@ -50,6 +50,18 @@ pub(crate) fn refused_about(refusal: Refusal, target: &RunName) -> Status {
     }
 }
 
+/// The same, where a schedule was to be created: SDKs look for the detail of a workflow's start.
+pub(crate) fn schedule_refused(refusal: Refusal, schedule_id: &str) -> Status {
+    match refusal {
+        Refusal::Rejected(taken @ Rejection::AlreadyStarted { .. }) => {
+            let status = rejected(taken);
+            let message = format!("schedule {schedule_id:?} already exists");
+            Status::with_details(status.code(), message, status.details().to_vec().into())
+        }
+        refusal => refused(refusal),
+    }
+}
+
 /// Says why the engine said no.
 pub(crate) fn rejected(rejection: Rejection) -> Status {
     let message = rejection.to_string();
@@ -89,6 +101,7 @@ pub(crate) fn rejected(rejection: Rejection) -> Status {
         | Rejection::UnhandledCommand
         | Rejection::LimitExceeded(_) => Status::invalid_argument(message),
         Rejection::FailedPrecondition(_) => Status::failed_precondition(message),
+        Rejection::Busy(_) => Status::unavailable(message),
     }
 }
 

@@ -108,6 +108,14 @@ service! {
         stop_batch_operation(StopBatchOperationRequest) -> StopBatchOperationResponse;
         describe_batch_operation(DescribeBatchOperationRequest) -> DescribeBatchOperationResponse;
         list_batch_operations(ListBatchOperationsRequest) -> ListBatchOperationsResponse;
+        create_schedule(CreateScheduleRequest) -> CreateScheduleResponse;
+        describe_schedule(DescribeScheduleRequest) -> DescribeScheduleResponse;
+        update_schedule(UpdateScheduleRequest) -> UpdateScheduleResponse;
+        patch_schedule(PatchScheduleRequest) -> PatchScheduleResponse;
+        list_schedule_matching_times(ListScheduleMatchingTimesRequest) -> ListScheduleMatchingTimesResponse;
+        delete_schedule(DeleteScheduleRequest) -> DeleteScheduleResponse;
+        list_schedules(ListSchedulesRequest) -> ListSchedulesResponse;
+        count_schedules(CountSchedulesRequest) -> CountSchedulesResponse;
         update_activity_options(UpdateActivityOptionsRequest) -> UpdateActivityOptionsResponse;
         update_workflow_execution_options(UpdateWorkflowExecutionOptionsRequest) -> UpdateWorkflowExecutionOptionsResponse;
         pause_activity(PauseActivityRequest) -> PauseActivityResponse;
@@ -117,14 +125,6 @@ service! {
         unpause_workflow_execution(UnpauseWorkflowExecutionRequest) -> UnpauseWorkflowExecutionResponse;
     }
     refused {
-        create_schedule(CreateScheduleRequest) -> CreateScheduleResponse = "CreateSchedule";
-        describe_schedule(DescribeScheduleRequest) -> DescribeScheduleResponse = "DescribeSchedule";
-        update_schedule(UpdateScheduleRequest) -> UpdateScheduleResponse = "UpdateSchedule";
-        patch_schedule(PatchScheduleRequest) -> PatchScheduleResponse = "PatchSchedule";
-        list_schedule_matching_times(ListScheduleMatchingTimesRequest) -> ListScheduleMatchingTimesResponse = "ListScheduleMatchingTimes";
-        delete_schedule(DeleteScheduleRequest) -> DeleteScheduleResponse = "DeleteSchedule";
-        list_schedules(ListSchedulesRequest) -> ListSchedulesResponse = "ListSchedules";
-        count_schedules(CountSchedulesRequest) -> CountSchedulesResponse = "CountSchedules";
         update_worker_build_id_compatibility(UpdateWorkerBuildIdCompatibilityRequest) -> UpdateWorkerBuildIdCompatibilityResponse = "UpdateWorkerBuildIdCompatibility";
         get_worker_build_id_compatibility(GetWorkerBuildIdCompatibilityRequest) -> GetWorkerBuildIdCompatibilityResponse = "GetWorkerBuildIdCompatibility";
         update_worker_versioning_rules(UpdateWorkerVersioningRulesRequest) -> UpdateWorkerVersioningRulesResponse = "UpdateWorkerVersioningRules";

@@ -5,14 +5,14 @@ use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use perennial_engine::{NamespaceKey, PartKey, RunKey, Time};
+use perennial_engine::{NamespaceKey, PartKey, ScheduleKey, Time};
 use perennial_proto::store::{RunHead, RunMessage};
 use perennial_proto::temporal::history::v1::History;
 use perennial_runtime::simulation::Clock;
 use perennial_store::visibility::{Count, Page, Position, Query};
 use perennial_store::{
-    Batch, Epoch, Error, Fragment, HistoryRange, Lease, MemoryStore, RecordKind, RunWrite, Store,
-    StoredMessage, StoredRun, TaskRow, Wake,
+    Batch, Epoch, Error, Fragment, HistoryRange, Lease, Log, LogLine, MemoryStore, RecordKind,
+    RunWrite, Store, StoredMessage, StoredRun, StoredSchedule, TaskRow, Wake,
 };
 use prost::Message;
 
@@ -271,7 +271,30 @@ impl Store for Path {
         self.readable()?.history(range, max_bytes, reverse)
     }
 
-    fn wakes(&self, after: (Time, RunKey), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
+    fn load_schedule(
+        &self,
+        namespace: NamespaceKey,
+        schedule_id: &str,
+    ) -> Result<Option<StoredSchedule>, Error> {
+        self.readable()?.load_schedule(namespace, schedule_id)
+    }
+
+    fn load_schedules(&self, keys: &[ScheduleKey]) -> Result<Vec<StoredSchedule>, Error> {
+        self.readable()?.load_schedules(keys)
+    }
+
+    fn schedule_log(
+        &self,
+        key: ScheduleKey,
+        log: Log,
+        positions: (i64, i64),
+        limit: usize,
+        reverse: bool,
+    ) -> Result<Vec<LogLine>, Error> {
+        self.readable()?.schedule_log(key, log, positions, limit, reverse)
+    }
+
+    fn wakes(&self, after: (Time, i64), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
         self.readable()?.wakes(after, up_to, limit)
     }
 

@@ -395,7 +395,7 @@ impl World {
         let message = self.delayed.swap_remove(self.chance.below(self.delayed.len()));
         // Who deletes a run deletes its run id too, by which a child that was started is known. A second
         // delivery that is slower than the child's whole life and its deletion is beyond what is promised.
-        if let Some(Body::StartChild(child)) = &message.body
+        if let Some(Body::StartRun(child)) = &message.body
             && lock(&self.sim.auditor).may_be_deleted(&child.run_id)
         {
             return;

@@ -69,8 +69,8 @@ fn measure(folder: &Path, runs_a_commit: usize, time: Duration) -> Measured {
             }
         }
         let sequence = commits.len() as u64 + 1;
-        let (tasks, messages, records) = (vec![], vec![], vec![]);
-        let batch = Batch { cell: 0, epoch, sequence, runs, tasks, messages, records };
+        let (schedules, tasks, messages, records) = (vec![], vec![], vec![], vec![]);
+        let batch = Batch { cell: 0, epoch, sequence, runs, schedules, tasks, messages, records };
         let before = Instant::now();
         store.commit(&[batch]).unwrap();
         commits.push(before.elapsed());

@@ -26,10 +26,19 @@ fn main() {
     for sequence in 1..=SLEEPERS / RUNS_A_COMMIT {
         let keys = (sequence - 1) * RUNS_A_COMMIT..sequence * RUNS_A_COMMIT;
         let runs = keys.map(sleeper).collect();
-        let (tasks, messages, records) = (vec![], vec![], vec![]);
+        let (schedules, tasks, messages, records) = (vec![], vec![], vec![], vec![]);
         let sequence = sequence as u64;
         store
-            .commit(&[Batch { cell: 0, epoch, sequence, runs, tasks, messages, records }])
+            .commit(&[Batch {
+                cell: 0,
+                epoch,
+                sequence,
+                runs,
+                schedules,
+                tasks,
+                messages,
+                records,
+            }])
             .unwrap();
     }
     println!("{SLEEPERS} runs written in {:.1?}", began.elapsed());
@@ -42,7 +51,7 @@ fn main() {
     println!("opened after {:.2?}", began.elapsed());
     store.lease(0).unwrap();
     println!("leased after {:.2?}", began.elapsed());
-    let wakes = store.wakes((Time(i64::MIN), RunKey(i64::MIN)), Time(i64::MAX), 10_000).unwrap();
+    let wakes = store.wakes((Time(i64::MIN), i64::MIN), Time(i64::MAX), 10_000).unwrap();
     println!("next {} wake-ups read after {:.2?}", wakes.len(), began.elapsed());
     let found = store.load_run(NAMESPACE, &workflow_id(SLEEPERS / 2), None).unwrap();
     assert!(found.is_some());

@@ -1,7 +1,7 @@
 //! What is committed together.
 
 use bytes::Bytes;
-use perennial_engine::{NamespaceKey, PartWrite, RunKey, Slot, Time};
+use perennial_engine::{NamespaceKey, PartWrite, RunKey, ScheduleKey, SchedulePart, Slot, Time};
 
 use crate::{Epoch, visibility};
 
@@ -18,6 +18,8 @@ pub struct Batch {
     pub sequence: u64,
     /// Runs that changed.
     pub runs: Vec<RunWrite>,
+    /// Schedules that changed.
+    pub schedules: Vec<ScheduleWrite>,
     /// Tasks that wait for a worker, or no longer do.
     pub tasks: Vec<TaskWrite>,
     /// Messages to other entities, or their removal after delivery.
@@ -66,6 +68,61 @@ pub struct NewRun {
     pub ancestors: Vec<RunKey>,
     /// The branch its first event is in: its own, or the first of its ancestors'.
     pub first_branch: RunKey,
+}
+
+/// What changed of one schedule.
+#[derive(Debug, Clone)]
+pub struct ScheduleWrite {
+    /// Which incarnation.
+    pub key: ScheduleKey,
+    /// Given in the batch that creates it, together with its head. It is then the latest of its id.
+    pub created: Option<NewSchedule>,
+    /// The schedule and all its rows go: parts, logs, visibility. Nothing else is set then. Unknown keys
+    /// are fine.
+    pub deleted: bool,
+    /// Encoded `ScheduleHead`.
+    pub head: Option<Vec<u8>>,
+    /// Parts that changed: encoded, or nothing if they are gone.
+    pub parts: Vec<(SchedulePart, Option<Vec<u8>>)>,
+    /// Lines of its logs, new or written again.
+    pub log: Vec<LogLine>,
+    /// The new stored wake-up: `None` leaves it, `Some(Time::NONE)` removes it.
+    pub wake_at: Option<Time>,
+    /// What lists now show of it.
+    pub visibility: Option<visibility::Row>,
+}
+
+/// Who a new schedule is.
+#[derive(Debug, Clone)]
+pub struct NewSchedule {
+    /// Its namespace.
+    pub namespace: NamespaceKey,
+    /// Its id.
+    pub schedule_id: String,
+    /// Where it belongs.
+    pub slot: Slot,
+}
+
+/// One of the logs of a schedule, which are read by range and never as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Log {
+    /// What people did to it, by sequence number.
+    Audit,
+    /// What became of its own times, by nominal time.
+    Ledger,
+    /// What became of times that people asked for, by nominal time.
+    ManualLedger,
+}
+
+/// A line of a log. A line of the same log and position is replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogLine {
+    /// Which log.
+    pub log: Log,
+    /// Where in it.
+    pub position: i64,
+    /// Encoded.
+    pub value: Vec<u8>,
 }
 
 /// Events of one commit, or some of many: an encoded `History`. Fragments concatenate; those of one branch don't overlap,

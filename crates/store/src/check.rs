@@ -2,17 +2,23 @@
 
 use uuid::Uuid;
 
-use crate::{Batch, Epoch, Error, NewRun, RecordWrite, RunWrite};
+use crate::{Batch, Epoch, Error, NewRun, RecordWrite, RunWrite, ScheduleWrite};
 
 /// Refuses a batch that can't be right whatever is stored, with the place and the reason.
 ///
-/// After it a backend may rely on this: a new run has a head, a first event and a UUID; a deleted run has
-/// nothing else; fragments are ranges; records have keys.
+/// After it a backend may rely on this: a new run has a head, a first event and a UUID, a new schedule has a
+/// head; a deleted one of either has nothing else; fragments are ranges; records have keys.
 pub(crate) fn check(batch: &Batch) -> Result<(), Error> {
     for run in &batch.runs {
         check_run(run).map_err(|problem| {
             let (cell, sequence, key) = (batch.cell, batch.sequence, run.key.0);
             Error::Conflict(format!("batch {sequence} of cell {cell}, run {key}: {problem}"))
+        })?;
+    }
+    for schedule in &batch.schedules {
+        check_schedule(schedule).map_err(|problem| {
+            let (cell, sequence, key) = (batch.cell, batch.sequence, schedule.key.0);
+            Error::Conflict(format!("batch {sequence} of cell {cell}, schedule {key}: {problem}"))
         })?;
     }
     let has_no_key = |record: &RecordWrite| record.key.is_empty();
@@ -106,6 +112,28 @@ fn check_created(run: &RunWrite, created: &NewRun) -> Result<(), String> {
         return Err(format!(
             "its first event is in branch {branch}, which isn't among its ancestors"
         ));
+    }
+    Ok(())
+}
+
+fn check_schedule(schedule: &ScheduleWrite) -> Result<(), String> {
+    let ScheduleWrite { key, created, deleted, head, parts, log, wake_at, visibility } = schedule;
+    if *deleted {
+        let nothing_else = created.is_none()
+            && head.is_none()
+            && parts.is_empty()
+            && log.is_empty()
+            && wake_at.is_none()
+            && visibility.is_none();
+        return if nothing_else { Ok(()) } else { Err("it is deleted and written at once".into()) };
+    }
+    if created.is_some() && head.is_none() {
+        return Err("it is created without a head".into());
+    }
+    if let Some(row) = visibility
+        && row.execution.run_key != key.0
+    {
+        return Err(format!("lists would show it as {}", row.execution.run_key));
     }
     Ok(())
 }

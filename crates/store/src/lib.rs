@@ -3,7 +3,6 @@
 //! A [`Store`] takes [`Batch`]es and makes them durable whole or not at all; it gives back rows. It knows
 //! nothing of what the rows mean: state and history are bytes to it. What it must never do is answer
 //! `Ok` to a commit that a crash could undo, or accept a batch of an owner that has been replaced.
-
 //!
 //! Start with [`Store`]. [`MemoryStore`] says in maps what a store does; [`SqliteStore`] does it on a disk.
 
@@ -14,7 +13,8 @@ mod sqlite;
 pub mod visibility;
 
 pub use batch::{
-    Batch, Fragment, MessageWrite, NewRun, RecordKind, RecordWrite, RunWrite, TaskRow, TaskWrite,
+    Batch, Fragment, Log, LogLine, MessageWrite, NewRun, NewSchedule, RecordKind, RecordWrite,
+    RunWrite, ScheduleWrite, TaskRow, TaskWrite,
 };
 
 pub use memory::{Disk, MemoryStore};
@@ -22,7 +22,7 @@ pub use sqlite::{Durability, SqliteStore};
 
 use visibility::{Count, Page, Position, Query};
 
-use perennial_engine::{NamespaceKey, PartKey, RunKey, Slot, Time};
+use perennial_engine::{NamespaceKey, PartKey, RunKey, ScheduleKey, SchedulePart, Slot, Time};
 
 /// Who may write: the greatest epoch given out for a cell wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,21 +73,47 @@ pub struct StoredRun {
     pub is_current: bool,
 }
 
-/// A run whose stored wake-up time has come, or soon will.
+/// A schedule as it was committed.
+#[derive(Debug, Clone)]
+pub struct StoredSchedule {
+    /// Which incarnation.
+    pub key: ScheduleKey,
+    /// Encoded `ScheduleHead`.
+    pub head: Vec<u8>,
+    /// All its parts, encoded, in the order of their keys.
+    pub parts: Vec<(SchedulePart, Vec<u8>)>,
+}
+
+/// A run or a schedule whose stored wake-up time has come, or soon will.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wake {
     /// When.
     pub at: Time,
-    /// Which run.
-    pub run: RunKey,
+    /// The number of its key: no run has a schedule's.
+    pub key: i64,
     /// Where it belongs.
     pub slot: Slot,
     /// Whose it is.
     pub namespace: NamespaceKey,
-    /// Its workflow id.
-    pub workflow_id: String,
-    /// Its run id.
-    pub run_id: String,
+    /// Which it is.
+    pub sleeper: Sleeper,
+}
+
+/// Who has a wake-up.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sleeper {
+    /// A run.
+    Run {
+        /// Its workflow id.
+        workflow_id: String,
+        /// Its run id.
+        run_id: String,
+    },
+    /// A schedule.
+    Schedule {
+        /// Its id.
+        schedule_id: String,
+    },
 }
 
 /// A message that was committed and not yet confirmed as delivered.
@@ -144,8 +170,30 @@ pub trait Store: Send + Sync + 'static {
         reverse: bool,
     ) -> Result<Vec<Fragment>, Error>;
 
-    /// Runs with a wake-up after `after` (by time, then key) and not later than `up_to`, in that order.
-    fn wakes(&self, after: (Time, RunKey), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error>;
+    /// The latest schedule of an id, deleted by its users or not.
+    fn load_schedule(
+        &self,
+        namespace: NamespaceKey,
+        schedule_id: &str,
+    ) -> Result<Option<StoredSchedule>, Error>;
+
+    /// Schedules by their keys, in the order asked for; what isn't there is left out.
+    fn load_schedules(&self, keys: &[ScheduleKey]) -> Result<Vec<StoredSchedule>, Error>;
+
+    /// Lines of a schedule's log with positions `first..=last`, in order or the other way round, `limit` at
+    /// most.
+    fn schedule_log(
+        &self,
+        key: ScheduleKey,
+        log: Log,
+        positions: (i64, i64),
+        limit: usize,
+        reverse: bool,
+    ) -> Result<Vec<LogLine>, Error>;
+
+    /// Runs and schedules with a wake-up after `after` (by time, then the number of the key) and not later
+    /// than `up_to`, in that order.
+    fn wakes(&self, after: (Time, i64), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error>;
 
     /// All tasks with a key above `after`, in order of their keys.
     fn tasks(&self, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error>;
@@ -162,7 +210,8 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> Result<Vec<(String, Vec<u8>)>, Error>;
 
-    /// The runs that `query` finds, `page_size` at most, after a position or from the start of the list.
+    /// The runs and schedules that `query` finds, `page_size` at most, after a position or from the start
+    /// of the list.
     fn list(
         &self,
         namespace: NamespaceKey,
@@ -171,6 +220,6 @@ pub trait Store: Send + Sync + 'static {
         after: Option<&Position>,
     ) -> Result<Page, Error>;
 
-    /// How many runs `query` finds, split as it says.
+    /// How many `query` finds, split as it says.
     fn count(&self, namespace: NamespaceKey, query: &Query) -> Result<Count, Error>;
 }

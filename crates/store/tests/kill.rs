@@ -52,9 +52,18 @@ fn child_commits_until_it_is_killed() {
     let epoch = store.lease(0).unwrap().epoch;
     for sequence in 1.. {
         let runs = keys(epoch.0, sequence).map(|key| new_run(epoch.0, sequence, key)).collect();
-        let (tasks, messages, records) = (vec![], vec![], vec![]);
+        let (schedules, tasks, messages, records) = (vec![], vec![], vec![], vec![]);
         store
-            .commit(&[Batch { cell: 0, epoch, sequence, runs, tasks, messages, records }])
+            .commit(&[Batch {
+                cell: 0,
+                epoch,
+                sequence,
+                runs,
+                schedules,
+                tasks,
+                messages,
+                records,
+            }])
             .unwrap();
         // Straight to the pipe: the harness would keep what is printed.
         let mut out = std::io::stdout().lock();

@@ -40,6 +40,7 @@ fn batch(epoch: Epoch, sequence: u64, head_bytes: usize) -> Batch {
         epoch,
         sequence,
         runs: vec![run],
+        schedules: vec![],
         tasks: vec![],
         messages: vec![],
         records: vec![],
@@ -109,6 +110,9 @@ fn database_of_another_program_is_left_alone() {
 fn damaged_file_is_corrupt_and_says_so() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("perennial.db");
+    drop(open(&file).unwrap());
+    // An empty store has the schema's pages; what comes after them are rows.
+    let schema = fs::read(&file).unwrap().len();
     let store = open(&file).unwrap();
     let epoch = store.lease(0).unwrap().epoch;
     for sequence in 1..=50 {
@@ -116,9 +120,7 @@ fn damaged_file_is_corrupt_and_says_so() {
     }
     drop(store);
     let mut bytes = fs::read(&file).unwrap();
-    // The first pages hold the schema; all rows are after them.
-    let rows = bytes.len() * 3 / 4;
-    bytes[rows..].fill(0xa5);
+    bytes[schema..].fill(0xa5);
     fs::write(&file, bytes).unwrap();
     let store = open(&file).unwrap();
     let found: Vec<_> = (1..=50)

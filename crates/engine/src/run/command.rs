@@ -361,10 +361,10 @@ pub struct Settle {
 pub enum Answer {
     /// Taken.
     Taken,
-    /// The child runs, under this run id.
-    ChildStarted(String),
-    /// Another run has the child's id.
-    ChildIdTaken,
+    /// It runs, under this run id.
+    Started(String),
+    /// Another run has the workflow id.
+    IdTaken,
     /// There is no such namespace.
     NamespaceNotFound,
     /// There is no such run, or it has closed.

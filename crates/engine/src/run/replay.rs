@@ -20,15 +20,30 @@ pub struct Identity {
     pub key: RunKey,
     /// Whose it is.
     pub namespace: NamespaceKey,
-    /// Whose its parent is, if it has one.
-    pub parent_namespace: Option<NamespaceKey>,
+    /// Who started its chain.
+    pub origin: Origin,
     /// Its id.
     pub run_id: String,
     /// Of the request that started it.
     pub request_id: String,
 }
 
+/// Who started a chain of runs, and hears how it ends.
+#[derive(Debug, Clone, Default)]
+pub struct Origin {
+    /// Whose its parent is, if it has one.
+    pub parent_namespace: Option<NamespaceKey>,
+    /// The schedule, if one did.
+    pub schedule: Option<stored::ScheduleName>,
+}
+
 impl Run {
+    /// Who started its chain.
+    pub(crate) fn origin(&self) -> Origin {
+        let parent = Some(self.head.parent_namespace).filter(|key| *key != 0);
+        Origin { parent_namespace: parent.map(NamespaceKey), schedule: self.head.schedule.clone() }
+    }
+
     /// The state that follows from these events, which begin with the first. `None` if they don't.
     ///
     /// It is the history-derived part of a run's state: attempts, heartbeats, buffered events and
@@ -55,6 +70,7 @@ impl Run {
             sticky: None,
             cancel_request_id: String::new(),
             parent_namespace: 0,
+            schedule: None,
             last_workflow_task_failure: None,
             // A transient task leaves no trace until it is completed.
             next_task_attempt: 0,
@@ -115,7 +131,8 @@ impl Run {
             first_task_pending: delay > Span::ZERO,
             memo: started.memo.clone(),
             search_attributes: started.search_attributes.clone(),
-            parent_namespace: identity.parent_namespace.map_or(0, |namespace| namespace.0),
+            parent_namespace: identity.origin.parent_namespace.map_or(0, |parent| parent.0),
+            schedule: identity.origin.schedule,
             ..stored::RunHead::default()
         };
         head.set_status(WorkflowExecutionStatus::Running);

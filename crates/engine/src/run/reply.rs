@@ -89,6 +89,9 @@ pub enum Rejection {
     /// A limit is reached.
     #[error("{0}")]
     LimitExceeded(String),
+    /// Not now: it can be asked again in a moment.
+    #[error("{0}")]
+    Busy(String),
     /// Nothing by that name.
     #[error("{0}")]
     NotFound(String),

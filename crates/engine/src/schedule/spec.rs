@@ -103,6 +103,15 @@ pub fn canonical(definition: &Definition) -> ScheduleSpec {
     }
 }
 
+/// Each part of a spec as it could have been typed.
+pub fn texts(definition: &Definition) -> Vec<String> {
+    let calendars = definition.calendars.iter().map(ToString::to_string);
+    let intervals = definition.intervals.iter().map(ToString::to_string);
+    let repeats = definition.repeats.iter().map(ToString::to_string);
+    let recurrences = definition.recurrences.iter().map(ToString::to_string);
+    calendars.chain(intervals).chain(repeats).chain(recurrences).collect()
+}
+
 /// What the API has no field for: `DST=once EXCLUDE=holidays `.
 fn settings(definition: &Definition) -> String {
     let dst = definition.dst.map(|policy| format!("DST={policy} "));

@@ -102,7 +102,7 @@ fn messages_delivered_twice_take_effect_once() {
     let start = world.outbox[0].clone();
     world.deliver();
     let first = world.deliver_one(&start);
-    assert!(matches!(&first, Answer::ChildStarted(_)));
+    assert!(matches!(&first, Answer::Started(_)));
     assert_eq!(world.deliver_one(&start), first);
     world.work("wf", vec![]).work("c", vec![complete("")]);
     let closed = world.outbox[0].clone();
@@ -200,7 +200,7 @@ fn parent_hears_of_the_last_run_of_a_childs_chain() {
 fn unread_message_of_a_child_start_carries_what_the_child_needs() {
     let mut world = World::started();
     world.work("wf", vec![child("c", Kill)]);
-    let Some(Body::StartChild(start)) = &world.outbox[0].body else { panic!("no start") };
+    let Some(Body::StartRun(start)) = &world.outbox[0].body else { panic!("no start") };
     let started = start.started.clone().unwrap();
     assert_eq!(started.task_queue.unwrap().name, "queue");
     assert_eq!(started.parent_initiated_event_id, start.initiated_event_id);

@@ -8,7 +8,7 @@ use perennial_engine::run::{
     ActivityOutcome, ActivityTarget, Answer, Command, CompleteWorkflowTask, Context, Effect,
     FailWorkflowTask, Limits, NamespaceRef, Offer, Rejection, Reply, ReportActivity, ResetRun, Run,
     Settle, Signal, StartActivity, StartRun, StartWorkflowTask, TaskRef, TaskStamp, Transition,
-    reset, start, start_child,
+    reset, start, start_by_message,
 };
 use perennial_engine::{FreshIds, NamespaceKey, RunKey, Span, Time};
 use perennial_proto::store::RunMessage;
@@ -251,10 +251,10 @@ impl World {
     /// Delivers one message; what its receiver says.
     pub(crate) fn deliver_one(&mut self, message: &RunMessage) -> Answer {
         let target = message.target.clone().unwrap_or_default();
-        if let Some(Body::StartChild(_)) = &message.body {
+        if let Some(Body::StartRun(_)) = &message.body {
             let current = self.current(&target.workflow_id).cloned();
             let (started, answer) = self
-                .with_context(|cx| start_child(current.as_ref(), message, cx))
+                .with_context(|cx| start_by_message(current.as_ref(), message, cx))
                 .expect("the parent has checked it");
             if let Some(step) = started.and_then(|started| started.created) {
                 self.add(step);

@@ -1,6 +1,6 @@
 //! What holds after every step of every run.
 
-use perennial_engine::run::{Identity, Run, Transition};
+use perennial_engine::run::{Identity, Origin, Run, Transition};
 use perennial_engine::{NamespaceKey, PartKey};
 use perennial_proto::store as stored;
 use perennial_proto::temporal::history::v1::{History, HistoryEvent};
@@ -44,7 +44,7 @@ pub(crate) fn check_run(run: &Run, events: &[HistoryEvent]) {
         let identity = Identity {
             key: run.key,
             namespace: NamespaceKey(run.head.namespace),
-            parent_namespace: None,
+            origin: Origin::default(),
             run_id: run.head.run_id.clone(),
             request_id: run.head.start_request_id.clone(),
         };

@@ -27,13 +27,15 @@ pub(crate) fn offer(run_id: &str, offer: &Offer) -> String {
 pub(crate) fn message(message: &RunMessage) -> String {
     let target = message.target.clone().unwrap_or_default();
     let what = match &message.body {
-        Some(Body::StartChild(child)) => format!("start child, event {}", child.initiated_event_id),
+        Some(Body::StartRun(child)) => format!("start child, event {}", child.initiated_event_id),
         Some(Body::Signal(signal)) => format!("signal, event {}", signal.initiated_event_id),
         Some(Body::Cancel(cancel)) => format!("cancel, event {}", cancel.initiated_event_id),
         Some(Body::ChildClosed(child)) => {
             format!("child closed, event {}", child.initiated_event_id)
         }
         Some(Body::ParentClosed(parent)) => format!("parent closed, {:?}", parent.policy()),
+        Some(Body::Terminate(terminate)) => format!("terminate, {}", terminate.reason),
+        Some(Body::ScheduledRunClosed(_)) => "scheduled run closed".to_owned(),
         None => "nothing".to_owned(),
     };
     let to = format!("{} {}", target.workflow_id, target.run_id);

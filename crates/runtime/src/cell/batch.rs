@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use perennial_engine::{PartKey, RunKey, Time};
+use perennial_engine::{PartKey, RunKey, ScheduleKey, SchedulePart, Time};
 use perennial_store::{
-    Batch, Epoch, Fragment, MessageWrite, NewRun, RecordWrite, RunWrite, TaskWrite, visibility,
+    Batch, Epoch, Fragment, Log, LogLine, MessageWrite, NewRun, NewSchedule, RecordWrite, RunWrite,
+    ScheduleWrite, TaskWrite, visibility,
 };
 
 use super::fragments::merged;
@@ -14,6 +15,7 @@ use super::request::Release;
 #[derive(Default)]
 pub(super) struct OpenBatch {
     runs: BTreeMap<RunKey, OpenRun>,
+    schedules: BTreeMap<ScheduleKey, OpenSchedule>,
     tasks: BTreeMap<i64, TaskWrite>,
     messages: BTreeMap<i64, MessageWrite>,
     records: Vec<RecordWrite>,
@@ -32,6 +34,17 @@ pub(super) struct OpenRun {
     pub(super) visibility: Option<visibility::Row>,
 }
 
+#[derive(Default)]
+pub(super) struct OpenSchedule {
+    pub(super) created: Option<NewSchedule>,
+    pub(super) deleted: bool,
+    pub(super) head: Option<Vec<u8>>,
+    pub(super) parts: BTreeMap<SchedulePart, Option<Vec<u8>>>,
+    pub(super) log: BTreeMap<(Log, i64), Vec<u8>>,
+    pub(super) wake_at: Option<Time>,
+    pub(super) visibility: Option<visibility::Row>,
+}
+
 impl OpenBatch {
     pub(super) fn is_empty(&self) -> bool {
         self.has_no_writes() && self.releases.is_empty()
@@ -39,6 +52,7 @@ impl OpenBatch {
 
     fn has_no_writes(&self) -> bool {
         self.runs.is_empty()
+            && self.schedules.is_empty()
             && self.tasks.is_empty()
             && self.messages.is_empty()
             && self.records.is_empty()
@@ -46,6 +60,10 @@ impl OpenBatch {
 
     pub(super) fn run(&mut self, key: RunKey) -> &mut OpenRun {
         self.runs.entry(key).or_default()
+    }
+
+    pub(super) fn schedule(&mut self, key: ScheduleKey) -> &mut OpenSchedule {
+        self.schedules.entry(key).or_default()
     }
 
     pub(super) fn put_task(&mut self, key: i64, write: TaskWrite) {
@@ -98,6 +116,7 @@ impl OpenBatch {
             epoch,
             sequence,
             runs,
+            schedules: open.schedules.into_iter().map(|(key, it)| it.into_write(key)).collect(),
             tasks: open.tasks.into_values().collect(),
             messages: open.messages.into_values().collect(),
             records: open.records,
@@ -119,6 +138,34 @@ impl OpenRun {
             history: if is_written { merged(self.history) } else { Vec::new() },
             wake_at: self.wake_at.filter(|_| is_written),
             visibility: self.visibility.filter(|_| is_written),
+        }
+    }
+}
+
+impl OpenSchedule {
+    fn into_write(self, key: ScheduleKey) -> ScheduleWrite {
+        if self.deleted {
+            return ScheduleWrite {
+                key,
+                created: None,
+                deleted: true,
+                head: None,
+                parts: Vec::new(),
+                log: Vec::new(),
+                wake_at: None,
+                visibility: None,
+            };
+        }
+        let line = |((log, position), value)| LogLine { log, position, value };
+        ScheduleWrite {
+            key,
+            created: self.created,
+            deleted: false,
+            head: self.head,
+            parts: self.parts.into_iter().collect(),
+            log: self.log.into_iter().map(line).collect(),
+            wake_at: self.wake_at,
+            visibility: self.visibility,
         }
     }
 }

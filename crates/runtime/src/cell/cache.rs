@@ -21,7 +21,7 @@ const CLOSED_KEPT: usize = 500;
 
 /// A run to be loaded: by its id, or whichever is current.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedRun {
     pub(crate) namespace: i64,
     pub(crate) workflow_id: String,
     pub(crate) run_id: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) enum Resolved {
     /// There is no such run.
     Absent,
     /// Nobody knows before it is loaded.
-    Wanted(Wanted),
+    Wanted(WantedRun),
 }
 
 /// A run that couldn't be loaded, and the requests that wait for it.
@@ -61,18 +61,28 @@ pub(super) struct Cached {
 
 /// How far what is in memory is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Commit {
+pub(super) enum Commit {
     Durable,
     InFlight,
     Open,
 }
 
-/// Where a reply that saw a run has to wait.
+/// Where a reply that saw a run or a schedule has to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WaitFor {
     Nothing,
     BatchInFlight,
     OpenBatch,
+}
+
+impl From<Commit> for WaitFor {
+    fn from(state: Commit) -> Self {
+        match state {
+            Commit::Durable => Self::Nothing,
+            Commit::InFlight => Self::BatchInFlight,
+            Commit::Open => Self::OpenBatch,
+        }
+    }
 }
 
 type WorkflowName = (i64, String);
@@ -92,7 +102,7 @@ pub(super) struct Cache {
     by_use: BTreeMap<u64, RunKey>,
     tick: u64,
     /// In order, so that a cell that ends answers in the same order each time.
-    parked: BTreeMap<Wanted, Vec<Incoming>>,
+    parked: BTreeMap<WantedRun, Vec<Incoming>>,
     open: Vec<RunKey>,
     in_flight: Vec<RunKey>,
     /// Runs that have closed, durably, in that order.
@@ -121,9 +131,9 @@ impl Cache {
     pub(super) fn resolve(&mut self, request: &Request) -> Resolved {
         let Some(target) = request.target() else { return Resolved::Absent };
         let name = (target.namespace, target.workflow_id);
-        // A child that is to be started may have been, under the run id its parent chose.
+        // A run that is to be started may have been, under the run id its sender chose.
         if let Request::Deliver { message } = request
-            && let Some(run_id) = started_child(message)
+            && let Some(run_id) = run_to_start(message)
         {
             match self.look_up(&name, run_id) {
                 Some(None) => {}
@@ -162,7 +172,7 @@ impl Cache {
                 Resolved::Found(key)
             }
             Some(None) => Resolved::Absent,
-            None => Resolved::Wanted(Wanted {
+            None => Resolved::Wanted(WantedRun {
                 namespace: name.0,
                 workflow_id: name.1,
                 run_id: (!run_id.is_empty()).then_some(run_id),
@@ -171,7 +181,7 @@ impl Cache {
     }
 
     /// Puts a request aside until its run is loaded. True if it is the first to wait for it.
-    pub(super) fn park(&mut self, wanted: Wanted, incoming: Incoming) -> bool {
+    pub(super) fn park(&mut self, wanted: WantedRun, incoming: Incoming) -> bool {
         let waiting = self.parked.entry(wanted).or_default();
         waiting.push(incoming);
         waiting.len() == 1
@@ -180,7 +190,7 @@ impl Cache {
     /// Takes what was loaded. Returns the requests that waited for it.
     pub(super) fn loaded(
         &mut self,
-        wanted: &Wanted,
+        wanted: &WantedRun,
         found: Result<Option<StoredRun>, String>,
     ) -> Result<Vec<Incoming>, Unloaded> {
         let waiting = self.parked.remove(wanted).unwrap_or_default();
@@ -274,11 +284,7 @@ impl Cache {
     }
 
     pub(super) fn wait_for(&self, key: RunKey) -> WaitFor {
-        match self.runs.get(&key).map(|cached| cached.state) {
-            None | Some(Commit::Durable) => WaitFor::Nothing,
-            Some(Commit::InFlight) => WaitFor::BatchInFlight,
-            Some(Commit::Open) => WaitFor::OpenBatch,
-        }
+        self.runs.get(&key).map_or(WaitFor::Nothing, |cached| cached.state.into())
     }
 
     /// The open batch is on its way.
@@ -432,17 +438,17 @@ impl Cached {
 }
 
 /// Whether a run of this one's workflow is being read.
-fn is_asked_for(parked: &BTreeMap<Wanted, Vec<Incoming>>, head: &RunHead) -> bool {
+fn is_asked_for(parked: &BTreeMap<WantedRun, Vec<Incoming>>, head: &RunHead) -> bool {
     let workflow_id = head.workflow_id.clone();
-    let first = Wanted { namespace: head.namespace, workflow_id, run_id: None };
+    let first = WantedRun { namespace: head.namespace, workflow_id, run_id: None };
     parked.range(&first..).next().is_some_and(|(wanted, _)| {
         wanted.namespace == first.namespace && wanted.workflow_id == first.workflow_id
     })
 }
 
-fn started_child(message: &RunMessage) -> Option<&str> {
+fn run_to_start(message: &RunMessage) -> Option<&str> {
     match &message.body {
-        Some(Body::StartChild(start)) => Some(&start.run_id),
+        Some(Body::StartRun(start)) => Some(&start.run_id),
         _ => None,
     }
 }

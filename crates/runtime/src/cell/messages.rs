@@ -1,4 +1,4 @@
-//! Messages between runs: delivered at least once, taken once, confirmed to the sender.
+//! Messages between runs and schedules: delivered at least once, taken once, confirmed to the sender.
 
 use perennial_engine::run::{self, Answer, Command, Rejection, Reply, Settle};
 use perennial_engine::{NamespaceKey, RunKey, Slot};
@@ -10,12 +10,20 @@ use prost::Message;
 use super::request::{Release, ReplyTo, Response};
 use super::{Cell, World};
 
+/// Where whoever sent a message belongs.
+pub(crate) fn slot_of_sender(message: &RunMessage) -> Slot {
+    match (&message.from_schedule, &message.sender) {
+        (Some(schedule), _) => Slot::of(NamespaceKey(schedule.namespace), &schedule.schedule_id),
+        (None, Some(run)) => Slot::of(NamespaceKey(run.namespace), &run.workflow_id),
+        (None, None) => Slot(0),
+    }
+}
+
 impl Cell {
-    /// A run here sends a message: stored with its cause, delivered after it.
+    /// A run or a schedule here sends a message: stored with its cause, delivered after it.
     pub(super) fn send(&mut self, mut message: RunMessage) {
         message.key = self.next_key();
-        let sender = message.sender.clone().unwrap_or_default();
-        let slot = Slot::of(NamespaceKey(sender.namespace), &sender.workflow_id);
+        let slot = slot_of_sender(&message);
         let value = message.encode_to_vec();
         self.open.put_message(message.key, MessageWrite::Put { key: message.key, slot, value });
         self.open.release(Release::Deliver(Box::new(message)));
@@ -31,7 +39,7 @@ impl Cell {
     ) {
         let mut seen = key;
         let answer = match (&message.body, key) {
-            (Some(Body::StartChild(_)), _) => self.start_child(&mut seen, message, world),
+            (Some(Body::StartRun(_)), _) => self.start_by_message(&mut seen, message, world),
             (_, None) => Answer::RunNotFound,
             (_, Some(key)) => match self.decide(key, Command::Receive(Box::new(message)), world) {
                 Ok(Reply::Answered(answer)) => answer,
@@ -44,7 +52,7 @@ impl Cell {
     }
 
     /// Starts a child, unless it runs already; `seen` is then the child.
-    fn start_child(
+    fn start_by_message(
         &mut self,
         seen: &mut Option<RunKey>,
         message: RunMessage,
@@ -57,9 +65,9 @@ impl Cell {
         let present = seen.and_then(|key| self.run(key));
         let decided = {
             let cx = self.context(world.now);
-            run::start_child(present.as_deref(), &message, &cx)
+            run::start_by_message(present.as_deref(), &message, &cx)
         };
-        let Ok((start, answer)) = decided else { return Answer::ChildIdTaken };
+        let Ok((start, answer)) = decided else { return Answer::IdTaken };
         if let Some(start) = start {
             if let Some(existing) = start.existing {
                 self.take(existing, false, world);

@@ -1,4 +1,4 @@
-//! A cell: owns a share of the workflow ids and handles what is asked of them, one thing after another.
+//! A cell: owns a share of the workflow ids and schedule ids and handles what is asked of them, one thing after another.
 //!
 //! A step is synchronous and knows no clock, disk or socket: [`Cell::step`] takes what has arrived and says
 //! what is to be loaded, committed and released. So the simulator runs this very code. What follows from a
@@ -13,6 +13,8 @@ mod queries;
 mod request;
 mod resets;
 mod run_steps;
+mod schedule_cache;
+mod schedules;
 mod tasks;
 mod updates;
 mod wakes;
@@ -20,15 +22,18 @@ mod wakes;
 use std::sync::Arc;
 
 use perennial_engine::run::Limits;
-use perennial_engine::{FreshIds, RunKey, Time, Zones};
+use perennial_engine::{FreshIds, Time, Zones};
 use perennial_proto::temporal::update::v1 as update;
-use perennial_store::{Batch, Epoch, StoredRun, Wake};
+use perennial_store::{Batch, Epoch, StoredRun, StoredSchedule, Wake};
 
-pub(crate) use self::cache::Wanted;
+pub(crate) use self::cache::WantedRun;
+pub(crate) use self::messages::slot_of_sender;
 pub(crate) use self::request::{Incoming, Release, ReplyTo, Request, ResetFrom, Response};
+pub(crate) use self::schedule_cache::{ScheduleId, read as read_schedule};
 
 use self::batch::OpenBatch;
-use self::cache::{Cache, Resolved, Unloaded};
+use self::cache::{Cache, Resolved, Unloaded, WaitFor};
+use self::schedule_cache::Schedules;
 use self::wakes::Wakes;
 use crate::api::Refusal;
 use crate::namespaces::Namespaces;
@@ -39,9 +44,11 @@ pub(crate) enum Input {
     /// Someone asks.
     Asked(Box<Incoming>),
     /// What was to be loaded.
-    Loaded { wanted: Wanted, found: Result<Option<StoredRun>, String> },
+    Loaded { wanted: WantedRun, found: Result<Option<StoredRun>, String> },
+    /// And a schedule.
+    ScheduleLoaded { id: ScheduleId, found: Result<Option<StoredSchedule>, String> },
     /// Wake-ups up to the asked time, or the first so many.
-    WakesLoaded { up_to: Time, wakes: Vec<Wake>, is_all: bool, last: Option<(Time, RunKey)> },
+    WakesLoaded { up_to: Time, wakes: Vec<Wake>, is_all: bool, last: Option<(Time, i64)> },
     /// The store couldn't say: ask again.
     WakesUnread,
     /// The batch in flight is durable.
@@ -51,14 +58,21 @@ pub(crate) enum Input {
 /// What a step leads to.
 #[derive(Default)]
 pub(crate) struct Effects {
-    /// Runs to read, each answered by an [`Input::Loaded`].
+    /// What to read, each answered by an [`Input::Loaded`] or an [`Input::ScheduleLoaded`].
     pub(crate) loads: Vec<Wanted>,
     /// A batch to commit, answered by an [`Input::Committed`]; or the cell is begun anew.
     pub(crate) commit: Option<Batch>,
     /// What may leave now.
     pub(crate) releases: Vec<Release>,
     /// Wake-ups to read: those after the first, up to the second.
-    pub(crate) load_wakes: Option<((Time, RunKey), Time)>,
+    pub(crate) load_wakes: Option<((Time, i64), Time)>,
+}
+
+/// Something to be loaded.
+#[derive(Debug, Clone)]
+pub(crate) enum Wanted {
+    Run(WantedRun),
+    Schedule(ScheduleId),
 }
 
 /// What a cell may know of the world in a step.
@@ -78,6 +92,7 @@ pub(crate) struct Cell {
     limits: Arc<Limits>,
     zones: Arc<Zones>,
     cache: Cache,
+    schedules: Schedules,
     wakes: Wakes,
     /// Memory that all pages of completions take.
     page_bytes: usize,
@@ -108,6 +123,7 @@ impl Cell {
             limits,
             zones,
             cache: Cache::new(cached),
+            schedules: Schedules::new(cached),
             wakes: Wakes::default(),
             page_bytes: 0,
             open: OpenBatch::default(),
@@ -130,8 +146,22 @@ impl Cell {
                             self.ask(incoming, world, &mut effects);
                         }
                     }
-                    Err(unloaded) => self.try_again(&wanted, unloaded, &mut effects),
+                    Err(unloaded) => {
+                        self.try_again(&Wanted::Run(wanted), unloaded, &mut effects);
+                    }
                 },
+                Input::ScheduleLoaded { id, found } => {
+                    match self.schedules.loaded(&id, found, &self.zones) {
+                        Ok(waiting) => {
+                            for incoming in waiting {
+                                self.ask(incoming, world, &mut effects);
+                            }
+                        }
+                        Err(unloaded) => {
+                            self.try_again(&Wanted::Schedule(id), unloaded, &mut effects);
+                        }
+                    }
+                }
                 Input::WakesUnread => self.wakes.unread(),
                 Input::WakesLoaded { up_to, wakes, is_all, last } => {
                     self.wakes.loaded(up_to, wakes, is_all, last);
@@ -139,6 +169,7 @@ impl Cell {
                 Input::Committed => {
                     effects.releases.extend(self.in_flight.take().unwrap_or_default());
                     self.cache.committed();
+                    self.schedules.committed();
                 }
             }
         }
@@ -149,6 +180,7 @@ impl Cell {
         }
         effects.releases.append(&mut self.ready);
         self.cache.evict();
+        self.schedules.evict();
         effects
     }
 
@@ -167,7 +199,8 @@ impl Cell {
         let mut lost = self.in_flight.take().unwrap_or_default();
         lost.extend(self.open.take_releases());
         lost.append(&mut self.ready);
-        for incoming in self.cache.take_parked() {
+        let parked = self.cache.take_parked().into_iter().chain(self.schedules.take_parked());
+        for incoming in parked {
             let why = Refusal::Unavailable("the cell is starting again".to_owned());
             lost.push(Release::Reply(incoming.reply, Box::new(Err(why))));
         }
@@ -181,6 +214,7 @@ impl Cell {
         let sequence = self.next_sequence;
         let (batch, releases) = self.open.seal(self.id, self.epoch, sequence);
         self.cache.sealed();
+        self.schedules.sealed();
         match batch {
             Some(batch) => {
                 self.next_sequence += 1;
@@ -192,13 +226,17 @@ impl Cell {
         }
     }
 
-    /// A run couldn't be loaded. Callers ask again themselves; for what nobody asked, the cell does.
+    /// Something couldn't be loaded. Callers ask again themselves; for what nobody asked, the cell does.
     fn try_again(&mut self, wanted: &Wanted, unloaded: Unloaded, effects: &mut Effects) {
         let Unloaded { waiting, why, is_damaged } = unloaded;
         for incoming in waiting {
             let is_internal = matches!(incoming.reply, ReplyTo::Nobody);
             if is_internal && !is_damaged {
-                if self.cache.park(wanted.clone(), incoming) {
+                let is_first = match wanted {
+                    Wanted::Run(run) => self.cache.park(run.clone(), incoming),
+                    Wanted::Schedule(id) => self.schedules.park(id.clone(), incoming),
+                };
+                if is_first {
                     effects.loads.push(wanted.clone());
                 }
             } else {
@@ -213,13 +251,28 @@ impl Cell {
         (self.epoch.0 << 32) | self.last_key
     }
 
+    /// Lets something leave when what it follows from is durable.
+    fn answer_after(&mut self, wait_for: WaitFor, release: Release) {
+        match wait_for {
+            WaitFor::Nothing => self.ready.push(release),
+            WaitFor::OpenBatch => self.open.release(release),
+            WaitFor::BatchInFlight => match &mut self.in_flight {
+                Some(releases) => releases.push(release),
+                None => self.open.release(release),
+            },
+        }
+    }
+
     fn ask(&mut self, incoming: Incoming, world: &World<'_>, effects: &mut Effects) {
+        if let Some(schedule) = incoming.request.schedule() {
+            return self.ask_schedule(schedule.clone(), incoming, world, effects);
+        }
         match self.cache.resolve(&incoming.request) {
             Resolved::Found(key) => self.handle(Some(key), incoming, world),
             Resolved::Absent => self.handle(None, incoming, world),
             Resolved::Wanted(wanted) => {
                 if self.cache.park(wanted.clone(), incoming) {
-                    effects.loads.push(wanted);
+                    effects.loads.push(Wanted::Run(wanted));
                 }
             }
         }

@@ -1,10 +1,12 @@
 //! What is asked of a cell, and what leaves it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use perennial_engine::run::{Answer, Command, ResetRun, StartRun, TaskStamp};
+use perennial_engine::schedule::{self, CreateSchedule, Schedule};
 use perennial_engine::{NamespaceKey, Slot};
-use perennial_proto::store::{RunMessage, RunName, WaitingTask};
+use perennial_proto::store::{RunMessage, RunName, ScheduleName, WaitingTask};
 use perennial_proto::temporal::command::v1 as command;
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, UpdateWorkflowExecutionLifecycleStage,
@@ -53,7 +55,7 @@ pub(crate) struct Incoming {
     pub(crate) reply: ReplyTo,
 }
 
-/// Something asked of one workflow id.
+/// Something asked of one workflow id, or of one schedule id.
 pub(crate) enum Request {
     Start {
         namespace: NamespaceKey,
@@ -139,6 +141,21 @@ pub(crate) enum Request {
         update_id: String,
         wait: UpdateWorkflowExecutionLifecycleStage,
     },
+    CreateSchedule {
+        target: ScheduleName,
+        create: Box<CreateSchedule>,
+    },
+    Schedule {
+        target: ScheduleName,
+        command: schedule::Command,
+    },
+    ReadSchedule {
+        target: ScheduleName,
+    },
+    /// All rows of a schedule go.
+    PurgeSchedule {
+        target: ScheduleName,
+    },
 }
 
 impl Request {
@@ -169,12 +186,47 @@ impl Request {
             Self::TakeQuery { task, .. } => Some(task.run.clone()),
             Self::Deliver { message } => message.target.clone(),
             Self::Settle { message, .. } => message.sender.clone(),
-            Self::Put { .. } => None,
+            Self::Put { .. }
+            | Self::CreateSchedule { .. }
+            | Self::Schedule { .. }
+            | Self::ReadSchedule { .. }
+            | Self::PurgeSchedule { .. } => None,
         }
     }
 
-    /// The slot that owns it; the first one for what is about no workflow.
+    /// The schedule it is about, if it is about one.
+    pub(crate) fn schedule(&self) -> Option<&ScheduleName> {
+        match self {
+            Self::CreateSchedule { target, .. }
+            | Self::Schedule { target, .. }
+            | Self::ReadSchedule { target }
+            | Self::PurgeSchedule { target } => Some(target),
+            Self::Deliver { message } => message.to_schedule.as_ref(),
+            Self::Settle { message, .. } => message.from_schedule.as_ref(),
+            Self::Start { .. }
+            | Self::StartWithUpdate { .. }
+            | Self::Command { .. }
+            | Self::KeepPage { .. }
+            | Self::TakePages { .. }
+            | Self::Read { .. }
+            | Self::Watch { .. }
+            | Self::Delete { .. }
+            | Self::Reset { .. }
+            | Self::StartTask { .. }
+            | Self::TakeQuery { .. }
+            | Self::Put { .. }
+            | Self::Query { .. }
+            | Self::AnswerQueries { .. }
+            | Self::Update { .. }
+            | Self::PollUpdate { .. } => None,
+        }
+    }
+
+    /// The slot that owns it; the first one for what is about no workflow and no schedule.
     pub(crate) fn slot(&self) -> Slot {
+        if let Some(schedule) = self.schedule() {
+            return Slot::of(NamespaceKey(schedule.namespace), &schedule.schedule_id);
+        }
         self.target()
             .map_or(Slot(0), |target| Slot::of(NamespaceKey(target.namespace), &target.workflow_id))
     }
@@ -199,13 +251,14 @@ pub(crate) enum Response {
     StartedWithUpdate(Box<Started>, Result<UpdateStatus, Refusal>),
     Sent(Box<Sent>),
     Pages(Vec<command::Command>),
-    Run(std::sync::Arc<perennial_engine::run::Run>),
+    Run(Arc<perennial_engine::run::Run>),
     Watched(Watched),
     Answer(Answer),
     /// The run id of the new run.
     Reset(String),
     Query(QueryOutcome),
     Update(UpdateStatus),
+    Schedule(Arc<Schedule>, schedule::Reply),
 }
 
 /// Something that leaves a cell, once what it follows from is durable.

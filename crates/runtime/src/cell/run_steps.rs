@@ -13,6 +13,7 @@ use perennial_store::NewRun;
 use super::cache::WaitFor;
 use super::fragments::fragments_of;
 use super::request::{Incoming, Release, ReplyTo, Request, Response};
+use super::wakes::Sleeper;
 use super::{Cell, World};
 use crate::api::{Refusal, Sent, Started, Watched};
 use crate::listing::row_of;
@@ -92,7 +93,11 @@ impl Cell {
             | Request::Deliver { .. }
             | Request::Settle { .. }
             | Request::StartTask { .. }
-            | Request::TakeQuery { .. } => {}
+            | Request::TakeQuery { .. }
+            | Request::CreateSchedule { .. }
+            | Request::Schedule { .. }
+            | Request::ReadSchedule { .. }
+            | Request::PurgeSchedule { .. } => {}
         }
     }
 
@@ -234,7 +239,7 @@ impl Cell {
         let write = self.open.run(key);
         write.wake_at = Some(wake.unwrap_or(Time::NONE));
         write.head = Some(run.head_row());
-        self.wakes.set(key, run.name(), wake, world.now);
+        self.wakes.set(key.0, Sleeper::Run(run.name()), wake, world.now);
         if let Some(cached) = self.cache.get_mut(key) {
             cached.run = Arc::new(run);
         }
@@ -319,7 +324,7 @@ impl Cell {
         }
         let fragments = fragments_of(events);
         write.history.extend(fragments.iter().cloned());
-        self.wakes.set(key, run.name(), wake, world.now);
+        self.wakes.set(key.0, Sleeper::Run(run.name()), wake, world.now);
         let task_ended = had_task.is_some() && started_task(&run) != had_task;
         let run = Arc::new(run);
         if let Some(cached) = self.cache.get_mut(key) {
@@ -358,14 +363,8 @@ impl Cell {
         response: Result<Response, Refusal>,
     ) {
         let release = Release::Reply(reply, Box::new(response));
-        match seen.map_or(WaitFor::Nothing, |key| self.cache.wait_for(key)) {
-            WaitFor::Nothing => self.ready.push(release),
-            WaitFor::OpenBatch => self.open.release(release),
-            WaitFor::BatchInFlight => match &mut self.in_flight {
-                Some(releases) => releases.push(release),
-                None => self.open.release(release),
-            },
-        }
+        let wait_for = seen.map_or(WaitFor::Nothing, |key| self.cache.wait_for(key));
+        self.answer_after(wait_for, release);
     }
 
     fn answer_run(&mut self, key: RunKey, reply: ReplyTo) {
@@ -415,7 +414,7 @@ impl Cell {
 
     fn delete_now(&mut self, key: RunKey) {
         self.open.run(key).deleted = true;
-        self.wakes.set(key, RunName::default(), None, Time::NONE);
+        self.wakes.set(key.0, Sleeper::Run(RunName::default()), None, Time::NONE);
         self.cache.remove(key);
     }
 }

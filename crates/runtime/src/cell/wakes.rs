@@ -1,15 +1,14 @@
-//! When runs have to be looked at though nobody asks.
+//! When runs and schedules have to be looked at though nobody asks.
 //!
-//! A run has one stored wake-up, never later than the first thing that happens in it by itself. When it
+//! Each has one stored wake-up, never later than the first thing that happens in it by itself. When a run's
 //! comes and nothing is due yet, the stored time is moved on: a run that is over soon costs no write for
 //! each deadline that never comes. Only the near future is in memory.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 use perennial_engine::run::{Command, Run};
-use perennial_engine::{NamespaceKey, RunKey, Span, Time};
-use perennial_proto::store::RunName;
+use perennial_engine::{NamespaceKey, Span, Time, schedule};
+use perennial_proto::store::{RunName, ScheduleName};
 use perennial_store::Wake;
 
 use super::request::{Incoming, ReplyTo, Request};
@@ -23,22 +22,28 @@ const AT_ONCE: usize = 1_000;
 /// How far ahead is read from the store at a time.
 const HORIZON: Span = Span::seconds(60);
 
+/// Who is woken.
+pub(super) enum Sleeper {
+    Run(RunName),
+    Schedule(ScheduleName),
+}
+
 pub(super) struct Wakes {
-    by_time: BTreeMap<(Time, RunKey), Arc<RunName>>,
-    of_run: HashMap<RunKey, Time>,
+    by_time: BTreeMap<(Time, i64), Sleeper>,
+    of_sleeper: HashMap<i64, Time>,
     /// Everything up to here is in memory.
     known_up_to: Time,
     /// The store has been asked for more.
     reading: bool,
-    read_after: (Time, RunKey),
+    read_after: (Time, i64),
 }
 
 impl Default for Wakes {
     fn default() -> Self {
-        let before_all = (Time(i64::MIN), RunKey(i64::MIN));
+        let before_all = (Time(i64::MIN), i64::MIN);
         Self {
             by_time: BTreeMap::new(),
-            of_run: HashMap::new(),
+            of_sleeper: HashMap::new(),
             known_up_to: before_all.0,
             reading: false,
             read_after: before_all,
@@ -47,9 +52,9 @@ impl Default for Wakes {
 }
 
 impl Wakes {
-    pub(super) fn set(&mut self, run: RunKey, name: RunName, at: Option<Time>, now: Time) {
-        if let Some(before) = self.of_run.remove(&run) {
-            self.by_time.remove(&(before, run));
+    pub(super) fn set(&mut self, key: i64, sleeper: Sleeper, at: Option<Time>, now: Time) {
+        if let Some(before) = self.of_sleeper.remove(&key) {
+            self.by_time.remove(&(before, key));
         }
         let Some(at) = at else { return };
         // Farther than the next reading of the store will reach: by the reading after that, what is
@@ -57,9 +62,8 @@ impl Wakes {
         if at > self.known_up_to.max(now).after(Span(2 * HORIZON.0)) {
             return;
         }
-        let name = Arc::new(name);
-        self.by_time.insert((at, run), name);
-        self.of_run.insert(run, at);
+        self.by_time.insert((at, key), sleeper);
+        self.of_sleeper.insert(key, at);
     }
 
     pub(super) fn next(&self) -> Option<Time> {
@@ -71,7 +75,7 @@ impl Wakes {
     }
 
     /// What to read from the store, if it is time to.
-    pub(super) fn wanted(&mut self, now: Time) -> Option<((Time, RunKey), Time)> {
+    pub(super) fn wanted(&mut self, now: Time) -> Option<((Time, i64), Time)> {
         let enough = now.after(Span(HORIZON.0 / 2));
         let is_full = self.by_time.len() > ENOUGH && self.known_up_to > now;
         if self.reading || self.known_up_to > enough || is_full {
@@ -92,7 +96,7 @@ impl Wakes {
         up_to: Time,
         wakes: Vec<Wake>,
         is_all: bool,
-        last: Option<(Time, RunKey)>,
+        last: Option<(Time, i64)>,
     ) {
         self.reading = false;
         self.known_up_to = match last {
@@ -101,44 +105,57 @@ impl Wakes {
         };
         self.read_after = match last {
             Some(last) if !is_all => last,
-            _ => (up_to, RunKey(i64::MAX)),
+            _ => (up_to, i64::MAX),
         };
         for wake in wakes {
             // What is in memory is newer than what was read.
-            if self.of_run.contains_key(&wake.run) {
+            if self.of_sleeper.contains_key(&wake.key) {
                 continue;
             }
-            let name = RunName {
-                namespace: wake.namespace.0,
-                workflow_id: wake.workflow_id,
-                run_id: wake.run_id,
-                first_run_id: String::new(),
+            let sleeper = match wake.sleeper {
+                perennial_store::Sleeper::Run { workflow_id, run_id } => Sleeper::Run(RunName {
+                    namespace: wake.namespace.0,
+                    workflow_id,
+                    run_id,
+                    first_run_id: String::new(),
+                }),
+                perennial_store::Sleeper::Schedule { schedule_id } => {
+                    Sleeper::Schedule(ScheduleName {
+                        namespace: wake.namespace.0,
+                        schedule_id,
+                        key: wake.key,
+                    })
+                }
             };
-            self.by_time.insert((wake.at, wake.run), Arc::new(name));
-            self.of_run.insert(wake.run, wake.at);
+            self.by_time.insert((wake.at, wake.key), sleeper);
+            self.of_sleeper.insert(wake.key, wake.at);
         }
     }
 
-    fn take_due(&mut self, now: Time) -> Vec<Arc<RunName>> {
+    fn take_due(&mut self, now: Time) -> Vec<Sleeper> {
         let mut due = Vec::new();
         while due.len() < AT_ONCE {
             let Some(entry) = self.by_time.first_entry().filter(|it| it.key().0 <= now) else {
                 break;
             };
-            let ((_, run), name) = entry.remove_entry();
-            self.of_run.remove(&run);
-            due.push(name);
+            let ((_, key), sleeper) = entry.remove_entry();
+            self.of_sleeper.remove(&key);
+            due.push(sleeper);
         }
         due
     }
 }
 
 impl Cell {
-    /// Wakes the runs whose time has come.
+    /// Wakes those whose time has come.
     pub(super) fn wake_due(&mut self, world: &World<'_>, effects: &mut Effects) {
-        for name in self.wakes.take_due(world.now) {
-            let request =
-                Request::Command { target: RunName::clone(&name), command: Command::Wake };
+        for sleeper in self.wakes.take_due(world.now) {
+            let request = match sleeper {
+                Sleeper::Run(target) => Request::Command { target, command: Command::Wake },
+                Sleeper::Schedule(target) => {
+                    Request::Schedule { target, command: schedule::Command::Wake }
+                }
+            };
             self.ask(Incoming { request, reply: ReplyTo::Nobody }, world, effects);
         }
     }

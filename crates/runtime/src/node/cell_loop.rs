@@ -138,9 +138,9 @@ impl CellLoop {
             node.release(release);
         }
         let (cell, epoch) = (self.id(), self.epoch);
-        let runs = loads.into_iter().map(|wanted| Load::Run { cell, epoch, wanted });
+        let loads = loads.into_iter().map(|wanted| Load::Entity { cell, epoch, wanted });
         let wakes = load_wakes.map(|(after, up_to)| Load::Wakes { cell, epoch, after, up_to });
-        Work { commit, loads: runs.chain(wakes).collect() }
+        Work { commit, loads: loads.chain(wakes).collect() }
     }
 
     /// What isn't durable hasn't happened: the cell begins anew from the store, under a new lease. One whose

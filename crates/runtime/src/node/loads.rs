@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use perennial_engine::{NamespaceKey, RunKey, Time};
+use perennial_engine::{NamespaceKey, Time};
 use perennial_store::Epoch;
 
 use super::{Node, PAGE, ToCell};
@@ -21,8 +21,8 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// Something to be read for a cell, under the lease it has when it asks.
 pub(crate) enum Load {
-    Run { cell: usize, epoch: Epoch, wanted: Wanted },
-    Wakes { cell: usize, epoch: Epoch, after: (Time, RunKey), up_to: Time },
+    Entity { cell: usize, epoch: Epoch, wanted: Wanted },
+    Wakes { cell: usize, epoch: Epoch, after: (Time, i64), up_to: Time },
 }
 
 /// Starts the threads that read. They end when no cell is left.
@@ -54,6 +54,10 @@ pub(crate) enum Read {
 }
 
 impl Read {
+    fn of<T, E>(answer: &Result<T, E>) -> Self {
+        if answer.is_ok() { Self::Done } else { Self::Failed }
+    }
+
     pub(super) fn wait_if_failed(self) {
         if let Self::Failed = self {
             thread::sleep(RETRY_AFTER);
@@ -65,13 +69,20 @@ impl Node {
     /// Reads what a cell asked for, and tells it.
     pub(crate) fn load(&self, load: Load) -> Read {
         match load {
-            Load::Run { cell, epoch, wanted } => {
+            Load::Entity { cell, epoch, wanted: Wanted::Run(wanted) } => {
                 let namespace = NamespaceKey(wanted.namespace);
                 let run_id = wanted.run_id.as_deref();
                 let found = self.store.load_run(namespace, &wanted.workflow_id, run_id);
-                let read = if found.is_ok() { Read::Done } else { Read::Failed };
+                let read = Read::of(&found);
                 let found = found.map_err(|error| error.to_string());
                 self.tell(cell, ToCell::Read(epoch, Input::Loaded { wanted, found }));
+                read
+            }
+            Load::Entity { cell, epoch, wanted: Wanted::Schedule(id) } => {
+                let found = self.store.load_schedule(NamespaceKey(id.0), &id.1);
+                let read = Read::of(&found);
+                let found = found.map_err(|error| error.to_string());
+                self.tell(cell, ToCell::Read(epoch, Input::ScheduleLoaded { id, found }));
                 read
             }
             Load::Wakes { cell, epoch, after, up_to } => {
@@ -80,7 +91,7 @@ impl Node {
                     return Read::Failed;
                 };
                 let is_all = wakes.len() < PAGE;
-                let last = wakes.last().map(|wake| (wake.at, wake.run));
+                let last = wakes.last().map(|wake| (wake.at, wake.key));
                 wakes.retain(|wake| self.cell_of(wake.slot) == cell);
                 let loaded = Input::WakesLoaded { up_to, wakes, is_all, last };
                 self.tell(cell, ToCell::Read(epoch, loaded));

@@ -14,6 +14,7 @@ mod poll;
 mod query;
 mod reset;
 mod respond;
+mod schedule;
 mod signal;
 mod start;
 mod system;

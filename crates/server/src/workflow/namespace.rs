@@ -214,7 +214,7 @@ fn describe(record: &NamespaceRecord, limits: &run::Limits) -> DescribeNamespace
                 memo_size_limit_error: bytes(limits.memo_bytes),
                 workflow_task_completion_size_limit_error: bytes(limits.completion_bytes),
             }),
-            supports_schedules: false,
+            supports_schedules: true,
         }),
         config: Some(NamespaceConfig {
             workflow_execution_retention_ttl: Some(Span(record.retention_nanos).into()),

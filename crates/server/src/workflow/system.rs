@@ -31,7 +31,7 @@ impl Call<'_> {
             eager_workflow_start: true,
             sdk_metadata: true,
             count_group_by_execution_status: true,
-            supports_schedules: false,
+            supports_schedules: true,
             build_id_based_versioning: false,
             nexus: false,
             ..Capabilities::default()

@@ -14,7 +14,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     ListWorkflowExecutionsRequest, ListWorkflowExecutionsResponse, ScanWorkflowExecutionsRequest,
     ScanWorkflowExecutionsResponse,
 };
-use perennial_store::visibility::{Execution, GroupKey, Position};
+use perennial_store::visibility::{Execution, Group, GroupKey, Position};
 use prost::Message;
 
 use super::list_filter::{closed_filter, open_filter, status_name};
@@ -86,9 +86,9 @@ impl Call<'_> {
     ) -> Answer<CountWorkflowExecutionsResponse> {
         let namespace = self.namespace(&request.namespace)?;
         let counted = self.runtime().count(&namespace, &request.query).await.map_err(refused)?;
-        let groups = counted.groups.into_iter().map(|group| AggregationGroup {
-            group_values: vec![group_value(&group.key)],
-            count: group.count,
+        let groups = counted.groups.into_iter().map(|group| {
+            let (group_values, count) = group_parts(group);
+            AggregationGroup { group_values, count }
         });
         Ok(CountWorkflowExecutionsResponse { count: counted.total, groups: groups.collect() })
     }
@@ -101,16 +101,22 @@ impl Call<'_> {
         token: &[u8],
     ) -> Answer<Listed> {
         let namespace = self.namespace(namespace)?;
-        let asked = usize::try_from(page_size).ok().filter(|size| *size > 0);
-        let size = asked.map_or(PAGE_MAX, |size| size.min(PAGE_MAX));
-        let after = match token {
-            [] => None,
-            token => Some(Position::from_token(token).map_err(|_| invalid_page())?),
-        };
+        let (size, after) = page(page_size, token)?;
         let page = self.runtime().list(&namespace, filter, size, after).await.map_err(refused)?;
         let next = page.next.map(|position| position.to_token()).unwrap_or_default();
         Ok((page.executions.into_iter().map(info).collect(), next))
     }
+}
+
+/// How many a page has at most, and after what it begins.
+pub(super) fn page(page_size: i32, token: &[u8]) -> Answer<(usize, Option<Position>)> {
+    let asked = usize::try_from(page_size).ok().filter(|size| *size > 0);
+    let size = asked.map_or(PAGE_MAX, |size| size.min(PAGE_MAX));
+    let after = match token {
+        [] => None,
+        token => Some(Position::from_token(token).map_err(|_| invalid_page())?),
+    };
+    Ok((size, after))
 }
 
 fn info(execution: Execution) -> WorkflowExecutionInfo {
@@ -141,6 +147,11 @@ fn info(execution: Execution) -> WorkflowExecutionInfo {
         info.state_transition_count = closed.state_transition_count;
     }
     info
+}
+
+/// What a group has in common, and how many it has.
+pub(super) fn group_parts(group: Group) -> (Vec<Payload>, i64) {
+    (vec![group_value(&group.key)], group.count)
 }
 
 /// What the runs of a group have in common, as a search attribute's value.

@@ -1,7 +1,7 @@
 //! A run's state, as far as its history tells it, is the fold of its history.
 
 use perennial_engine::NamespaceKey;
-use perennial_engine::run::{Identity, Run};
+use perennial_engine::run::{Identity, Origin, Run};
 
 use super::Violation;
 use super::histories::Recorded;
@@ -16,7 +16,7 @@ pub(super) fn check(recorded: &Recorded) -> Option<Violation> {
     let identity = Identity {
         key: run.key,
         namespace: NamespaceKey(run.head.namespace),
-        parent_namespace: None,
+        origin: Origin::default(),
         run_id: run.head.run_id.clone(),
         request_id: run.head.start_request_id.clone(),
     };

@@ -2,7 +2,7 @@
 
 use perennial_engine::{PartKey, RunKey, Time};
 
-use super::disk::{Disk, LeaseRow, RunRow};
+use super::disk::{Disk, LeaseRow, RunRow, SleeperKey};
 use crate::check::{follows, run_id_bytes};
 use crate::{Batch, Error, MessageWrite, NewRun, RunWrite, StoredMessage, TaskWrite};
 
@@ -12,6 +12,9 @@ impl Disk {
         self.advance(batch)?;
         for run in &batch.runs {
             self.apply_run(run)?;
+        }
+        for schedule in &batch.schedules {
+            self.apply_schedule(schedule)?;
         }
         for task in &batch.tasks {
             match task {
@@ -63,9 +66,9 @@ impl Disk {
             row.head.clone_from(head);
         }
         if let Some(wake_at) = write.wake_at {
-            self.wakes.remove(&(row.wake_at, key));
+            self.wakes.remove(&(row.wake_at, key.0));
             if wake_at != Time::NONE {
-                self.wakes.put((wake_at, key), ());
+                self.wakes.put((wake_at, key.0), SleeperKey::Run(key));
             }
             row.wake_at = wake_at;
         }
@@ -88,7 +91,7 @@ impl Disk {
             self.history.put((key, first), fragment.clone());
         }
         if let Some(row) = &write.visibility {
-            self.visibility.put(key, row.clone());
+            self.visibility.put(key.0, row.clone());
         }
         Ok(())
     }
@@ -131,9 +134,9 @@ impl Disk {
         if self.current_runs.get(&workflow) == Some(&key) {
             self.current_runs.remove(&workflow);
         }
-        self.wakes.remove(&(row.wake_at, key));
+        self.wakes.remove(&(row.wake_at, key.0));
         self.delete_parts(key);
-        self.visibility.remove(&key);
+        self.visibility.remove(&key.0);
         for ancestor in &row.ancestors {
             self.branch_references.remove(&(*ancestor, key));
         }

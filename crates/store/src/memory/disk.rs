@@ -1,9 +1,9 @@
 //! The tables, and who may write them.
 
-use perennial_engine::{NamespaceKey, PartKey, RunKey, Slot, Time};
+use perennial_engine::{NamespaceKey, PartKey, RunKey, ScheduleKey, SchedulePart, Slot, Time};
 
 use super::table::Table;
-use crate::{Epoch, Fragment, Lease, RecordKind, StoredMessage, TaskRow, visibility};
+use crate::{Epoch, Fragment, Lease, Log, RecordKind, StoredMessage, TaskRow, visibility};
 
 /// All that a [`MemoryStore`](crate::MemoryStore) has committed. A copy of it is a copy of the disk.
 #[derive(Debug, Clone, Default)]
@@ -19,11 +19,18 @@ pub struct Disk {
     pub(super) history: Table<(RunKey, i64), Fragment>,
     /// Branch, and a run that goes on from it.
     pub(super) branch_references: Table<(RunKey, RunKey), ()>,
-    pub(super) wakes: Table<(Time, RunKey), ()>,
+    pub(super) schedules: Table<ScheduleKey, ScheduleRow>,
+    /// Every incarnation of each schedule id: the last is the latest.
+    pub(super) schedule_ids: Table<(NamespaceKey, String, ScheduleKey), ()>,
+    pub(super) schedule_parts: Table<(ScheduleKey, SchedulePart), Vec<u8>>,
+    pub(super) schedule_log: Table<(ScheduleKey, Log, i64), Vec<u8>>,
+    /// By time and number of the key, which no run has in common with a schedule.
+    pub(super) wakes: Table<(Time, i64), SleeperKey>,
     pub(super) tasks: Table<i64, TaskRow>,
     pub(super) messages: Table<i64, StoredMessage>,
     pub(super) records: Table<(RecordKind, String), Vec<u8>>,
-    pub(super) visibility: Table<RunKey, visibility::Row>,
+    /// By the number of a run's key, or a schedule's.
+    pub(super) visibility: Table<i64, visibility::Row>,
 }
 
 /// Who owns a cell, and how far it got.
@@ -44,6 +51,23 @@ pub(super) struct RunRow {
     pub(super) first_branch: RunKey,
     pub(super) head: Vec<u8>,
     pub(super) wake_at: Time,
+}
+
+/// A schedule without what is in tables of its own.
+#[derive(Debug, Clone)]
+pub(super) struct ScheduleRow {
+    pub(super) namespace: NamespaceKey,
+    pub(super) schedule_id: String,
+    pub(super) slot: Slot,
+    pub(super) head: Vec<u8>,
+    pub(super) wake_at: Time,
+}
+
+/// Whose wake-up it is: in which table to look.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum SleeperKey {
+    Run(RunKey),
+    Schedule(ScheduleKey),
 }
 
 impl Disk {
@@ -69,6 +93,10 @@ impl Disk {
         self.parts.keep();
         self.history.keep();
         self.branch_references.keep();
+        self.schedules.keep();
+        self.schedule_ids.keep();
+        self.schedule_parts.keep();
+        self.schedule_log.keep();
         self.wakes.keep();
         self.tasks.keep();
         self.messages.keep();
@@ -85,6 +113,10 @@ impl Disk {
         self.parts.undo();
         self.history.undo();
         self.branch_references.undo();
+        self.schedules.undo();
+        self.schedule_ids.undo();
+        self.schedule_parts.undo();
+        self.schedule_log.undo();
         self.wakes.undo();
         self.tasks.undo();
         self.messages.undo();

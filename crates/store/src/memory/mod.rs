@@ -1,21 +1,23 @@
 //! A store in maps: what the others are compared with, and the disk of a simulated world.
 
 mod apply;
+mod apply_schedule;
 mod disk;
 mod list;
 mod read;
+mod read_schedule;
 mod table;
 
 pub use disk::Disk;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use perennial_engine::{NamespaceKey, RunKey, Time};
+use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
-    Batch, Error, Fragment, HistoryRange, Lease, RecordKind, Store, StoredMessage, StoredRun,
-    TaskRow, Wake, check,
+    Batch, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, Store, StoredMessage,
+    StoredRun, StoredSchedule, TaskRow, Wake, check,
 };
 
 /// A store that keeps everything in memory, and does the same with the same batches every time.
@@ -98,7 +100,31 @@ impl Store for MemoryStore {
         Ok(self.lock().history(range, max_bytes, reverse))
     }
 
-    fn wakes(&self, after: (Time, RunKey), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
+    fn load_schedule(
+        &self,
+        namespace: NamespaceKey,
+        schedule_id: &str,
+    ) -> Result<Option<StoredSchedule>, Error> {
+        Ok(self.lock().load_latest_schedule(namespace, schedule_id))
+    }
+
+    fn load_schedules(&self, keys: &[ScheduleKey]) -> Result<Vec<StoredSchedule>, Error> {
+        let disk = self.lock();
+        Ok(keys.iter().filter_map(|key| disk.load_schedule_by_key(*key)).collect())
+    }
+
+    fn schedule_log(
+        &self,
+        key: ScheduleKey,
+        log: Log,
+        positions: (i64, i64),
+        limit: usize,
+        reverse: bool,
+    ) -> Result<Vec<LogLine>, Error> {
+        Ok(self.lock().schedule_log(key, log, positions, limit, reverse))
+    }
+
+    fn wakes(&self, after: (Time, i64), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
         Ok(self.lock().wakes(after, up_to, limit))
     }
 

@@ -2,11 +2,13 @@
 
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
-use perennial_engine::{NamespaceKey, PartKey, RunKey, Time};
+use perennial_engine::{NamespaceKey, PartKey, Time};
 
-use super::disk::Disk;
+use super::disk::{Disk, SleeperKey};
 use crate::check::run_id_bytes;
-use crate::{Error, Fragment, HistoryRange, RecordKind, StoredMessage, StoredRun, TaskRow, Wake};
+use crate::{
+    Error, Fragment, HistoryRange, RecordKind, Sleeper, StoredMessage, StoredRun, TaskRow, Wake,
+};
 
 impl Disk {
     pub(super) fn load_run(
@@ -63,23 +65,28 @@ impl Disk {
         }
     }
 
-    pub(super) fn wakes(&self, after: (Time, RunKey), up_to: Time, limit: usize) -> Vec<Wake> {
+    pub(super) fn wakes(&self, after: (Time, i64), up_to: Time, limit: usize) -> Vec<Wake> {
         let due = self.wakes.range((Excluded(after), Unbounded));
-        due.map(|(wake, ())| *wake)
-            .take_while(|(at, _)| *at <= up_to)
+        due.take_while(|((at, _), _)| *at <= up_to)
             .take(limit)
-            .filter_map(|(at, run)| {
-                let row = self.runs.get(&run)?;
-                Some(Wake {
-                    at,
-                    run,
-                    slot: row.slot,
-                    namespace: row.namespace,
-                    workflow_id: row.workflow_id.clone(),
-                    run_id: row.run_id.clone(),
-                })
-            })
+            .filter_map(|((at, _), sleeper)| self.wake(*at, *sleeper))
             .collect()
+    }
+
+    fn wake(&self, at: Time, sleeper: SleeperKey) -> Option<Wake> {
+        let (key, slot, namespace, sleeper) = match sleeper {
+            SleeperKey::Run(key) => {
+                let row = self.runs.get(&key)?;
+                let (workflow_id, run_id) = (row.workflow_id.clone(), row.run_id.clone());
+                (key.0, row.slot, row.namespace, Sleeper::Run { workflow_id, run_id })
+            }
+            SleeperKey::Schedule(key) => {
+                let row = self.schedules.get(&key)?;
+                let schedule_id = row.schedule_id.clone();
+                (key.0, row.slot, row.namespace, Sleeper::Schedule { schedule_id })
+            }
+        };
+        Some(Wake { at, key, slot, namespace, sleeper })
     }
 
     pub(super) fn tasks(&self, after: i64, limit: usize) -> Vec<TaskRow> {

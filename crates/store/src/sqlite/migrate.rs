@@ -6,8 +6,11 @@ use crate::{Error, visibility};
 
 /// What each version added, in order. A migration that was released never changes; a new one goes to the
 /// end, with rows of the version before it in the test below.
-const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001_first_tables.sql"), visibility::sqlite::CREATE_TABLE];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_first_tables.sql"),
+    visibility::sqlite::CREATE_TABLE,
+    include_str!("migrations/0003_schedules.sql"),
+];
 
 /// Marks a file as ours: "PREN".
 const APPLICATION_ID: i32 = 0x5052_454e;
@@ -69,8 +72,11 @@ mod tests {
     use super::{MIGRATIONS, migrate, migrate_to};
 
     /// Rows as each version wrote them, the first for version 1.
-    const ROWS: &[&str] =
-        &[include_str!("migrations/rows/0001.sql"), include_str!("migrations/rows/0002.sql")];
+    const ROWS: &[&str] = &[
+        include_str!("migrations/rows/0001.sql"),
+        include_str!("migrations/rows/0002.sql"),
+        include_str!("migrations/rows/0003.sql"),
+    ];
 
     fn schema(connection: &Connection) -> Vec<String> {
         let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name";

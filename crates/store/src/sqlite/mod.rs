@@ -11,13 +11,15 @@ mod migrate;
 #[cfg(test)]
 mod plans;
 mod read;
+mod read_schedule;
 mod readers;
 mod write;
+mod write_schedule;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use perennial_engine::{NamespaceKey, RunKey, Time};
+use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 use rusqlite::{Connection, TransactionBehavior};
 
 use self::checkpoint::Checkpoints;
@@ -26,8 +28,8 @@ use self::lock::FileLock;
 use self::readers::Readers;
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
-    Batch, Error, Fragment, HistoryRange, Lease, RecordKind, Store, StoredMessage, StoredRun,
-    TaskRow, Wake, check,
+    Batch, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, Store, StoredMessage,
+    StoredRun, StoredSchedule, TaskRow, Wake, check,
 };
 
 /// What a commit survives.
@@ -167,7 +169,30 @@ impl Store for SqliteStore {
         self.read(|connection| read::history(connection, range, max_bytes, reverse))
     }
 
-    fn wakes(&self, after: (Time, RunKey), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
+    fn load_schedule(
+        &self,
+        namespace: NamespaceKey,
+        schedule_id: &str,
+    ) -> Result<Option<StoredSchedule>, Error> {
+        self.read(|connection| read_schedule::load_latest(connection, namespace, schedule_id))
+    }
+
+    fn load_schedules(&self, keys: &[ScheduleKey]) -> Result<Vec<StoredSchedule>, Error> {
+        self.read(|connection| read_schedule::load_by_keys(connection, keys))
+    }
+
+    fn schedule_log(
+        &self,
+        key: ScheduleKey,
+        log: Log,
+        positions: (i64, i64),
+        limit: usize,
+        reverse: bool,
+    ) -> Result<Vec<LogLine>, Error> {
+        self.read(|connection| read_schedule::log(connection, key, log, positions, limit, reverse))
+    }
+
+    fn wakes(&self, after: (Time, i64), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
         self.read(|connection| read::wakes(connection, after, up_to, limit))
     }
 
@@ -232,8 +257,16 @@ mod tests {
         let commit = |sequence, key: &str, bytes| {
             let value = Some(vec![1; bytes]);
             let record = RecordWrite { kind: RecordKind::Cluster, key: key.to_owned(), value };
-            let (runs, tasks, messages, records) = (vec![], vec![], vec![], vec![record]);
-            store.commit(&[Batch { cell: 0, epoch, sequence, runs, tasks, messages, records }])
+            store.commit(&[Batch {
+                cell: 0,
+                epoch,
+                sequence,
+                runs: vec![],
+                schedules: vec![],
+                tasks: vec![],
+                messages: vec![],
+                records: vec![record],
+            }])
         };
         let keys = || -> Vec<String> {
             let records = store.records(RecordKind::Cluster, "", "", 10).unwrap();

@@ -47,6 +47,27 @@ fn no_statement_reads_or_sorts_a_whole_table() {
 #[test]
 fn page_of_wakes_begins_where_the_one_before_ended() {
     let lines = plan(&database(), include_str!("sql/page_of_wakes.sql"));
-    let begin = "SEARCH runs USING INDEX runs_by_wake_at (wake_at=? AND rowid>?)";
-    assert!(lines.iter().any(|line| line == begin), "{lines:?}");
+    for table in ["runs", "schedules"] {
+        for range in ["wake_at=? AND rowid>?", "wake_at>? AND wake_at<?"] {
+            let search = format!("SEARCH {table} USING INDEX {table}_by_wake_at ({range})");
+            assert!(lines.contains(&search), "{search} isn't in {lines:?}");
+        }
+    }
+}
+
+#[test]
+fn latest_schedule_is_the_last_of_its_id_in_the_index() {
+    let lines = plan(&database(), include_str!("sql/load_latest_schedule.sql"));
+    let search =
+        "SEARCH schedules USING INDEX schedules_by_schedule_id (namespace=? AND schedule_id=?)";
+    assert_eq!(lines, [search]);
+}
+
+#[test]
+fn log_is_read_from_the_first_position_asked_for() {
+    for sql in [include_str!("sql/read_log.sql"), include_str!("sql/read_log_backwards.sql")] {
+        let lines = plan(&database(), sql);
+        let range = "schedule_key=? AND log=? AND position>? AND position<?";
+        assert_eq!(lines, [format!("SEARCH schedule_log USING PRIMARY KEY ({range})")]);
+    }
 }

@@ -8,7 +8,8 @@ use super::write::record_kind_number;
 use crate::check::run_id_bytes;
 use crate::visibility::{self, Count, Page, Position, Query};
 use crate::{
-    Epoch, Error, Fragment, HistoryRange, RecordKind, StoredMessage, StoredRun, TaskRow, Wake,
+    Epoch, Error, Fragment, HistoryRange, RecordKind, Sleeper, StoredMessage, StoredRun, TaskRow,
+    Wake,
 };
 
 /// The cell's epoch and last sequence, if it was ever leased.
@@ -135,23 +136,32 @@ pub(super) fn history(
 
 pub(super) fn wakes(
     connection: &Connection,
-    after: (Time, RunKey),
+    after: (Time, i64),
     up_to: Time,
     limit: usize,
 ) -> Result<Vec<Wake>, Error> {
     let mut statement = connection.prepare_cached(include_str!("sql/page_of_wakes.sql"))?;
-    let rows =
-        statement.query_map([after.0.0, after.1.0, up_to.0, rows_at_most(limit)], |row| {
-            Ok(Wake {
-                at: Time(row.get(0)?),
-                run: RunKey(row.get(1)?),
-                slot: Slot(row.get(2)?),
-                namespace: NamespaceKey(row.get(3)?),
-                workflow_id: row.get(4)?,
-                run_id: Uuid::from_bytes(row.get(5)?).to_string(),
-            })
-        })?;
+    let rows = statement.query_map([after.0.0, after.1, up_to.0, rows_at_most(limit)], |row| {
+        Ok(Wake {
+            at: Time(row.get(0)?),
+            key: row.get(1)?,
+            slot: Slot(row.get(2)?),
+            namespace: NamespaceKey(row.get(3)?),
+            sleeper: sleeper(row)?,
+        })
+    })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn sleeper(row: &Row<'_>) -> rusqlite::Result<Sleeper> {
+    // Only runs have a run id.
+    Ok(match row.get::<_, Option<[u8; 16]>>(5)? {
+        Some(run_id) => {
+            let run_id = Uuid::from_bytes(run_id).to_string();
+            Sleeper::Run { workflow_id: row.get(4)?, run_id }
+        }
+        None => Sleeper::Schedule { schedule_id: row.get(4)? },
+    })
 }
 
 pub(super) fn tasks(
@@ -225,6 +235,6 @@ pub(super) fn count(
 }
 
 /// A limit as SQLite takes it.
-fn rows_at_most(limit: usize) -> i64 {
+pub(super) fn rows_at_most(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }

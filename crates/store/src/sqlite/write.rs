@@ -1,9 +1,10 @@
 //! What a batch does to the tables.
 
-use perennial_engine::{PartWrite, RunKey, Time};
+use perennial_engine::{RunKey, Time};
 use rusqlite::{Connection, ErrorCode, Params, params};
 
 use super::read::lease;
+use super::write_schedule::write_schedule;
 use crate::check::{follows, run_id_bytes};
 use crate::{
     Batch, Epoch, Error, Fragment, Lease, MessageWrite, NewRun, RecordKind, RecordWrite, RunWrite,
@@ -22,6 +23,9 @@ pub(super) fn write_batch(connection: &Connection, batch: &Batch) -> Result<(), 
     advance(connection, batch)?;
     for run in &batch.runs {
         write_run(connection, run)?;
+    }
+    for schedule in &batch.schedules {
+        write_schedule(connection, schedule)?;
     }
     for task in &batch.tasks {
         match task {
@@ -84,7 +88,9 @@ fn write_run(connection: &Connection, write: &RunWrite) -> Result<(), Error> {
     if write.becomes_current {
         execute(connection, include_str!("sql/become_current.sql"), [key.0])?;
     }
-    write.parts.iter().try_for_each(|part| write_part(connection, key, part))?;
+    for (part, value) in &write.parts {
+        write_part(connection, key.0, part.encode(), value.as_deref())?;
+    }
     write.history.iter().try_for_each(|fragment| add_history(connection, key, fragment))?;
     if let Some(row) = &write.visibility {
         visibility::sqlite::put(connection, row)?;
@@ -140,18 +146,22 @@ fn update_run(connection: &Connection, write: &RunWrite) -> Result<(), Error> {
     if exists { Ok(()) } else { Err(Error::Conflict(format!("there is no run {key}"))) }
 }
 
-fn wake_column(wake_at: Time) -> Option<i64> {
+pub(super) fn wake_column(wake_at: Time) -> Option<i64> {
     wake_at.get().map(|time| time.0)
 }
 
-fn write_part(connection: &Connection, key: RunKey, part: &PartWrite) -> Result<(), Error> {
-    let (part, value) = part;
-    let (kind, id) = part.encode();
+/// Writes an encoded part of the run or schedule whose key has the number `key`.
+pub(super) fn write_part(
+    connection: &Connection,
+    key: i64,
+    (kind, id): (u8, Vec<u8>),
+    value: Option<&[u8]>,
+) -> Result<(), Error> {
     match value {
         Some(value) => {
-            execute(connection, include_str!("sql/put_part.sql"), params![key.0, kind, id, value])?
+            execute(connection, include_str!("sql/put_part.sql"), params![key, kind, id, value])?
         }
-        None => execute(connection, include_str!("sql/delete_part.sql"), params![key.0, kind, id])?,
+        None => execute(connection, include_str!("sql/delete_part.sql"), params![key, kind, id])?,
     };
     Ok(())
 }
@@ -198,12 +208,16 @@ fn write_record(connection: &Connection, record: &RecordWrite) -> Result<(), Err
 }
 
 /// Runs a statement that is compiled once, and says how many rows it changed.
-fn execute(connection: &Connection, sql: &str, params: impl Params) -> rusqlite::Result<usize> {
+pub(super) fn execute(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> rusqlite::Result<usize> {
     connection.prepare_cached(sql)?.execute(params)
 }
 
 /// Says in our words what SQLite calls a violated constraint.
-fn taken(
+pub(super) fn taken(
     result: rusqlite::Result<usize>,
     problem: impl FnOnce() -> String,
 ) -> Result<usize, Error> {

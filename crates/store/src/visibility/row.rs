@@ -21,7 +21,7 @@ pub struct Row {
 /// what most SDKs' clocks hold, so that a time taken from a list finds its run again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Execution {
-    /// Its key in the store, unique among all runs.
+    /// The number of its key in the store, unique among all runs and schedules.
     pub run_key: i64,
     /// Unique among the open runs of a namespace.
     pub workflow_id: String,

@@ -48,7 +48,7 @@ fn query(text: &str) -> Query {
     Query::parse(text, &Attributes::builtin()).unwrap()
 }
 
-fn keys(store: &dyn Store, text: &str) -> Vec<i64> {
+pub(crate) fn keys(store: &dyn Store, text: &str) -> Vec<i64> {
     let page = store.list(NAMESPACE, &query(text), 100, None).unwrap();
     assert_eq!(page.next, None);
     page.executions.iter().map(|execution| execution.run_key).collect()

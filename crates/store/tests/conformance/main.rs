@@ -14,6 +14,8 @@ mod queues;
 mod records;
 mod reopening;
 mod runs;
+mod schedule_logs;
+mod schedules;
 mod strings;
 mod wakes;
 mod writing;
@@ -91,7 +93,32 @@ facts! {
         wakes_come_by_time_then_by_run
         wakes_are_paged_without_loss_or_repetition
         wake_is_moved_kept_and_removed
-        times_before_the_epoch_wake_too;
+        times_before_the_epoch_wake_too
+        runs_and_schedules_wake_in_one_order
+        page_of_wakes_ends_between_a_run_and_a_schedule_of_one_instant
+        wake_of_a_schedule_is_moved_kept_and_removed;
+    schedules:
+        new_schedule_is_loaded_whole
+        parts_of_a_schedule_come_in_the_order_of_their_keys
+        parts_of_a_schedule_are_replaced_and_removed
+        latest_incarnation_of_a_schedule_wins
+        earlier_incarnation_is_the_latest_again_when_the_later_one_goes
+        schedules_are_loaded_in_the_order_asked_for
+        schedule_is_found_only_under_its_own_names
+        schedule_needs_a_head
+        schedule_is_created_once
+        write_to_an_unknown_schedule_is_refused
+        schedule_is_listed_beside_runs_under_its_own_key
+        deleted_schedule_is_gone_with_all_its_rows
+        unknown_schedule_is_deleted_without_complaint
+        schedule_is_not_deleted_and_written_at_once
+        refused_write_leaves_schedules_as_they_were;
+    schedule_logs:
+        lines_come_in_the_order_of_their_positions
+        lines_are_read_by_range
+        lines_are_limited_from_either_end
+        line_of_the_same_position_is_replaced
+        logs_and_schedules_have_their_own_lines;
     queues:
         tasks_are_paged_in_the_order_of_their_keys
         tasks_are_replaced_and_removed
@@ -114,6 +141,7 @@ facts! {
         run_that_was_never_shown_is_not_listed;
     strings:
         any_string_is_a_workflow_id
+        any_string_is_a_schedule_id
         any_string_asks_for_a_run_without_harm
         any_string_names_a_part_and_a_record
         any_bytes_are_a_value;

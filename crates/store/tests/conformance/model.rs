@@ -1,20 +1,26 @@
 //! SQLite against memory: whatever is committed, both say the same.
 
-use perennial_engine::{NamespaceKey, PartKey, RunKey, Slot, Time};
+use perennial_engine::{NamespaceKey, PartKey, RunKey, ScheduleKey, SchedulePart, Slot, Time};
 use perennial_store::visibility::{Attributes, Query};
 use perennial_store::{
-    Batch, Epoch, Error, HistoryRange, MemoryStore, MessageWrite, RecordKind, RunWrite,
-    SqliteStore, Store, TaskRow, TaskWrite,
+    Batch, Epoch, Error, HistoryRange, Log, LogLine, MemoryStore, MessageWrite, RecordKind,
+    RunWrite, ScheduleWrite, SqliteStore, Store, TaskRow, TaskWrite,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::lists::listed;
 use crate::records::record;
-use crate::writing::{NAMESPACE, change, delete, fragment, new_run, reset_run, run_id};
+use crate::writing::{
+    NAMESPACE, change, change_schedule, delete, delete_schedule, fragment, new_run, new_schedule,
+    reset_run, run_id,
+};
 
 /// Few enough that writes meet.
-const KEYS: std::ops::Range<i64> = 1..7;
+const KEYS: std::ops::Range<i64> = 3..9;
+/// No run has a schedule's number; some are below those of runs, some above.
+const SCHEDULE_KEYS: [i64; 4] = [1, 2, 9, 10];
+const LOGS: [Log; 3] = [Log::Audit, Log::Ledger, Log::ManualLedger];
 const WORKFLOWS: [&str; 3] = ["", "order", "\0"];
 const CELLS: u32 = 2;
 
@@ -93,8 +99,24 @@ fn everything(store: &dyn Store) -> String {
             }
         }
     }
-    said.push(format!("{:?}", store.wakes((Time(i64::MIN), RunKey(0)), Time(i64::MAX), 100)));
-    said.push(format!("{:?}", store.wakes((Time(2), RunKey(3)), Time(3), 2)));
+    for namespace in [NAMESPACE, NamespaceKey(2)] {
+        for id in WORKFLOWS {
+            said.push(format!("{:?}", found(store.load_schedule(namespace, id))));
+        }
+    }
+    let keys = SCHEDULE_KEYS.map(ScheduleKey);
+    said.push(format!("{:?}", found(store.load_schedules(&keys))));
+    for (key, log) in keys.iter().flat_map(|key| LOGS.map(|log| (*key, log))) {
+        for (positions, limit, reverse) in
+            [((i64::MIN, i64::MAX), 100, false), ((-1, 1), 2, false), ((-1, 1), 2, true)]
+        {
+            let lines = store.schedule_log(key, log, positions, limit, reverse);
+            said.push(format!("{lines:?}"));
+        }
+    }
+    said.push(format!("{:?}", store.wakes((Time(i64::MIN), 0), Time(i64::MAX), 100)));
+    said.push(format!("{:?}", store.wakes((Time(2), 5), Time(3), 2)));
+    said.push(format!("{:?}", store.wakes((Time(3), 9), Time(4), 2)));
     said.push(format!("{:?}", store.tasks(i64::MIN, 100)));
     said.push(format!("{:?}", store.messages(2, 2)));
     said.push(format!("{:?}", store.records(RecordKind::Cluster, "", "", 100)));
@@ -128,18 +150,20 @@ fn batch() -> impl Strategy<Value = Batch> {
     let sequence = prop_oneof![20 => Just(0), 1 => 1..5_u64];
     let writes = (
         vec(run(), 0..4),
+        vec(schedule(), 0..3),
         vec(task(), 0..2),
         vec(message(), 0..2),
         vec((name(), any::<bool>()), 0..2),
     );
     // Epochs are given out from 1: of one cell's first lease, then of the others.
     (0..CELLS, 1..4_i64, sequence, writes).prop_map(|(cell, epoch, sequence, writes)| {
-        let (runs, tasks, messages, records) = writes;
+        let (runs, schedules, tasks, messages, records) = writes;
         let records = records
             .into_iter()
             .map(|(key, put)| record(RecordKind::Cluster, &key, put.then_some("value")))
             .collect();
-        Batch { cell, epoch: Epoch(epoch), sequence, runs, tasks, messages, records }
+        let epoch = Epoch(epoch);
+        Batch { cell, epoch, sequence, runs, schedules, tasks, messages, records }
     })
 }
 
@@ -182,6 +206,44 @@ fn changed() -> impl Strategy<Value = RunWrite> {
             ..change(key)
         },
     )
+}
+
+fn schedule() -> impl Strategy<Value = ScheduleWrite> {
+    prop_oneof![
+        3 => (schedule_key(), workflow()).prop_map(|(key, id)| new_schedule(key, id)),
+        1 => schedule_key().prop_map(delete_schedule),
+        5 => changed_schedule(),
+    ]
+}
+
+fn changed_schedule() -> impl Strategy<Value = ScheduleWrite> {
+    let head = proptest::option::of(vec(any::<u8>(), 0..3));
+    let wake_at = proptest::option::of((0..5_i64).prop_map(Time));
+    let part = prop_oneof![
+        Just(SchedulePart::Config),
+        Just(SchedulePart::LastOutcome),
+        name().prop_map(SchedulePart::Running),
+        (0..3_i64).prop_map(SchedulePart::Buffered),
+        (0..3_i64).prop_map(SchedulePart::Ahead),
+    ];
+    let parts = vec((part, proptest::option::of(vec(any::<u8>(), 0..3))), 0..3);
+    let line = (0..LOGS.len(), -2..3_i64, vec(any::<u8>(), 0..3))
+        .prop_map(|(log, position, value)| LogLine { log: LOGS[log], position, value });
+    let shown = proptest::option::weighted(0.3, proptest::option::of(8..11_i64));
+    (schedule_key(), head, wake_at, parts, vec(line, 0..3), shown).prop_map(
+        |(key, head, wake_at, parts, log, shown)| ScheduleWrite {
+            head,
+            wake_at,
+            parts,
+            log,
+            visibility: shown.map(|closed_at| listed(key, "nightly", closed_at)),
+            ..change_schedule(key)
+        },
+    )
+}
+
+fn schedule_key() -> impl Strategy<Value = i64> {
+    (0..SCHEDULE_KEYS.len()).prop_map(|index| SCHEDULE_KEYS[index])
 }
 
 fn task() -> impl Strategy<Value = TaskWrite> {

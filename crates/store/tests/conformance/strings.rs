@@ -1,10 +1,12 @@
 //! Names and values that nobody expects.
 
-use perennial_engine::PartKey;
-use perennial_store::{RecordKind, Store};
+use perennial_engine::{PartKey, Time};
+use perennial_store::{RecordKind, ScheduleWrite, Sleeper, Store};
 
 use crate::records::record;
-use crate::writing::{NAMESPACE, Owner, current, load, load_by_id, new_run};
+use crate::writing::{
+    NAMESPACE, Owner, current, load, load_by_id, load_schedule, new_run, new_schedule,
+};
 
 fn strings() -> Vec<String> {
     let long = "x".repeat(1_000);
@@ -40,9 +42,30 @@ pub(crate) fn any_string_is_a_workflow_id(store: &dyn Store) {
         assert_eq!(load(store, id).unwrap().key.0, key, "{id:?}");
         assert_eq!(load_by_id(store, id, key).unwrap().key.0, key, "{id:?}");
     }
-    let start = (perennial_engine::Time(0), perennial_engine::RunKey(0));
-    let wakes = store.wakes(start, perennial_engine::Time(1_000), 1_000).unwrap();
-    assert_eq!(wakes.into_iter().map(|wake| wake.workflow_id).collect::<Vec<_>>(), ids);
+    let expected = (1..).zip(&ids).map(|(key, id)| Sleeper::Run {
+        workflow_id: id.clone(),
+        run_id: crate::writing::run_id(key),
+    });
+    assert_eq!(sleepers(store), expected.collect::<Vec<_>>());
+}
+
+pub(crate) fn any_string_is_a_schedule_id(store: &dyn Store) {
+    let mut owner = Owner::of(store, 0);
+    let ids = strings();
+    for (key, id) in (1..).zip(&ids) {
+        let wake_at = Some(Time(key));
+        owner.commit(ScheduleWrite { wake_at, ..new_schedule(key, id) });
+    }
+    for (key, id) in (1..).zip(&ids) {
+        assert_eq!(load_schedule(store, id).unwrap().key.0, key, "{id:?}");
+    }
+    let expected = ids.into_iter().map(|schedule_id| Sleeper::Schedule { schedule_id });
+    assert_eq!(sleepers(store), expected.collect::<Vec<_>>());
+}
+
+fn sleepers(store: &dyn Store) -> Vec<Sleeper> {
+    let wakes = store.wakes((Time(0), 0), Time(1_000), 1_000).unwrap();
+    wakes.into_iter().map(|wake| wake.sleeper).collect()
 }
 
 pub(crate) fn any_string_asks_for_a_run_without_harm(store: &dyn Store) {

@@ -1,15 +1,36 @@
 //! Stored wake-ups.
 
-use perennial_engine::{RunKey, Slot, Time};
-use perennial_store::{Store, Wake};
+use perennial_engine::{Slot, Time};
+use perennial_store::{ScheduleWrite, Sleeper, Store, Wake};
 
-use crate::writing::{NAMESPACE, Owner, change, head, new_run, run_id, wake};
+use crate::writing::{
+    NAMESPACE, Owner, Rows, change, change_schedule, head, new_run, new_schedule, run_id, wake,
+};
 
-/// Every wake-up there is: when, and of which run.
+/// Every wake-up there is: when, and of which run or schedule.
 pub(crate) fn all(store: &dyn Store) -> Vec<(i64, i64)> {
-    let start = (Time(i64::MIN), RunKey(i64::MIN));
+    let start = (Time(i64::MIN), i64::MIN);
     let wakes = store.wakes(start, Time(i64::MAX), usize::MAX).unwrap();
-    wakes.iter().map(|wake| (wake.at.0, wake.run.0)).collect()
+    wakes.iter().map(|wake| (wake.at.0, wake.key)).collect()
+}
+
+/// The same, page by page.
+fn paged(store: &dyn Store, limit: usize) -> Vec<(i64, i64)> {
+    let mut after = (Time(i64::MIN), i64::MIN);
+    let mut paged = Vec::new();
+    loop {
+        let page = store.wakes(after, Time(i64::MAX), limit).unwrap();
+        assert!(page.len() <= limit);
+        let Some(last) = page.last() else { return paged };
+        assert!((last.at, last.key) > after, "the page goes on after {after:?}");
+        after = (last.at, last.key);
+        paged.extend(page.iter().map(|wake| (wake.at.0, wake.key)));
+    }
+}
+
+fn wake_schedule(mut write: ScheduleWrite, at: i64) -> ScheduleWrite {
+    write.wake_at = Some(Time(at));
+    write
 }
 
 pub(crate) fn wakes_come_by_time_then_by_run(store: &dyn Store) {
@@ -18,14 +39,13 @@ pub(crate) fn wakes_come_by_time_then_by_run(store: &dyn Store) {
     owner.commit(at.map(|(key, at)| wake(new_run(key, "order"), at)).to_vec());
     owner.commit(new_run(5, "sleeps without end"));
     assert_eq!(all(store), [(100, 3), (200, 1), (200, 2), (300, 4)]);
-    let first = store.wakes((Time(0), RunKey(0)), Time(100), 10).unwrap();
+    let first = store.wakes((Time(0), 0), Time(100), 10).unwrap();
     let expected = Wake {
         at: Time(100),
-        run: RunKey(3),
+        key: 3,
         slot: Slot::of(NAMESPACE, "order"),
         namespace: NAMESPACE,
-        workflow_id: "order".to_owned(),
-        run_id: run_id(3),
+        sleeper: Sleeper::Run { workflow_id: "order".to_owned(), run_id: run_id(3) },
     };
     assert_eq!(first, [expected]);
 }
@@ -39,20 +59,11 @@ pub(crate) fn wakes_are_paged_without_loss_or_repetition(store: &dyn Store) {
     let whole = all(store);
     assert_eq!(whole.len(), 25);
     for limit in [1, 3, 7, 25, 100] {
-        let mut after = (Time(0), RunKey(0));
-        let mut paged = Vec::new();
-        loop {
-            let page = store.wakes(after, Time(102), limit).unwrap();
-            assert!(page.len() <= limit);
-            let Some(last) = page.last() else { break };
-            after = (last.at, last.run);
-            paged.extend(page.iter().map(|wake| (wake.at.0, wake.run.0)));
-        }
-        assert_eq!(paged, whole, "in pages of {limit}");
+        assert_eq!(paged(store, limit), whole, "in pages of {limit}");
     }
-    assert!(store.wakes((Time(0), RunKey(0)), Time(102), 0).unwrap().is_empty());
-    assert!(store.wakes((Time(0), RunKey(0)), Time(99), 10).unwrap().is_empty());
-    assert!(store.wakes((Time(103), RunKey(0)), Time(102), 10).unwrap().is_empty());
+    assert!(store.wakes((Time(0), 0), Time(102), 0).unwrap().is_empty());
+    assert!(store.wakes((Time(0), 0), Time(99), 10).unwrap().is_empty());
+    assert!(store.wakes((Time(103), 0), Time(102), 10).unwrap().is_empty());
 }
 
 pub(crate) fn wake_is_moved_kept_and_removed(store: &dyn Store) {
@@ -74,4 +85,62 @@ pub(crate) fn times_before_the_epoch_wake_too(store: &dyn Store) {
     let mut owner = Owner::of(store, 0);
     owner.commit(vec![wake(new_run(1, "order"), -5), wake(new_run(2, "order"), i64::MAX)]);
     assert_eq!(all(store), [(-5, 1), (i64::MAX, 2)]);
+}
+
+/// Runs have odd keys and schedules even ones, ten of each; three instants have some of both.
+fn runs_and_schedules(store: &dyn Store) -> Owner<'_> {
+    let mut owner = Owner::of(store, 0);
+    let (odd, even) = ((1..=19).step_by(2), (2..=20).step_by(2));
+    let mut rows =
+        Rows::from(odd.map(|key| wake(new_run(key, "order"), 100 + key % 3)).collect::<Vec<_>>());
+    rows.schedules =
+        even.map(|key| wake_schedule(new_schedule(key, "nightly"), 100 + key % 3)).collect();
+    owner.commit(rows);
+    owner
+}
+
+pub(crate) fn runs_and_schedules_wake_in_one_order(store: &dyn Store) {
+    runs_and_schedules(store);
+    let mut expected: Vec<_> = (1..=20).map(|key| (100 + key % 3, key)).collect();
+    expected.sort_unstable();
+    assert_eq!(all(store), expected);
+    let first = store.wakes((Time(100), 3), Time(100), 1).unwrap();
+    let expected = Wake {
+        at: Time(100),
+        key: 6,
+        slot: Slot::of(NAMESPACE, "nightly"),
+        namespace: NAMESPACE,
+        sleeper: Sleeper::Schedule { schedule_id: "nightly".to_owned() },
+    };
+    assert_eq!(first, [expected]);
+}
+
+pub(crate) fn page_of_wakes_ends_between_a_run_and_a_schedule_of_one_instant(store: &dyn Store) {
+    runs_and_schedules(store);
+    let whole = all(store);
+    for limit in 1..=21 {
+        assert_eq!(paged(store, limit), whole, "in pages of {limit}");
+    }
+    let after = |key| {
+        let page = store.wakes((Time(101), key), Time(101), 2).unwrap();
+        page.iter().map(|wake| wake.key).collect::<Vec<_>>()
+    };
+    assert_eq!(after(7), [10, 13], "after a run");
+    assert_eq!(after(10), [13, 16], "after a schedule");
+    assert_eq!(after(11), [13, 16], "after one that isn't there");
+    assert!(after(19).is_empty());
+}
+
+pub(crate) fn wake_of_a_schedule_is_moved_kept_and_removed(store: &dyn Store) {
+    let mut owner = Owner::of(store, 0);
+    owner.commit(wake_schedule(new_schedule(1, "nightly"), 100));
+    let head = || ScheduleWrite { head: Some(b"changed".to_vec()), ..change_schedule(1) };
+    owner.commit(head());
+    assert_eq!(all(store), [(100, 1)]);
+    owner.commit(wake_schedule(head(), 300));
+    assert_eq!(all(store), [(300, 1)]);
+    owner.commit(wake_schedule(change_schedule(1), -400));
+    assert_eq!(all(store), [(-400, 1)]);
+    owner.commit(wake_schedule(change_schedule(1), 0));
+    assert!(all(store).is_empty());
 }

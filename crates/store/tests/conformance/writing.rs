@@ -1,9 +1,9 @@
 //! Short ways to write rows.
 
-use perennial_engine::{NamespaceKey, PartWrite, RunKey, Slot, Time};
+use perennial_engine::{NamespaceKey, PartWrite, RunKey, ScheduleKey, Slot, Time};
 use perennial_store::{
-    Batch, Epoch, Error, Fragment, MessageWrite, NewRun, RecordWrite, RunWrite, Store, StoredRun,
-    TaskWrite,
+    Batch, Epoch, Error, Fragment, MessageWrite, NewRun, NewSchedule, RecordWrite, RunWrite,
+    ScheduleWrite, Store, StoredRun, StoredSchedule, TaskWrite,
 };
 
 pub(crate) const NAMESPACE: NamespaceKey = NamespaceKey(1);
@@ -24,9 +24,10 @@ impl<'a> Owner<'a> {
 
     /// The next batch, not yet committed.
     pub(crate) fn batch(&self, rows: impl Into<Rows>) -> Batch {
-        let Rows { runs, tasks, messages, records } = rows.into();
+        let Rows { runs, schedules, tasks, messages, records } = rows.into();
         let Self { cell, epoch, .. } = *self;
-        Batch { cell, epoch, sequence: self.sequence + 1, runs, tasks, messages, records }
+        let sequence = self.sequence + 1;
+        Batch { cell, epoch, sequence, runs, schedules, tasks, messages, records }
     }
 
     pub(crate) fn try_commit(&mut self, rows: impl Into<Rows>) -> Result<(), Error> {
@@ -52,6 +53,7 @@ impl<'a> Owner<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rows {
     pub(crate) runs: Vec<RunWrite>,
+    pub(crate) schedules: Vec<ScheduleWrite>,
     pub(crate) tasks: Vec<TaskWrite>,
     pub(crate) messages: Vec<MessageWrite>,
     pub(crate) records: Vec<RecordWrite>,
@@ -66,6 +68,18 @@ impl From<Vec<RunWrite>> for Rows {
 impl From<RunWrite> for Rows {
     fn from(run: RunWrite) -> Self {
         vec![run].into()
+    }
+}
+
+impl From<Vec<ScheduleWrite>> for Rows {
+    fn from(schedules: Vec<ScheduleWrite>) -> Self {
+        Self { schedules, ..Self::default() }
+    }
+}
+
+impl From<ScheduleWrite> for Rows {
+    fn from(schedule: ScheduleWrite) -> Self {
+        vec![schedule].into()
     }
 }
 
@@ -156,6 +170,37 @@ pub(crate) fn delete(key: i64) -> RunWrite {
     RunWrite { deleted: true, ..change(key) }
 }
 
+/// A write of a schedule that changes nothing yet.
+pub(crate) fn change_schedule(key: i64) -> ScheduleWrite {
+    ScheduleWrite {
+        key: ScheduleKey(key),
+        created: None,
+        deleted: false,
+        head: None,
+        parts: Vec::new(),
+        log: Vec::new(),
+        wake_at: None,
+        visibility: None,
+    }
+}
+
+/// A new schedule with the head `new`.
+pub(crate) fn new_schedule(key: i64, schedule_id: &str) -> ScheduleWrite {
+    ScheduleWrite {
+        created: Some(NewSchedule {
+            namespace: NAMESPACE,
+            schedule_id: schedule_id.to_owned(),
+            slot: Slot::of(NAMESPACE, schedule_id),
+        }),
+        head: Some(b"new".to_vec()),
+        ..change_schedule(key)
+    }
+}
+
+pub(crate) fn delete_schedule(key: i64) -> ScheduleWrite {
+    ScheduleWrite { deleted: true, ..change_schedule(key) }
+}
+
 /// Bytes that say which events they stand for.
 pub(crate) fn fragment(first_event_id: i64, last_event_id: i64) -> Fragment {
     let bytes = format!("{first_event_id}-{last_event_id}").into();
@@ -173,4 +218,8 @@ pub(crate) fn load(store: &dyn Store, workflow_id: &str) -> Option<StoredRun> {
 
 pub(crate) fn load_by_id(store: &dyn Store, workflow_id: &str, key: i64) -> Option<StoredRun> {
     store.load_run(NAMESPACE, workflow_id, Some(&run_id(key))).unwrap()
+}
+
+pub(crate) fn load_schedule(store: &dyn Store, schedule_id: &str) -> Option<StoredSchedule> {
+    store.load_schedule(NAMESPACE, schedule_id).unwrap()
 }

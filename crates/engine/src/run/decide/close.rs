@@ -1,6 +1,5 @@
 //! The end of a run, and what goes on after it.
 
-use std::num::NonZero;
 use std::sync::Arc;
 
 use perennial_proto::store as stored;
@@ -137,8 +136,7 @@ pub(super) fn continue_chain(draft: &mut Draft<'_>, next: Continuation) -> Strin
     let identity = Identity {
         key: draft.cx.next_key,
         namespace: NamespaceKey(before.head.namespace),
-        parent_namespace: NonZero::new(before.head.parent_namespace)
-            .map(|key| NamespaceKey(key.get())),
+        origin: before.origin(),
         run_id: run_id.clone(),
         request_id: draft.cx.ids.next(draft.cx.now),
     };
@@ -156,7 +154,7 @@ fn spaced(draft: &Draft<'_>, delay: Span) -> Span {
     if lifetime.0.saturating_add(delay.0) < least.0 { Span(least.0 - lifetime.0) } else { delay }
 }
 
-/// What the end of a run means for others: its children, and its parent if nothing goes on in its place.
+/// What the end of a run means for others: its children, and who started it if nothing goes on in its place.
 pub(super) fn after_close(draft: &mut Draft<'_>) {
     draft.is_visible = true;
     let mut messages = Vec::new();
@@ -167,7 +165,6 @@ pub(super) fn after_close(draft: &mut Draft<'_>) {
             continue;
         }
         messages.push(stored::RunMessage {
-            key: 0,
             sender: Some(draft.run.name()),
             target: Some(stored::RunName {
                 namespace: child.namespace,
@@ -178,10 +175,12 @@ pub(super) fn after_close(draft: &mut Draft<'_>) {
             }),
             request_id: format!("{}:close:{}", draft.run.head.run_id, child.initiated_event_id),
             body: Some(Body::ParentClosed(stored::ParentClosed { policy: policy.into() })),
+            ..stored::RunMessage::default()
         });
     }
     if draft.successor.is_none() {
         messages.extend(to_parent(draft));
+        messages.extend(to_schedule(draft));
     }
     draft.effects.extend(messages.into_iter().map(Effect::Send));
     drop_pending(draft);
@@ -192,7 +191,6 @@ fn to_parent(draft: &Draft<'_>) -> Option<stored::RunMessage> {
     let parent = started.parent_workflow_execution.as_ref()?;
     let close_event = draft.events.last().cloned();
     Some(stored::RunMessage {
-        key: 0,
         sender: Some(draft.run.name()),
         target: Some(stored::RunName {
             namespace: draft.run.head.parent_namespace,
@@ -212,6 +210,24 @@ fn to_parent(draft: &Draft<'_>) -> Option<stored::RunMessage> {
             }),
             close_event,
         })),
+        ..stored::RunMessage::default()
+    })
+}
+
+fn to_schedule(draft: &Draft<'_>) -> Option<stored::RunMessage> {
+    let schedule = draft.run.head.schedule.clone()?;
+    Some(stored::RunMessage {
+        sender: Some(draft.run.name()),
+        to_schedule: Some(schedule),
+        request_id: format!("{}:closed", draft.run.head.run_id),
+        body: Some(Body::ScheduledRunClosed(stored::ScheduledRunClosed {
+            run: Some(stored::RunName {
+                first_run_id: draft.run.first_run_id().to_owned(),
+                ..draft.run.name()
+            }),
+            close_event: draft.events.last().cloned(),
+        })),
+        ..stored::RunMessage::default()
     })
 }
 

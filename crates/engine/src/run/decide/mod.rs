@@ -22,7 +22,7 @@ mod settle;
 mod signal;
 pub(super) mod start;
 mod start_activity;
-pub(super) mod start_child;
+pub(super) mod start_by_message;
 mod start_workflow_task;
 mod terminate;
 mod undo_start;
@@ -34,6 +34,11 @@ use super::{Command, Context, Decision, Rejection, Reply, Run};
 
 /// Who does what nobody asked for, as Temporal's own server calls itself.
 const SERVER_IDENTITY: &str = "history-service";
+
+/// Who a schedule is to the runs it starts and ends.
+pub(crate) fn scheduler_identity(schedule_id: &str) -> String {
+    format!("temporal-scheduler-{schedule_id}")
+}
 
 /// What a command to an existing run may end in before anything is recorded.
 type Decided = Result<Decision, Rejection>;

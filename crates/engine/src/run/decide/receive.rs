@@ -8,7 +8,7 @@ use super::child_closed;
 use super::request_cancel::request_cancel;
 use super::signal::{is_repeated, signal};
 use super::terminate::terminate;
-use super::{Decided, SERVER_IDENTITY};
+use super::{Decided, SERVER_IDENTITY, scheduler_identity};
 use crate::run::{
     Answer, Context, Decision, Rejection, Reply, RequestCancel, Run, Signal, Terminate,
 };
@@ -20,7 +20,8 @@ pub(super) fn decide(run: &Run, message: stored::RunMessage, cx: &Context<'_>) -
         Some(Body::Cancel(body)) => Ok(take_cancel(run, &message, &sender, body, cx)),
         Some(Body::ChildClosed(body)) => Ok(child_closed::decide(run, &message, &body, cx)),
         Some(Body::ParentClosed(body)) => Ok(parent_closed(run, &message, &sender, &body, cx)),
-        Some(Body::StartChild(_)) | None => {
+        Some(Body::Terminate(body)) => Ok(take_terminate(run, &message, body, cx)),
+        Some(Body::StartRun(_) | Body::ScheduledRunClosed(_)) | None => {
             Err(Rejection::InvalidArgument("this message isn't for a run that exists".to_owned()))
         }
     }
@@ -76,12 +77,36 @@ fn take_cancel(
     let cancel = RequestCancel {
         request_id: message.request_id.clone(),
         reason: body.reason,
-        identity: SERVER_IDENTITY.to_owned(),
-        external: Some((sender.clone(), body.initiated_event_id)),
+        identity: identity_of(message),
+        external: message.sender.clone().map(|sender| (sender, body.initiated_event_id)),
         links: Vec::new(),
     };
     request_cancel(&mut draft, cancel);
     draft.done(Reply::Answered(Answer::Taken))
+}
+
+/// A schedule's overlap policy ends the run.
+fn take_terminate(
+    run: &Run,
+    message: &stored::RunMessage,
+    body: stored::TerminateRun,
+    cx: &Context<'_>,
+) -> Decision {
+    if !run.is_open() {
+        return answer(Answer::Taken);
+    }
+    let mut draft = run.draft(cx);
+    let request =
+        Terminate { reason: body.reason, identity: identity_of(message), ..Terminate::default() };
+    terminate(&mut draft, request);
+    draft.done(Reply::Answered(Answer::Taken))
+}
+
+fn identity_of(message: &stored::RunMessage) -> String {
+    match &message.from_schedule {
+        Some(schedule) => scheduler_identity(&schedule.schedule_id),
+        None => SERVER_IDENTITY.to_owned(),
+    }
 }
 
 /// The parent has closed: its policy says what becomes of this child.

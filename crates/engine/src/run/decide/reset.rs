@@ -116,11 +116,10 @@ fn rebuilt(
     request: &ResetRun,
     cx: &Context<'_>,
 ) -> Result<Run, Rejection> {
-    let parent = Some(base.head.parent_namespace).filter(|key| *key != 0).map(NamespaceKey);
     let identity = Identity {
         key: cx.next_key,
         namespace: NamespaceKey(base.head.namespace),
-        parent_namespace: parent,
+        origin: base.origin(),
         run_id: run_id.to_owned(),
         request_id: base.head.start_request_id.clone(),
     };

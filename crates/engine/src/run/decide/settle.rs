@@ -24,7 +24,7 @@ pub(super) fn decide(run: &Run, settle: Settle, cx: &Context<'_>) -> Decided {
     let mut draft = run.draft(cx);
     let is_news = run.is_open()
         && match settle.message.body {
-            Some(Body::StartChild(start)) => {
+            Some(Body::StartRun(start)) => {
                 child_answered(&mut draft, start.initiated_event_id, settle.answer)
             }
             Some(Body::Signal(signal)) => {
@@ -33,8 +33,14 @@ pub(super) fn decide(run: &Run, settle: Settle, cx: &Context<'_>) -> Decided {
             Some(Body::Cancel(cancel)) => {
                 cancel_answered(&mut draft, cancel.initiated_event_id, &settle.answer)
             }
-            // The sender has closed: nobody is left to hear.
-            Some(Body::ChildClosed(_) | Body::ParentClosed(_)) | None => false,
+            // The sender has closed, or was no run: nobody is left to hear.
+            Some(
+                Body::ChildClosed(_)
+                | Body::ParentClosed(_)
+                | Body::Terminate(_)
+                | Body::ScheduledRunClosed(_),
+            )
+            | None => false,
         };
     if !is_news {
         return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
@@ -45,10 +51,10 @@ pub(super) fn decide(run: &Run, settle: Settle, cx: &Context<'_>) -> Decided {
 
 fn child_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: Answer) -> bool {
     let cause = match answer {
-        Answer::ChildStarted(run_id) => {
+        Answer::Started(run_id) => {
             return record_started(draft, initiated_event_id, &run_id);
         }
-        Answer::ChildIdTaken => StartFailed::WorkflowAlreadyExists,
+        Answer::IdTaken => StartFailed::WorkflowAlreadyExists,
         Answer::NamespaceNotFound | Answer::RunNotFound => StartFailed::NamespaceNotFound,
         Answer::Taken | Answer::TooManySignals => return false,
     };
@@ -73,7 +79,7 @@ fn signal_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: &Answ
     let Some(pending) = draft.run.signals.get(&initiated_event_id) else { return false };
     let initiated = pending.initiated.clone().unwrap_or_default();
     let cause = match answer {
-        Answer::Taken | Answer::ChildStarted(_) => {
+        Answer::Taken | Answer::Started(_) => {
             draft.happen(Attributes::ExternalWorkflowExecutionSignaledEventAttributes(
                 ExternalWorkflowExecutionSignaledEventAttributes {
                     initiated_event_id,
@@ -85,9 +91,7 @@ fn signal_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: &Answ
             ));
             return true;
         }
-        Answer::RunNotFound | Answer::ChildIdTaken => {
-            SignalFailed::ExternalWorkflowExecutionNotFound
-        }
+        Answer::RunNotFound | Answer::IdTaken => SignalFailed::ExternalWorkflowExecutionNotFound,
         Answer::NamespaceNotFound => SignalFailed::NamespaceNotFound,
         Answer::TooManySignals => SignalFailed::SignalCountLimitExceeded,
     };
@@ -109,7 +113,7 @@ fn cancel_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: &Answ
     let Some(pending) = draft.run.cancels.get(&initiated_event_id) else { return false };
     let initiated = pending.initiated.clone().unwrap_or_default();
     let cause = match answer {
-        Answer::Taken | Answer::ChildStarted(_) => {
+        Answer::Taken | Answer::Started(_) => {
             draft.happen(Attributes::ExternalWorkflowExecutionCancelRequestedEventAttributes(
                 ExternalWorkflowExecutionCancelRequestedEventAttributes {
                     initiated_event_id,
@@ -120,7 +124,7 @@ fn cancel_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: &Answ
             ));
             return true;
         }
-        Answer::RunNotFound | Answer::ChildIdTaken | Answer::TooManySignals => {
+        Answer::RunNotFound | Answer::IdTaken | Answer::TooManySignals => {
             CancelFailed::ExternalWorkflowExecutionNotFound
         }
         Answer::NamespaceNotFound => CancelFailed::NamespaceNotFound,

@@ -13,8 +13,8 @@ use super::{SERVER_IDENTITY, terminate};
 use crate::run::draft::{Draft, Transition};
 use crate::run::event::{Attributes, event};
 use crate::run::{
-    Context, Identity, Limits, Rejection, Run, Signal, StartRun, StartWorkflowTask, TaskStamp,
-    Terminate,
+    Context, Identity, Limits, Origin, Rejection, Run, Signal, StartRun, StartWorkflowTask,
+    TaskStamp, Terminate,
 };
 use crate::{NamespaceKey, Span};
 
@@ -39,19 +39,19 @@ pub fn start(
     request: StartRun,
     cx: &Context<'_>,
 ) -> Result<Start, Rejection> {
-    start_with_parent(current, namespace, workflow_id, request, None, cx)
+    start_from(current, namespace, workflow_id, request, Origin::default(), cx)
 }
 
-pub(super) fn start_with_parent(
+pub(super) fn start_from(
     current: Option<&Run>,
     namespace: NamespaceKey,
     workflow_id: &str,
     request: StartRun,
-    parent: Option<NamespaceKey>,
+    origin: Origin,
     cx: &Context<'_>,
 ) -> Result<Start, Rejection> {
     check(&request, cx)?;
-    let born = Place { namespace, workflow_id, parent };
+    let born = Place { namespace, workflow_id, origin };
     let Some(current) = current else {
         return Ok(create(None, born, request, cx));
     };
@@ -163,12 +163,10 @@ fn text_payload(text: &str) -> Payloads {
 }
 
 /// Where a run comes into the world.
-#[derive(Clone, Copy)]
 struct Place<'a> {
     namespace: NamespaceKey,
     workflow_id: &'a str,
-    /// Of its parent, if it has one.
-    parent: Option<NamespaceKey>,
+    origin: Origin,
 }
 
 fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Context<'_>) -> Start {
@@ -196,7 +194,7 @@ fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Cont
     let identity = Identity {
         key: cx.next_key,
         namespace: place.namespace,
-        parent_namespace: place.parent,
+        origin: place.origin,
         run_id,
         request_id: request.request_id,
     };

@@ -59,7 +59,6 @@ pub(in crate::run::decide) fn send_start(
     });
     let started = first_event(draft, initiated_event_id, initiated, parent_namespace);
     draft.effects.push(Effect::Send(stored::RunMessage {
-        key: 0,
         sender: Some(draft.run.name()),
         target: Some(stored::RunName {
             namespace: namespace.key.0,
@@ -68,13 +67,14 @@ pub(in crate::run::decide) fn send_start(
             first_run_id: String::new(),
         }),
         request_id,
-        body: Some(Body::StartChild(stored::StartChild {
+        body: Some(Body::StartRun(stored::StartRun {
             run_id,
             initiated_event_id,
             started: Some(started),
             reuse_policy: initiated.workflow_id_reuse_policy,
             user_metadata,
         })),
+        ..stored::RunMessage::default()
     }));
 }
 

@@ -127,7 +127,6 @@ fn send(
     body: Body,
 ) {
     draft.effects.push(Effect::Send(stored::RunMessage {
-        key: 0,
         sender: Some(draft.run.name()),
         target: Some(stored::RunName {
             namespace: namespace.key.0,
@@ -137,6 +136,7 @@ fn send(
         }),
         request_id,
         body: Some(body),
+        ..stored::RunMessage::default()
     }));
 }
 

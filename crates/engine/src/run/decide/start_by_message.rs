@@ -1,0 +1,57 @@
+//! A workflow asks for a child, or a schedule for a run: a start under a workflow id.
+
+use perennial_proto::store as stored;
+use perennial_proto::store::run_message::Body;
+use perennial_proto::temporal::enums::v1::{WorkflowIdConflictPolicy, WorkflowIdReusePolicy};
+
+use super::start::{Start, start_from};
+use crate::run::{Answer, Context, Origin, Rejection, Run, StartRun};
+use crate::{NamespaceKey, Span};
+
+/// Starts the run that `message` asks for, as far as the run that has its workflow id, if any, allows.
+/// The same message again changes nothing and is answered the same.
+///
+/// # Errors
+/// If it isn't a message that asks for a run, or its cron string can't be read.
+pub fn start_by_message(
+    current: Option<&Run>,
+    message: &stored::RunMessage,
+    cx: &Context<'_>,
+) -> Result<(Option<Start>, Answer), Rejection> {
+    let Some(Body::StartRun(wanted)) = &message.body else {
+        return Err(Rejection::InvalidArgument("this message starts no run".to_owned()));
+    };
+    let chain_is_there = current.is_some_and(|run| run.first_run_id() == wanted.run_id);
+    if chain_is_there {
+        return Ok((None, Answer::Started(wanted.run_id.clone())));
+    }
+    let target = message.target.clone().unwrap_or_default();
+    let conflict_policy = match wanted.reuse_policy() {
+        WorkflowIdReusePolicy::TerminateIfRunning => WorkflowIdConflictPolicy::TerminateExisting,
+        _ => WorkflowIdConflictPolicy::Fail,
+    };
+    let request = StartRun {
+        request_id: message.request_id.clone(),
+        run_id: Some(wanted.run_id.clone()),
+        started: Box::new(wanted.started.clone().unwrap_or_default()),
+        delay: Span::ZERO,
+        reuse_policy: wanted.reuse_policy(),
+        conflict_policy,
+        user_metadata: wanted.user_metadata.clone(),
+        links: Vec::new(),
+        eager: None,
+        signal: None,
+        attach_links: false,
+        attach_request_id: false,
+    };
+    let namespace = NamespaceKey(target.namespace);
+    let origin = Origin {
+        parent_namespace: message.sender.as_ref().map(|parent| NamespaceKey(parent.namespace)),
+        schedule: message.from_schedule.clone(),
+    };
+    match start_from(current, namespace, &target.workflow_id, request, origin, cx) {
+        Ok(start) => Ok((Some(start), Answer::Started(wanted.run_id.clone()))),
+        Err(Rejection::AlreadyStarted { .. }) => Ok((None, Answer::IdTaken)),
+        Err(other) => Err(other),
+    }
+}

@@ -1,0 +1,105 @@
+//! The audit stream: what happened to a schedule, and who asked. Each event's fields are its payload's keys.
+
+use perennial_proto::perennial::schedule_event::Event;
+use perennial_proto::perennial::{
+    CommandContext, ScheduleCreated, ScheduleDeleted, ScheduleEvent, SchedulePaused,
+    ScheduleResumed, ScheduleTriggerSkipped, ScheduleTriggered, ScheduleUpdated,
+};
+use perennial_proto::store as stored;
+
+use super::draft::Draft;
+use crate::Time;
+
+/// What a run that was started is called in the stream.
+const TRIGGERED: &str = "triggered";
+
+impl Draft<'_> {
+    pub(crate) fn audit_created(&mut self, command_context: Option<CommandContext>) {
+        let config = &self.schedule.config;
+        self.append(Event::Created(ScheduleCreated {
+            spec: config.spec.clone(),
+            action: config.action.clone(),
+            overlap_policy: self.schedule.overlap_policy(Default::default()).into(),
+            next_fire_at: self.schedule.next_due().map(Into::into),
+            command_context,
+        }));
+    }
+
+    pub(crate) fn audit_updated(
+        &mut self,
+        changed_fields: Vec<String>,
+        command_context: Option<CommandContext>,
+    ) {
+        let config = &self.schedule.config;
+        self.append(Event::Updated(ScheduleUpdated {
+            changed_fields,
+            spec: config.spec.clone(),
+            action: config.action.clone(),
+            overlap_policy: self.schedule.overlap_policy(Default::default()).into(),
+            next_fire_at: self.schedule.next_due().map(Into::into),
+            command_context,
+        }));
+    }
+
+    pub(crate) fn audit_paused(&mut self, reason: &str, command_context: Option<CommandContext>) {
+        self.append(Event::Paused(SchedulePaused {
+            reason: reason.to_owned(),
+            paused_at: Some(self.now().into()),
+            command_context,
+        }));
+    }
+
+    pub(crate) fn audit_resumed(&mut self, command_context: Option<CommandContext>) {
+        let next_fire_at = self.schedule.next_due().map(Into::into);
+        self.append(Event::Resumed(ScheduleResumed { next_fire_at, command_context }));
+    }
+
+    pub(crate) fn audit_triggered(&mut self, run: &stored::ScheduledRun) {
+        let start = run.start.clone().unwrap_or_default();
+        let backfill = self.schedule.backfills.get(&start.backfill);
+        let context = start.context.clone().or_else(|| backfill?.context.clone());
+        self.append(Event::Triggered(ScheduleTriggered {
+            workflow_instance_id: run.workflow_id.clone(),
+            workflow_run_id: run.run_id.clone(),
+            outcome: TRIGGERED.to_owned(),
+            effective_overlap_policy: self.schedule.overlap_policy(start.overlap_policy()).into(),
+            trigger_number: run.trigger_number,
+            occurrence_time: Some(Time(start.nominal_at).into()),
+            command_context: context,
+        }));
+    }
+
+    pub(crate) fn audit_skip(&mut self, reason: &str, command_context: Option<CommandContext>) {
+        let head = &self.schedule.head;
+        self.append(Event::TriggerSkipped(ScheduleTriggerSkipped {
+            reason: reason.to_owned(),
+            skipped_trigger_count: head.skipped_trigger_count,
+            last_skipped_at: Some(Time(head.last_skipped_at).into()),
+            command_context,
+        }));
+    }
+
+    /// Tells of the scheduled starts that were skipped in this step.
+    pub(crate) fn audit_skips(&mut self) {
+        for reason in std::mem::take(&mut self.unaudited_skips) {
+            self.audit_skip(reason, None);
+        }
+    }
+
+    pub(crate) fn audit_deleted(&mut self, reason: &str, command_context: Option<CommandContext>) {
+        self.append(Event::Deleted(ScheduleDeleted {
+            reason: reason.to_owned(),
+            deleted_at: Some(self.now().into()),
+            command_context,
+        }));
+    }
+
+    fn append(&mut self, event: Event) {
+        self.schedule.head.audit_sequence += 1;
+        self.audit.push(ScheduleEvent {
+            sequence: self.schedule.head.audit_sequence,
+            recorded_at: Some(self.now().into()),
+            event: Some(event),
+        });
+    }
+}

@@ -1,0 +1,162 @@
+//! Starts for the times of a window, a bounded number at once.
+
+use std::sync::Arc;
+
+use perennial_proto::store as stored;
+use perennial_proto::store::StartReason;
+use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
+
+use super::overlap::take;
+use crate::run::Rejection;
+use crate::schedule::draft::Draft;
+use crate::schedule::ledger::Skip;
+use crate::schedule::times::Next;
+use crate::schedule::{NewBackfill, Reply};
+use crate::{SchedulePart, Time};
+
+/// Starts that a backfill plans in one step.
+const PLANNED_AT_ONCE: usize = 500;
+/// Starts that may wait before a backfill waits too: the rest of a long one is a window, not rows.
+const BUFFERED_MAX: usize = 1_000;
+/// Backfills that are over and still shown.
+const FINISHED_KEPT: usize = 20;
+/// Backfills that are not over, at most.
+const UNFINISHED_MAX: usize = 100;
+
+pub(super) fn begin(draft: &mut Draft<'_>, wanted: NewBackfill) -> Result<Reply, Rejection> {
+    draft.schedule.present()?;
+    if super::is_repeated(draft, &wanted.request_id) {
+        let last = draft.schedule.backfills.keys().next_back();
+        return Ok(Reply::Backfill(last.copied().unwrap_or_default()));
+    }
+    if wanted.to < wanted.from {
+        let why = "the backfill's end time is before its start time".to_owned();
+        return Err(Rejection::InvalidArgument(why));
+    }
+    let unfinished = draft.schedule.backfills.values().filter(|it| it.finished_at == 0).count();
+    if unfinished >= UNFINISHED_MAX {
+        let why = format!("the schedule has {UNFINISHED_MAX} backfills that aren't over");
+        return Err(Rejection::LimitExceeded(why));
+    }
+    let sequence = draft.next_sequence();
+    let backfill = stored::Backfill {
+        sequence,
+        from: wanted.from.0,
+        to: wanted.to.0,
+        overlap_policy: wanted.overlap_policy.into(),
+        // Times are strictly after this one.
+        done_up_to: wanted.from.0.saturating_sub(1),
+        created_at: draft.now().0,
+        context: wanted.context,
+        ..stored::Backfill::default()
+    };
+    Arc::make_mut(&mut draft.schedule.backfills).insert(sequence, Arc::new(backfill));
+    draft.touched.insert(SchedulePart::Backfill(sequence));
+    forget_old(draft);
+    Ok(Reply::Backfill(sequence))
+}
+
+pub(super) fn cancel(draft: &mut Draft<'_>, sequence: i64) -> Result<Reply, Rejection> {
+    draft.schedule.present()?;
+    let now = draft.now();
+    let Some(backfill) = draft.schedule.backfills.get(&sequence) else {
+        return Err(Rejection::NotFound(format!("the schedule has no backfill {sequence}")));
+    };
+    if backfill.finished_at != 0 {
+        return Ok(Reply::Done);
+    }
+    let is_its = |start: &&Arc<stored::PlannedStart>| start.backfill == sequence;
+    let waiting: Vec<_> = draft.schedule.buffer.values().filter(is_its).cloned().collect();
+    for start in waiting {
+        draft.skip(&start, Skip::Canceled);
+    }
+    draft.change_backfill(sequence, |backfill| {
+        backfill.finished_at = now.0;
+        backfill.is_canceled = true;
+    });
+    Ok(Reply::Done)
+}
+
+/// Goes on with what isn't over, as far as one step may.
+pub(super) fn go_on(draft: &mut Draft<'_>) {
+    let mut left = PLANNED_AT_ONCE;
+    let unfinished: Vec<_> = draft
+        .schedule
+        .backfills
+        .values()
+        .filter(|it| it.finished_at == 0)
+        .map(|it| it.sequence)
+        .collect();
+    for sequence in unfinished {
+        while draft.schedule.head.deleted_at == 0 && has_room(draft, sequence) {
+            if left == 0 {
+                draft.has_more = true;
+                return;
+            }
+            left -= 1;
+            if !plan_next(draft, sequence) {
+                break;
+            }
+        }
+    }
+}
+
+/// A backfill whose starts wait for each other fills the buffer no further than this.
+fn has_room(draft: &Draft<'_>, sequence: i64) -> bool {
+    let Some(backfill) = draft.schedule.backfills.get(&sequence) else { return false };
+    let policy = draft.schedule.overlap_policy(backfill.overlap_policy());
+    backfill.finished_at == 0
+        && (policy != ScheduleOverlapPolicy::BufferAll
+            || draft.schedule.buffer.len() < BUFFERED_MAX)
+}
+
+/// Plans the next start of a backfill. False if there is none.
+fn plan_next(draft: &mut Draft<'_>, sequence: i64) -> bool {
+    let Some(backfill) = draft.schedule.backfills.get(&sequence).cloned() else { return false };
+    let (now, to) = (draft.now(), Time(backfill.to));
+    let nominal = match draft.schedule.times.after(Time(backfill.done_up_to)) {
+        Next::At(moment) if moment.nominal <= to => moment.nominal,
+        Next::NoneUpTo(searched) if searched < to => {
+            draft.change_backfill(sequence, |backfill| backfill.done_up_to = searched.0);
+            return true;
+        }
+        Next::At(_) | Next::NoneUpTo(_) | Next::Never => {
+            draft.change_backfill(sequence, |backfill| backfill.finished_at = now.0);
+            return false;
+        }
+    };
+    draft.change_backfill(sequence, |backfill| {
+        backfill.done_up_to = nominal.0;
+        backfill.planned += 1;
+    });
+    if nominal.0 > draft.schedule.head.settled_up_to {
+        Arc::make_mut(&mut draft.schedule.ahead).insert(nominal.0);
+        draft.touched.insert(SchedulePart::Ahead(nominal.0));
+    }
+    let start = stored::PlannedStart {
+        sequence: draft.next_sequence(),
+        nominal_at: nominal.0,
+        due_at: nominal.0,
+        reason: StartReason::Backfill.into(),
+        overlap_policy: backfill.overlap_policy,
+        backfill: sequence,
+        ..stored::PlannedStart::default()
+    };
+    take(draft, Arc::new(start));
+    true
+}
+
+fn forget_old(draft: &mut Draft<'_>) {
+    let finished: Vec<_> = draft
+        .schedule
+        .backfills
+        .values()
+        .filter(|it| it.finished_at != 0)
+        .map(|it| it.sequence)
+        .collect();
+    let surplus = finished.len().saturating_sub(FINISHED_KEPT);
+    for sequence in finished.into_iter().take(surplus) {
+        Arc::make_mut(&mut draft.schedule.backfills).remove(&sequence);
+        draft.touched.insert(SchedulePart::Backfill(sequence));
+    }
+}

@@ -1,0 +1,94 @@
+//! Creating a schedule: a command to a schedule id, which may have one already.
+
+use std::sync::Arc;
+
+use perennial_proto::store as stored;
+
+use super::{go_on, obey};
+use crate::run::{Context, Rejection};
+use crate::schedule::draft::{Draft, Transition};
+use crate::schedule::{Command, CreateSchedule, Schedule, Status, Times};
+use crate::{NamespaceKey, ScheduleKey};
+
+/// Makes a schedule under an id, if none has it. `None` if this very request made the one that is there.
+///
+/// # Errors
+/// If a schedule has the id, or the spec can't be followed.
+pub fn create(
+    existing: Option<&Schedule>,
+    namespace: NamespaceKey,
+    schedule_id: &str,
+    request: CreateSchedule,
+    cx: &Context<'_>,
+) -> Result<Option<Transition>, Rejection> {
+    if let Some(existing) = existing.filter(|it| it.status() != Status::Deleted) {
+        let head = &existing.head;
+        if !request.request_id.is_empty() && head.create_request_id == request.request_id {
+            return Ok(None);
+        }
+        return Err(Rejection::AlreadyStarted {
+            workflow_id: schedule_id.to_owned(),
+            run_id: head.incarnation.clone(),
+            start_request_id: head.create_request_id.clone(),
+            first_run_id: head.incarnation.clone(),
+            is_closed: false,
+        });
+    }
+    let now = cx.now;
+    let incarnation = cx.ids.next(now);
+    let times = Times::compile(&request.config, &incarnation, cx.zones);
+    if let Some(why) = times.broken() {
+        return Err(Rejection::InvalidArgument(format!("Invalid schedule spec: {why}")));
+    }
+    let state = request.state;
+    let head = stored::ScheduleHead {
+        namespace: namespace.0,
+        schedule_id: schedule_id.to_owned(),
+        incarnation,
+        create_request_id: request.request_id,
+        created_at: now.0,
+        conflict_token: 1,
+        paused: state.paused,
+        notes: state.notes,
+        limited_actions: state.remaining_actions.is_some(),
+        remaining_actions: state.remaining_actions.unwrap_or_default(),
+        settled_up_to: now.0,
+        last_event_at: now.0,
+        ..stored::ScheduleHead::default()
+    };
+    let schedule = Schedule {
+        key: ScheduleKey(cx.next_key.0),
+        head,
+        config: Arc::new(request.config),
+        outcome: Arc::default(),
+        running: Arc::default(),
+        buffer: Arc::default(),
+        backfills: Arc::default(),
+        ahead: Arc::default(),
+        times,
+    };
+    let mut draft = Draft::new(schedule, cx);
+    draft.touched.insert(crate::SchedulePart::Config);
+    draft.is_visible = true;
+    draft.audit_created(request.context);
+    for command in request.first {
+        match command {
+            // A new schedule has settled everything, and is asked only for these.
+            command @ (Command::Trigger(_) | Command::Backfill(_)) => {
+                obey(&mut draft, command)?;
+            }
+            Command::Pause { notes, context } => {
+                super::pause::pause(&mut draft, notes, context)?;
+            }
+            Command::Unpause { .. }
+            | Command::Update(_)
+            | Command::CancelBackfill { .. }
+            | Command::Delete { .. }
+            | Command::Wake
+            | Command::Settle { .. }
+            | Command::RunClosed(_) => {}
+        }
+    }
+    go_on(&mut draft);
+    Ok(Some(draft.into_transition()))
+}

@@ -1,0 +1,36 @@
+//! The end of a schedule. Its runs go on, and what is known about it stays to be read.
+
+use perennial_proto::perennial::CommandContext;
+use perennial_proto::store::Verdict;
+
+use crate::schedule::draft::Draft;
+
+const DELETED: &str = "deleted";
+
+pub(in crate::schedule) fn delete(
+    draft: &mut Draft<'_>,
+    reason: &str,
+    context: Option<CommandContext>,
+) {
+    let now = draft.now();
+    let waiting: Vec<_> =
+        draft.schedule.buffer.values().cloned().chain(draft.chosen.take()).collect();
+    for start in waiting {
+        draft.record(&start, Verdict::Dropped, DELETED, None);
+        draft.schedule.head.buffer_dropped_count += 1;
+        draft.remove_buffered(start.sequence);
+    }
+    let unfinished: Vec<_> =
+        draft.schedule.backfills.values().filter(|it| it.finished_at == 0).cloned().collect();
+    for backfill in unfinished {
+        draft.change_backfill(backfill.sequence, |backfill| {
+            backfill.finished_at = now.0;
+            backfill.is_canceled = true;
+        });
+    }
+    draft.schedule.head.deleted_at = now.0;
+    draft.schedule.head.delete_reason = reason.to_owned();
+    draft.has_more = false;
+    draft.configured();
+    draft.audit_deleted(reason, context);
+}

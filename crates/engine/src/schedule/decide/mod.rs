@@ -1,0 +1,122 @@
+//! What follows from a command: one file a command, and what happens around each.
+
+mod backfill;
+pub(super) mod create;
+pub(super) mod delete;
+mod overlap;
+mod pause;
+mod run_closed;
+mod settle;
+mod start_answered;
+mod trigger;
+mod update;
+
+use super::draft::{Decision, Draft};
+use super::times::Next;
+use super::{Command, Reply, Schedule};
+use crate::run::{Context, Rejection};
+use crate::{Span, Time};
+
+/// A schedule that depends on the zone database is looked at this often, in case that has changed.
+const ZONES_CHECKED_EVERY: Span = Span::seconds(24 * 3600);
+/// One that is broken is looked at again this often.
+const BROKEN_CHECKED_EVERY: Span = Span::seconds(3600);
+/// Requests that are remembered, so that their repetition doesn't take effect.
+const REQUESTS_REMEMBERED: usize = 20;
+
+impl Schedule {
+    /// Decides what follows from a command.
+    pub fn decide(&self, command: Command, cx: &Context<'_>) -> Decision {
+        let mut draft = Draft::new(self.clone(), cx);
+        match obey(&mut draft, command) {
+            Ok(reply) => {
+                go_on(&mut draft);
+                draft.done(reply)
+            }
+            Err(rejection) => Decision { transition: None, reply: Err(rejection) },
+        }
+    }
+}
+
+pub(super) fn obey(draft: &mut Draft<'_>, command: Command) -> Result<Reply, Rejection> {
+    match command {
+        Command::Wake => {
+            wake(draft);
+            Ok(Reply::Done)
+        }
+        Command::Settle { message, answer } => {
+            start_answered::take(draft, &message, &answer);
+            Ok(Reply::Done)
+        }
+        Command::RunClosed(closed) => {
+            run_closed::take(draft, &closed);
+            Ok(Reply::Done)
+        }
+        Command::Update(update) => update::update(draft, *update),
+        Command::Trigger(trigger) => trigger::trigger(draft, trigger),
+        Command::Backfill(wanted) => backfill::begin(draft, wanted),
+        Command::CancelBackfill { sequence } => backfill::cancel(draft, sequence),
+        Command::Pause { notes, context } => pause::pause(draft, notes, context),
+        Command::Unpause { notes, context } => pause::unpause(draft, notes, context),
+        Command::Delete { reason, context } => {
+            draft.schedule.present()?;
+            settle::settle(draft);
+            delete::delete(draft, &reason, context);
+            Ok(Reply::Done)
+        }
+    }
+}
+
+fn wake(draft: &mut Draft<'_>) {
+    let is_due = draft.schedule.next_due().is_some_and(|due| due <= draft.now());
+    if !is_due && draft.schedule.times.depend_on_zones() {
+        draft.schedule.compile(draft.cx.zones);
+    }
+}
+
+/// What happens after every command: what is due gets its verdict, and what waited takes its turn.
+pub(super) fn go_on(draft: &mut Draft<'_>) {
+    settle::settle(draft);
+    overlap::drain(draft);
+    backfill::go_on(draft);
+    overlap::start_chosen(draft);
+}
+
+/// Whether the request took effect before; if not, it is remembered.
+fn is_repeated(draft: &mut Draft<'_>, request_id: &str) -> bool {
+    let seen = &mut draft.schedule.head.request_ids;
+    if request_id.is_empty() {
+        return false;
+    }
+    if seen.iter().any(|it| it == request_id) {
+        return true;
+    }
+    seen.push(request_id.to_owned());
+    let surplus = seen.len().saturating_sub(REQUESTS_REMEMBERED);
+    seen.drain(..surplus);
+    false
+}
+
+/// When the schedule has to be looked at though nobody asks.
+pub(super) fn wake_at(draft: &Draft<'_>) -> Option<Time> {
+    let (schedule, now) = (&draft.schedule, draft.now());
+    if schedule.head.deleted_at != 0 {
+        return None;
+    }
+    if draft.has_more {
+        return Some(now);
+    }
+    if schedule.times.broken().is_some() {
+        return Some(now.after(BROKEN_CHECKED_EVERY));
+    }
+    if !schedule.acts_by_itself() {
+        return None;
+    }
+    let next = match schedule.times.after(Time(schedule.head.settled_up_to)) {
+        Next::At(moment) => moment.due,
+        Next::NoneUpTo(searched) => searched.max(now),
+        Next::Never => return None,
+    };
+    let checked = schedule.times.depend_on_zones().then(|| now.after(ZONES_CHECKED_EVERY));
+    Some(checked.map_or(next, |checked| checked.min(next)))
+}

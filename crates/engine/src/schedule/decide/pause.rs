@@ -1,0 +1,48 @@
+//! Pausing, and going on.
+
+use perennial_proto::perennial::CommandContext;
+
+use super::settle::settle_all;
+use crate::run::Rejection;
+use crate::schedule::Reply;
+use crate::schedule::draft::Draft;
+use crate::schedule::ledger::Skip;
+
+/// What was due before is settled as it would have been; what waits and nobody asked for is dropped.
+pub(super) fn pause(
+    draft: &mut Draft<'_>,
+    notes: String,
+    context: Option<CommandContext>,
+) -> Result<Reply, Rejection> {
+    draft.schedule.present()?;
+    settle_all(draft)?;
+    pause_now(draft, notes, context);
+    Ok(Reply::Done)
+}
+
+pub(super) fn pause_now(draft: &mut Draft<'_>, notes: String, context: Option<CommandContext>) {
+    let was_paused = std::mem::replace(&mut draft.schedule.head.paused, true);
+    draft.schedule.head.notes.clone_from(&notes);
+    draft.configured();
+    if !was_paused {
+        draft.audit_paused(&notes, context);
+        draft.drop_scheduled(Skip::Paused);
+    }
+}
+
+/// Times that came while it was paused stay as they are: it counts from now.
+pub(super) fn unpause(
+    draft: &mut Draft<'_>,
+    notes: String,
+    context: Option<CommandContext>,
+) -> Result<Reply, Rejection> {
+    draft.schedule.present()?;
+    settle_all(draft)?;
+    let was_paused = std::mem::replace(&mut draft.schedule.head.paused, false);
+    draft.schedule.head.notes = notes;
+    draft.configured();
+    if was_paused {
+        draft.audit_resumed(context);
+    }
+    Ok(Reply::Done)
+}

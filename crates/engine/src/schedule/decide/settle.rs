@@ -1,0 +1,138 @@
+//! Times that are due get their verdict, in order, a bounded number at once.
+
+use std::sync::Arc;
+
+use perennial_proto::store as stored;
+use perennial_proto::store::{CatchupMode, StartReason, Verdict};
+
+use super::overlap::take;
+use crate::run::Rejection;
+use crate::schedule::draft::Draft;
+use crate::schedule::ledger::Skip;
+use crate::schedule::times::{Moment, Next};
+use crate::{Span, Time};
+
+/// Times that meet the overlap policy in one step.
+const SETTLED_AT_ONCE: usize = 500;
+/// Times that are found to be missed in one step: they cost little.
+const MISSED_AT_ONCE: usize = 10_000;
+/// A time that comes later than this wasn't evaluated when it was due: it is caught up.
+const LATE: Span = Span::seconds(10);
+/// How often a command that has to see everything settled goes on with it.
+const ROUNDS: usize = 20;
+
+const TOO_LATE: &str = "catchup_window";
+const NOT_CAUGHT_UP: &str = "catchup_mode";
+
+/// Settles what is due; the schedule says that there is more if there is.
+pub(super) fn settle(draft: &mut Draft<'_>) {
+    draft.has_more = false;
+    if draft.schedule.head.deleted_at != 0 {
+        return;
+    }
+    let now = draft.now();
+    let (mut settled, mut missed) = (0, 0);
+    while draft.schedule.acts_by_itself() {
+        let after = Time(draft.schedule.head.settled_up_to);
+        let moment = match draft.schedule.times.after(after) {
+            Next::At(moment) if moment.due <= now => moment,
+            Next::NoneUpTo(searched) if searched <= now && searched > after => {
+                draft.schedule.head.settled_up_to = searched.0;
+                settled += 1;
+                continue;
+            }
+            Next::At(_) | Next::NoneUpTo(_) | Next::Never => return,
+        };
+        if settled == SETTLED_AT_ONCE || missed == MISSED_AT_ONCE {
+            draft.has_more = true;
+            return;
+        }
+        draft.schedule.head.settled_up_to = moment.nominal.0;
+        match fate(draft, moment, now) {
+            Fate::Missed(why) => {
+                missed += 1;
+                draft.schedule.head.missed_count += 1;
+                draft.record_range((moment.nominal, moment.nominal), 1, Verdict::Missed, why);
+            }
+            Fate::Backfilled => {
+                settled += 1;
+                draft.forget_ahead(moment.nominal.0);
+                let (at, why) = (moment.nominal, Skip::Backfilled.text());
+                draft.record_range((at, at), 1, Verdict::Skipped, why);
+            }
+            Fate::Started(reason) => {
+                settled += 1;
+                let start = stored::PlannedStart {
+                    nominal_at: moment.nominal.0,
+                    due_at: moment.due.0,
+                    reason: reason.into(),
+                    ..stored::PlannedStart::default()
+                };
+                take(draft, Arc::new(start));
+            }
+        }
+    }
+    pass_over(draft, now);
+}
+
+/// Settles everything that is due.
+///
+/// # Errors
+/// If that is more than a command may do: the caller asks again in a moment.
+pub(super) fn settle_all(draft: &mut Draft<'_>) -> Result<(), Rejection> {
+    for _ in 0..ROUNDS {
+        settle(draft);
+        super::overlap::start_chosen(draft);
+        if !draft.has_more {
+            return Ok(());
+        }
+    }
+    Err(Rejection::Busy(
+        "the schedule is catching up with times it has missed; try again in a moment".to_owned(),
+    ))
+}
+
+enum Fate {
+    Started(StartReason),
+    Backfilled,
+    Missed(&'static str),
+}
+
+fn fate(draft: &mut Draft<'_>, moment: Moment, now: Time) -> Fate {
+    if draft.schedule.ahead.contains(&moment.nominal.0) {
+        return Fate::Backfilled;
+    }
+    let lateness = now.since(moment.due);
+    if lateness > draft.schedule.catchup_window() {
+        return Fate::Missed(TOO_LATE);
+    }
+    if lateness <= LATE {
+        draft.schedule.head.caught_up_once = false;
+        return Fate::Started(StartReason::Schedule);
+    }
+    let is_caught_up = match draft.schedule.config.catchup_mode() {
+        CatchupMode::All => true,
+        CatchupMode::None => false,
+        CatchupMode::One => !std::mem::replace(&mut draft.schedule.head.caught_up_once, true),
+        CatchupMode::Latest => {
+            let late_by_now = Time(now.0.saturating_sub(LATE.0).saturating_sub(1));
+            draft.schedule.times.last_due(moment.nominal, late_by_now).is_none()
+        }
+    };
+    if is_caught_up { Fate::Started(StartReason::Catchup) } else { Fate::Missed(NOT_CAUGHT_UP) }
+}
+
+/// Times that came while the schedule didn't act: one line for all of them, however many.
+fn pass_over(draft: &mut Draft<'_>, now: Time) {
+    let times = &draft.schedule.times;
+    let after = Time(draft.schedule.head.settled_up_to);
+    let first = match times.after(after) {
+        Next::At(first) if first.due <= now => first,
+        Next::At(_) | Next::NoneUpTo(_) | Next::Never => return,
+    };
+    let last = times.last_due(after, now).unwrap_or(first);
+    let why = if draft.schedule.head.paused { Skip::Paused } else { Skip::Exhausted };
+    draft.schedule.head.settled_up_to = last.nominal.0;
+    let count = i64::from(first.nominal == last.nominal);
+    draft.record_range((first.nominal, last.nominal), count, Verdict::Skipped, why.text());
+}

@@ -1,0 +1,52 @@
+//! A run that was to be started answers.
+
+use perennial_proto::store as stored;
+use perennial_proto::store::run_message::Body;
+
+use crate::run::Answer;
+use crate::schedule::draft::Draft;
+use crate::schedule::ledger::{Skip, is_manual};
+
+pub(super) fn take(draft: &mut Draft<'_>, message: &stored::RunMessage, answer: &Answer) {
+    let run_id = match &message.body {
+        Some(Body::StartRun(start)) => &start.run_id,
+        // What ends a run is answered by its end.
+        _ => return,
+    };
+    let Some(run) = draft.schedule.running.get(run_id).cloned() else { return };
+    match answer {
+        Answer::Started(_) | Answer::Taken => heard(draft, &run),
+        Answer::IdTaken
+        | Answer::RunNotFound
+        | Answer::NamespaceNotFound
+        | Answer::TooManySignals => refused(draft, &run),
+    }
+}
+
+/// The run is there.
+pub(super) fn heard(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
+    if !run.is_started {
+        draft.audit_triggered(run);
+        draft.put_running(stored::ScheduledRun { is_started: true, ..run.clone() });
+    }
+}
+
+/// Another run has its id: the start came to nothing, and doesn't count.
+fn refused(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
+    draft.remove_running(&run.run_id);
+    let start = run.start.clone().unwrap_or_default();
+    let head = &mut draft.schedule.head;
+    head.action_count -= 1;
+    head.recent_actions.retain(|action| action.run_id != run.run_id);
+    if !is_manual(&start) {
+        head.remaining_actions += i64::from(head.limited_actions);
+    }
+    if start.backfill != 0 {
+        draft.change_backfill(start.backfill, |backfill| backfill.started -= 1);
+    }
+    // Its line of the ledger is there, whatever has come after it.
+    let open = draft.schedule.head.open_range.take();
+    let numbered = stored::PlannedStart { sequence: start.sequence.max(1), ..start };
+    draft.skip(&numbered, Skip::IdTaken);
+    draft.schedule.head.open_range = open;
+}

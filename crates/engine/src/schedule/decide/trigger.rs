@@ -1,0 +1,59 @@
+//! Someone wants a start now.
+
+use std::sync::Arc;
+
+use perennial_proto::store as stored;
+use perennial_proto::store::StartReason;
+
+use super::overlap::{start_chosen, take};
+use super::settle::settle;
+use crate::run::Rejection;
+use crate::schedule::draft::Draft;
+use crate::schedule::ledger::Skip;
+use crate::schedule::{Reply, Trigger, Triggered};
+
+/// Pauses and limits don't stop it; the overlap policy may.
+pub(super) fn trigger(draft: &mut Draft<'_>, trigger: Trigger) -> Result<Reply, Rejection> {
+    draft.schedule.present()?;
+    if super::is_repeated(draft, &trigger.request_id) {
+        return Ok(Reply::Triggered(outcome_of(draft, draft.schedule.head.last_sequence)));
+    }
+    // What was due before has its turn before.
+    settle(draft);
+    let sequence = draft.next_sequence();
+    let at = trigger.scheduled_at.unwrap_or_else(|| draft.now());
+    let start = stored::PlannedStart {
+        sequence,
+        nominal_at: at.0,
+        due_at: at.0,
+        reason: StartReason::Trigger.into(),
+        overlap_policy: trigger.overlap_policy.into(),
+        has_input: trigger.input.is_some(),
+        input: trigger.input,
+        context: trigger.context,
+        ..stored::PlannedStart::default()
+    };
+    if draft.schedule.times.broken().is_some() {
+        draft.skip(&start, Skip::NotTriggerable);
+        let reason = Skip::NotTriggerable.text();
+        return Ok(Reply::Triggered(Triggered::Skipped { reason }));
+    }
+    take(draft, Arc::new(start));
+    start_chosen(draft);
+    Ok(Reply::Triggered(outcome_of(draft, sequence)))
+}
+
+fn outcome_of(draft: &Draft<'_>, sequence: i64) -> Triggered {
+    let schedule = &draft.schedule;
+    let is_it = |run: &stored::ScheduledRun| {
+        run.start.as_ref().is_some_and(|start| start.sequence == sequence)
+    };
+    if let Some(run) = schedule.running.values().find(|run| is_it(run)) {
+        let (workflow_id, run_id) = (run.workflow_id.clone(), run.run_id.clone());
+        return Triggered::Started { workflow_id, run_id };
+    }
+    if schedule.buffer.contains_key(&sequence) {
+        return Triggered::Buffered { depth: schedule.buffer.len() };
+    }
+    Triggered::Skipped { reason: Skip::Overlap.text() }
+}

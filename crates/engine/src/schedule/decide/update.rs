@@ -1,0 +1,120 @@
+//! Another configuration. What was due under the old one is settled first.
+
+use perennial_proto::store as stored;
+
+use super::settle::settle_all;
+use crate::run::Rejection;
+use crate::schedule::draft::Draft;
+use crate::schedule::ledger::Skip;
+use crate::schedule::times::Next;
+use crate::schedule::{Reply, Schedule, State, Times, UpdateSchedule};
+use crate::{SchedulePart, Time};
+
+pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Reply, Rejection> {
+    draft.schedule.present()?;
+    if super::is_repeated(draft, &update.request_id) {
+        return Ok(Reply::Done);
+    }
+    let seen = update.conflict_token;
+    if seen.is_some_and(|seen| seen != draft.schedule.head.conflict_token) {
+        return Err(Rejection::FailedPrecondition("mismatched conflict token".to_owned()));
+    }
+    let config = stored::ScheduleConfig {
+        memo: match update.memo {
+            Some(given) => Some(given).filter(|given| !given.fields.is_empty()),
+            None => draft.schedule.config.memo.clone(),
+        },
+        search_attributes: match update.search_attributes {
+            Some(given) => Some(given).filter(|given| !given.indexed_fields.is_empty()),
+            None => draft.schedule.config.search_attributes.clone(),
+        },
+        ..update.config
+    };
+    let times = Times::compile(&config, &draft.schedule.head.incarnation, draft.cx.zones);
+    if let Some(why) = times.broken() {
+        return Err(Rejection::InvalidArgument(format!("Invalid schedule spec: {why}")));
+    }
+    settle_all(draft)?;
+    let changed = changed_fields(&draft.schedule, &config, &update.state);
+    let spec_changes = draft.schedule.config.spec != config.spec;
+    if spec_changes {
+        give_up_pending(draft);
+    }
+    let (was_paused, was_exhausted) = (draft.schedule.head.paused, draft.schedule.is_exhausted());
+    draft.set_config(config);
+    set_state(draft, update.state);
+    if spec_changes {
+        let now = draft.now();
+        let head = &mut draft.schedule.head;
+        head.settled_up_to = head.settled_up_to.max(now.0);
+        head.open_range = None;
+    }
+    draft.schedule.head.updated_at = draft.now().0;
+    draft.configured();
+    draft.audit_updated(changed, update.context.clone());
+    let head = &draft.schedule.head;
+    if head.paused && !was_paused {
+        let notes = head.notes.clone();
+        draft.audit_paused(&notes, update.context);
+        draft.drop_scheduled(Skip::Paused);
+    } else if !head.paused && was_paused {
+        draft.audit_resumed(update.context);
+    } else if draft.schedule.is_exhausted() && !was_exhausted {
+        draft.drop_scheduled(Skip::Exhausted);
+    }
+    Ok(Reply::Done)
+}
+
+fn set_state(draft: &mut Draft<'_>, state: State) {
+    let head = &mut draft.schedule.head;
+    head.paused = state.paused;
+    head.notes = state.notes;
+    head.limited_actions = state.remaining_actions.is_some();
+    head.remaining_actions = state.remaining_actions.unwrap_or_default();
+}
+
+/// A time whose jittered time hasn't come goes with the spec it was of.
+fn give_up_pending(draft: &mut Draft<'_>) {
+    let now = draft.now();
+    if !draft.schedule.acts_by_itself() {
+        return;
+    }
+    if let Next::At(moment) = draft.schedule.times.after(Time(draft.schedule.head.settled_up_to))
+        && moment.nominal <= now
+    {
+        let at = moment.nominal;
+        draft.schedule.head.settled_up_to = at.0;
+        draft.record_range((at, at), 1, stored::Verdict::Skipped, Skip::Updated.text());
+    }
+    // Times that were started ahead may not be times any more.
+    let ahead: Vec<_> = draft.schedule.ahead.iter().copied().collect();
+    for nominal in ahead.into_iter().filter(|nominal| *nominal <= now.0) {
+        draft.touched.insert(SchedulePart::Ahead(nominal));
+        std::sync::Arc::make_mut(&mut draft.schedule.ahead).remove(&nominal);
+    }
+}
+
+fn changed_fields(before: &Schedule, after: &stored::ScheduleConfig, state: &State) -> Vec<String> {
+    let (config, head) = (&*before.config, &before.head);
+    let limit = head.limited_actions.then_some(head.remaining_actions);
+    let fields = [
+        ("spec", config.spec != after.spec),
+        ("action", config.action != after.action),
+        ("overlap_policy", config.overlap_policy != after.overlap_policy),
+        ("catchup_window", config.catchup_window_nanos != after.catchup_window_nanos),
+        ("catchup_mode", config.catchup_mode != after.catchup_mode),
+        ("pause_on_failure", config.pause_on_failure != after.pause_on_failure),
+        (
+            "keep_original_workflow_id",
+            config.keep_original_workflow_id != after.keep_original_workflow_id,
+        ),
+        ("max_runs", config.max_runs != after.max_runs),
+        ("buffer_max", config.buffer_max != after.buffer_max),
+        ("memo", config.memo != after.memo),
+        ("search_attributes", config.search_attributes != after.search_attributes),
+        ("paused", head.paused != state.paused),
+        ("notes", head.notes != state.notes),
+        ("remaining_actions", limit != state.remaining_actions),
+    ];
+    fields.into_iter().filter(|(_, is_changed)| *is_changed).map(|(it, _)| it.to_owned()).collect()
+}

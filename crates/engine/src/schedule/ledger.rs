@@ -1,0 +1,170 @@
+//! The ledger: what became of each time.
+//!
+//! A time that started a run has a line of its own. Times in a row that started nothing for the same reason
+//! share one: a year without a server is one line.
+
+use perennial_proto::store as stored;
+use perennial_proto::store::{StartReason, Verdict};
+
+use super::draft::Draft;
+use crate::Time;
+
+/// Why a time started nothing though it might have. The words stand in ledgers and audit streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Skip {
+    /// Another run was still going, and the overlap policy says no.
+    Overlap,
+    /// The schedule can't act.
+    NotTriggerable,
+    /// The limited actions were used up.
+    Exhausted,
+    /// A run has the workflow id already.
+    IdTaken,
+    /// The schedule was paused.
+    Paused,
+    /// The schedule's spec changed between the time and the jittered time.
+    Updated,
+    /// The time was started before it came, by a backfill.
+    Backfilled,
+    /// The backfill it belongs to was canceled.
+    Canceled,
+}
+
+impl Skip {
+    /// As it is written down.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Overlap => "overlap_policy_skip",
+            Self::NotTriggerable => "status_not_triggerable",
+            Self::Exhausted => "remaining_actions_exhausted",
+            Self::IdTaken => "workflow_id_taken",
+            Self::Paused => "paused",
+            Self::Updated => "updated",
+            Self::Backfilled => "backfilled",
+            Self::Canceled => "backfill_canceled",
+        }
+    }
+
+    /// Whether it counts as a skipped trigger, which operators are told of.
+    fn is_counted(self) -> bool {
+        match self {
+            Self::Overlap | Self::NotTriggerable | Self::Exhausted | Self::IdTaken => true,
+            Self::Paused | Self::Updated | Self::Backfilled | Self::Canceled => false,
+        }
+    }
+}
+
+/// Whether someone asked for the start.
+pub(crate) fn is_manual(start: &stored::PlannedStart) -> bool {
+    match start.reason() {
+        StartReason::Trigger | StartReason::Backfill => true,
+        StartReason::Schedule | StartReason::Catchup => false,
+    }
+}
+
+impl Draft<'_> {
+    /// Writes the line of a time that has one of its own.
+    pub(crate) fn record(
+        &mut self,
+        start: &stored::PlannedStart,
+        verdict: Verdict,
+        reason: &str,
+        run: Option<(&str, &str)>,
+    ) {
+        let (workflow_id, run_id) = run.unwrap_or_default();
+        let occurrence = stored::Occurrence {
+            nominal_at: start.nominal_at,
+            until: start.nominal_at,
+            count: 1,
+            verdict: verdict.into(),
+            reason: reason.to_owned(),
+            decided_at: self.now().0,
+            due_at: start.due_at,
+            workflow_id: workflow_id.to_owned(),
+            run_id: run_id.to_owned(),
+            start_reason: start.reason,
+            backfill: start.backfill,
+        };
+        let is_manual = is_manual(start);
+        if !is_manual {
+            self.schedule.head.open_range = None;
+        }
+        self.ledger.insert((is_manual, start.nominal_at), occurrence);
+    }
+
+    /// Writes that the schedule's own times `first..=last` came to nothing: on the line before, if that says
+    /// the same. `count` is 0 if nobody counted them.
+    pub(crate) fn record_range(
+        &mut self,
+        (first, last): (Time, Time),
+        count: i64,
+        verdict: Verdict,
+        reason: &str,
+    ) {
+        let now = self.now().0;
+        let open = self.schedule.head.open_range.take();
+        let same = |open: &stored::Occurrence| open.verdict() == verdict && open.reason == reason;
+        let line = match open.filter(same) {
+            Some(open) => stored::Occurrence {
+                until: last.0,
+                count: if open.count == 0 || count == 0 { 0 } else { open.count + count },
+                decided_at: now,
+                ..open
+            },
+            None => stored::Occurrence {
+                nominal_at: first.0,
+                until: last.0,
+                count,
+                verdict: verdict.into(),
+                reason: reason.to_owned(),
+                decided_at: now,
+                ..stored::Occurrence::default()
+            },
+        };
+        self.ledger.insert((false, line.nominal_at), line.clone());
+        self.schedule.head.open_range = Some(line);
+    }
+
+    /// A start comes to nothing.
+    pub(crate) fn skip(&mut self, start: &stored::PlannedStart, why: Skip) {
+        // A start that has a number was asked for, or has waited in the buffer and has its line.
+        if start.sequence != 0 {
+            self.record(start, Verdict::Skipped, why.text(), None);
+        } else {
+            let at = Time(start.nominal_at);
+            self.record_range((at, at), 1, Verdict::Skipped, why.text());
+        }
+        self.remove_buffered(start.sequence);
+        if why == Skip::Overlap {
+            self.schedule.head.overlap_skipped_count += 1;
+        }
+        if why.is_counted() {
+            self.count_skip(start, why);
+        }
+        if start.backfill != 0 {
+            self.change_backfill(start.backfill, |backfill| backfill.skipped += 1);
+            self.forget_ahead(start.nominal_at);
+        }
+    }
+
+    fn count_skip(&mut self, start: &stored::PlannedStart, why: Skip) {
+        let now = self.now();
+        let head = &mut self.schedule.head;
+        head.skipped_trigger_count += 1;
+        head.last_skip_reason = why.text().to_owned();
+        head.last_skipped_at = now.0;
+        match &start.context {
+            Some(context) => self.audit_skip(why.text(), Some(context.clone())),
+            None => {
+                self.unaudited_skips.insert(why.text());
+            }
+        }
+    }
+
+    pub(crate) fn forget_ahead(&mut self, nominal: i64) {
+        if self.schedule.ahead.contains(&nominal) {
+            std::sync::Arc::make_mut(&mut self.schedule.ahead).remove(&nominal);
+            self.touched.insert(crate::SchedulePart::Ahead(nominal));
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! A start leaves the schedule: which run, under which id, with what it is told.
+
+use std::sync::Arc;
+
+use perennial_proto::store as stored;
+use perennial_proto::store::run_message::Body;
+use perennial_proto::store::{StartReason, Verdict};
+use perennial_proto::temporal::common::v1::{Header, Payload, SearchAttributes};
+use perennial_proto::temporal::enums::v1::{WorkflowExecutionStatus, WorkflowIdReusePolicy};
+use perennial_proto::temporal::history::v1::WorkflowExecutionStartedEventAttributes;
+use perennial_proto::temporal::schedule::v1::schedule_action::Action;
+use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
+use serde_json::json;
+
+use super::Schedule;
+use super::decide::delete::delete;
+use super::draft::Draft;
+use super::ledger::{Skip, is_manual};
+use super::spec;
+use super::times::timestamp;
+use crate::Time;
+use crate::run::scheduler_identity;
+
+/// Runs that describe shows, of those that were started last.
+const RECENT: usize = 10;
+/// The header in which a run finds what started it.
+const LINEAGE_HEADER: &str = "perennial-schedule";
+/// The run that has used up a schedule is its last.
+const MAX_RUNS_EXHAUSTED: &str = "max_runs_exhausted";
+
+impl Draft<'_> {
+    /// Starts a run, unless the schedule doesn't act by itself any more and nobody asked for it.
+    pub(crate) fn start(&mut self, start: &Arc<stored::PlannedStart>) {
+        let is_manual = is_manual(start);
+        if !is_manual && !self.schedule.acts_by_itself() {
+            let why = if self.schedule.is_exhausted() { Skip::Exhausted } else { Skip::Paused };
+            return self.skip(start, why);
+        }
+        self.remove_buffered(start.sequence);
+        let now = self.now();
+        let head = &mut self.schedule.head;
+        head.action_count += 1;
+        head.last_fired_at = now.0;
+        if !is_manual {
+            head.remaining_actions -= i64::from(head.limited_actions);
+            head.last_lag_nanos = now.since(Time(start.due_at)).0;
+        }
+        let run = stored::ScheduledRun {
+            start: Some(stored::PlannedStart::clone(start)),
+            workflow_id: self.workflow_id(start),
+            run_id: self.cx.ids.next(now),
+            decided_at: now.0,
+            trigger_number: self.schedule.head.action_count,
+            is_started: false,
+            is_ending: false,
+        };
+        let verdict = match start.reason() {
+            StartReason::Catchup => Verdict::Late,
+            StartReason::Schedule | StartReason::Trigger | StartReason::Backfill => Verdict::Fired,
+        };
+        self.record(start, verdict, "", Some((&run.workflow_id, &run.run_id)));
+        self.remember(&run);
+        self.messages.push(self.start_message(&run));
+        self.put_running(run);
+        if start.backfill != 0 {
+            self.change_backfill(start.backfill, |backfill| backfill.started += 1);
+        }
+        self.after_last();
+    }
+
+    /// What follows when that was the last one.
+    fn after_last(&mut self) {
+        let max_runs = self.schedule.config.max_runs;
+        if max_runs > 0 && self.schedule.head.action_count >= max_runs {
+            delete(self, MAX_RUNS_EXHAUSTED, None);
+        } else if self.schedule.is_exhausted() {
+            self.drop_scheduled(Skip::Exhausted);
+        }
+    }
+
+    /// Buffered starts that nobody asked for come to nothing.
+    pub(crate) fn drop_scheduled(&mut self, why: Skip) {
+        let scheduled: Vec<_> =
+            self.schedule.buffer.values().filter(|start| !is_manual(start)).cloned().collect();
+        for start in scheduled {
+            self.skip(&start, why);
+        }
+    }
+
+    fn remember(&mut self, run: &stored::ScheduledRun) {
+        let recent = &mut self.schedule.head.recent_actions;
+        recent.push(stored::RecentAction {
+            due_at: run.start.as_ref().map_or(0, |start| start.due_at),
+            started_at: run.decided_at,
+            workflow_id: run.workflow_id.clone(),
+            run_id: run.run_id.clone(),
+            status: WorkflowExecutionStatus::Running.into(),
+        });
+        let surplus = recent.len().saturating_sub(RECENT);
+        recent.drain(..surplus);
+    }
+
+    /// The id the run gets: with the nominal time to the second, and a fraction for a trigger whose second
+    /// is taken.
+    fn workflow_id(&self, start: &stored::PlannedStart) -> String {
+        let base = self.schedule.base_workflow_id();
+        if self.schedule.config.keep_original_workflow_id {
+            return base.to_owned();
+        }
+        let nominal = timestamp(Time(start.nominal_at));
+        let whole = format!("{base}-{}", in_seconds(Time(start.nominal_at)));
+        let head = &self.schedule.head;
+        let is_taken = start.reason() == StartReason::Trigger
+            && (head.recent_actions.iter().any(|action| action.workflow_id == whole)
+                || self.schedule.running.values().any(|run| run.workflow_id == whole));
+        if is_taken { format!("{base}-{nominal:.9}") } else { whole }
+    }
+
+    fn start_message(&self, run: &stored::ScheduledRun) -> stored::RunMessage {
+        let schedule = &self.schedule;
+        let start = run.start.clone().unwrap_or_default();
+        let action = schedule.action().cloned().unwrap_or_default();
+        let (head, incarnation) = (&schedule.head, &schedule.head.incarnation);
+        let nominal_seconds = start.nominal_at.div_euclid(1_000_000_000);
+        let request_id = if is_manual(&start) {
+            format!("{incarnation}:{nominal_seconds}:{}", start.sequence)
+        } else {
+            format!("{incarnation}:{nominal_seconds}")
+        };
+        let reuse_policy = if is_manual(&start) || schedule.config.keep_original_workflow_id {
+            WorkflowIdReusePolicy::AllowDuplicate
+        } else {
+            WorkflowIdReusePolicy::RejectDuplicate
+        };
+        let user_metadata = action.user_metadata.clone();
+        let started = self.first_event(run, &start, action);
+        stored::RunMessage {
+            from_schedule: Some(schedule.name()),
+            target: Some(stored::RunName {
+                namespace: head.namespace,
+                workflow_id: run.workflow_id.clone(),
+                ..stored::RunName::default()
+            }),
+            request_id,
+            body: Some(Body::StartRun(stored::StartRun {
+                run_id: run.run_id.clone(),
+                initiated_event_id: 0,
+                started: Some(started),
+                reuse_policy: reuse_policy.into(),
+                user_metadata,
+            })),
+            ..stored::RunMessage::default()
+        }
+    }
+
+    /// The run's first event, without what its own start fills in.
+    fn first_event(
+        &self,
+        run: &stored::ScheduledRun,
+        start: &stored::PlannedStart,
+        action: NewWorkflowExecutionInfo,
+    ) -> WorkflowExecutionStartedEventAttributes {
+        let schedule = &self.schedule;
+        let nominal = in_seconds(Time(start.nominal_at));
+        let mut search_attributes = action.search_attributes.unwrap_or_default();
+        set_attribute(&mut search_attributes, "TemporalScheduledStartTime", "Datetime", &nominal);
+        let schedule_id = schedule.head.schedule_id.as_str();
+        set_attribute(&mut search_attributes, "TemporalScheduledById", "Keyword", schedule_id);
+        let mut header = action.header.unwrap_or_default();
+        header.fields.insert(LINEAGE_HEADER.to_owned(), self.lineage(run, start));
+        WorkflowExecutionStartedEventAttributes {
+            workflow_type: action.workflow_type,
+            task_queue: action.task_queue,
+            input: if start.has_input { start.input.clone() } else { action.input },
+            workflow_execution_timeout: action.workflow_execution_timeout,
+            workflow_run_timeout: action.workflow_run_timeout,
+            workflow_task_timeout: action.workflow_task_timeout,
+            retry_policy: action.retry_policy,
+            memo: action.memo,
+            search_attributes: Some(search_attributes),
+            header: Some(Header { fields: header.fields }),
+            priority: action.priority,
+            versioning_override: action.versioning_override,
+            identity: scheduler_identity(schedule_id),
+            last_completion_result: schedule.outcome.result.clone(),
+            continued_failure: schedule.outcome.failure.clone(),
+            ..WorkflowExecutionStartedEventAttributes::default()
+        }
+    }
+
+    /// What started the run, for the run itself to read.
+    fn lineage(&self, run: &stored::ScheduledRun, start: &stored::PlannedStart) -> Payload {
+        let schedule = &self.schedule;
+        let zone = schedule.times.spec().map_or_else(String::new, |it| it.zone().name().to_owned());
+        let parts = schedule.times.spec().map(|spec| spec::texts(spec.definition()));
+        let reason = match start.reason() {
+            StartReason::Schedule => "schedule",
+            StartReason::Catchup => "catch-up",
+            StartReason::Trigger => "trigger",
+            StartReason::Backfill => "backfill",
+        };
+        let policy = schedule.overlap_policy(start.overlap_policy());
+        let lineage = json!({
+            "event": "ScheduleTriggered",
+            "schedule_id": schedule.head.schedule_id,
+            "schedule_internal_id": schedule.head.incarnation,
+            "spec": parts,
+            "timezone": zone,
+            "overlap_policy": policy.as_str_name().trim_start_matches("SCHEDULE_OVERLAP_POLICY_"),
+            "trigger_number": run.trigger_number,
+            "occurrence_time": timestamp(Time(start.nominal_at)).to_string(),
+            "due_time": timestamp(Time(start.due_at)).to_string(),
+            "reason": reason,
+        });
+        json_payload(&lineage, None)
+    }
+}
+
+impl Schedule {
+    /// The workflow it starts.
+    pub fn action(&self) -> Option<&NewWorkflowExecutionInfo> {
+        match self.config.action.as_ref()?.action.as_ref()? {
+            Action::StartWorkflow(workflow) => Some(workflow),
+        }
+    }
+
+    /// What the ids of its runs begin with.
+    pub fn base_workflow_id(&self) -> &str {
+        let given = self.action().map_or("", |action| action.workflow_id.as_str());
+        if given.is_empty() { &self.head.schedule_id } else { given }
+    }
+}
+
+/// RFC 3339, to the second.
+fn in_seconds(time: Time) -> String {
+    timestamp(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn set_attribute(to: &mut SearchAttributes, name: &str, value_type: &str, value: &str) {
+    let payload = json_payload(&json!(value), Some(value_type));
+    to.indexed_fields.insert(name.to_owned(), payload);
+}
+
+fn json_payload(value: &serde_json::Value, value_type: Option<&str>) -> Payload {
+    let mut metadata = std::collections::HashMap::new();
+    metadata.insert("encoding".to_owned(), b"json/plain".to_vec());
+    if let Some(value_type) = value_type {
+        metadata.insert("type".to_owned(), value_type.as_bytes().to_vec());
+    }
+    Payload { metadata, data: value.to_string().into_bytes(), ..Payload::default() }
+}

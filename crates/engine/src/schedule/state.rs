@@ -1,0 +1,128 @@
+//! A schedule: what is known about it now.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use perennial_proto::store as stored;
+use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
+
+use super::times::{Next, Times};
+use crate::run::Rejection;
+use crate::{ScheduleKey, Span, Time};
+
+/// The state of a schedule. Cheap to clone: what hangs on it is shared until it changes.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    /// Of this incarnation of the schedule id.
+    pub key: ScheduleKey,
+    /// What changes with almost every step.
+    pub head: stored::ScheduleHead,
+    /// What people say it is.
+    pub config: Arc<stored::ScheduleConfig>,
+    /// What the next run is told of those before it.
+    pub outcome: Arc<stored::LastOutcome>,
+    /// Runs it has started that haven't ended, by their run ids.
+    pub running: Arc<BTreeMap<String, Arc<stored::ScheduledRun>>>,
+    /// Starts that wait, in order.
+    pub buffer: Arc<BTreeMap<i64, Arc<stored::PlannedStart>>>,
+    /// Backfills, those that are over too.
+    pub backfills: Arc<BTreeMap<i64, Arc<stored::Backfill>>>,
+    /// Times still to come that were started by hand already.
+    pub ahead: Arc<BTreeSet<i64>>,
+    /// When it acts: follows from the configuration.
+    pub times: Times,
+}
+
+/// What a schedule does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// It acts when its time comes.
+    Active,
+    /// It acts when someone asks.
+    Paused,
+    /// It can't act: its spec doesn't compile any more.
+    Broken,
+    /// It is over, and only its history is left.
+    Deleted,
+}
+
+impl Schedule {
+    /// What it does.
+    pub fn status(&self) -> Status {
+        if self.head.deleted_at != 0 {
+            Status::Deleted
+        } else if self.times.broken().is_some() {
+            Status::Broken
+        } else if self.head.paused {
+            Status::Paused
+        } else {
+            Status::Active
+        }
+    }
+
+    /// Itself, if it isn't deleted.
+    pub fn present(&self) -> Result<&Self, Rejection> {
+        match self.status() {
+            Status::Deleted => Err(not_found()),
+            Status::Active | Status::Paused | Status::Broken => Ok(self),
+        }
+    }
+
+    /// Its name, for messages.
+    pub fn name(&self) -> stored::ScheduleName {
+        stored::ScheduleName {
+            namespace: self.head.namespace,
+            schedule_id: self.head.schedule_id.clone(),
+            key: self.key.0,
+        }
+    }
+
+    /// The policy for a start that overlaps another run: its own, or the schedule's.
+    pub fn overlap_policy(&self, of_start: ScheduleOverlapPolicy) -> ScheduleOverlapPolicy {
+        match of_start {
+            ScheduleOverlapPolicy::Unspecified => match self.config.overlap_policy() {
+                ScheduleOverlapPolicy::Unspecified => ScheduleOverlapPolicy::Skip,
+                given => given,
+            },
+            given => given,
+        }
+    }
+
+    /// How late a start may be.
+    pub(crate) fn catchup_window(&self) -> Span {
+        Span(self.config.catchup_window_nanos)
+    }
+
+    /// Whether scheduled starts are limited, and all have been taken.
+    pub fn is_exhausted(&self) -> bool {
+        self.head.limited_actions && self.head.remaining_actions <= 0
+    }
+
+    /// Whether it starts anything when its time comes.
+    pub(crate) fn acts_by_itself(&self) -> bool {
+        self.head.deleted_at == 0 && !self.head.paused && !self.is_exhausted()
+    }
+
+    /// When it acts next by itself, if it does.
+    pub fn next_due(&self) -> Option<Time> {
+        if !self.acts_by_itself() {
+            return None;
+        }
+        match self.times.after(Time(self.head.settled_up_to)) {
+            Next::At(moment) => Some(moment.due),
+            Next::NoneUpTo(_) | Next::Never => None,
+        }
+    }
+
+    /// When it acts in the future, `count` times at most, as long as its starts aren't used up.
+    pub fn future_times(&self, now: Time, count: usize) -> Vec<Time> {
+        let left = if self.head.limited_actions { self.head.remaining_actions } else { i64::MAX };
+        let count = count.min(usize::try_from(left).unwrap_or(0));
+        self.times.due_after(now).take(count).collect()
+    }
+}
+
+/// What is said of a schedule that isn't there, or not any more.
+pub(crate) fn not_found() -> Rejection {
+    Rejection::NotFound("schedule not found".to_owned())
+}

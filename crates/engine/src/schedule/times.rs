@@ -1,0 +1,112 @@
+//! When a schedule acts: its compiled spec, asked in the engine's own time.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use perennial_calendar::{NamedCalendars, Occurrence, Search, Spec, Zones};
+use perennial_proto::store as stored;
+
+use super::spec;
+use crate::Time;
+
+/// The times of a schedule, or why it has none: its zone is gone, say.
+#[derive(Debug, Clone)]
+pub struct Times(Result<Arc<Spec>, String>);
+
+/// A time that a schedule acts at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// What the spec says, in whole seconds.
+    pub(crate) nominal: Time,
+    /// When it is to happen: the nominal time plus jitter.
+    pub(crate) due: Time,
+}
+
+/// What a search for the next time came to.
+pub(crate) enum Next {
+    /// This one.
+    At(Moment),
+    /// None up to that time; perhaps later.
+    NoneUpTo(Time),
+    /// None, now or ever.
+    Never,
+}
+
+impl Times {
+    /// Compiles a spec for the schedule of this identity, on which jitter depends.
+    pub fn compile(config: &stored::ScheduleConfig, incarnation: &str, zones: &Zones) -> Self {
+        let spec = config.spec.clone().unwrap_or_default();
+        let compiled = spec::read(&spec)
+            .and_then(|definition| Spec::compile(definition, zones, &NamedCalendars::default()))
+            .map(|spec| Arc::new(spec.with_identity(incarnation)));
+        Self(compiled.map_err(|error| error.to_string()))
+    }
+
+    /// Why there are none.
+    pub fn broken(&self) -> Option<&str> {
+        self.0.as_ref().err().map(String::as_str)
+    }
+
+    /// The compiled spec.
+    pub fn spec(&self) -> Option<&Spec> {
+        self.0.as_deref().ok()
+    }
+
+    /// Whether a change of the zone database may change them.
+    pub(crate) fn depend_on_zones(&self) -> bool {
+        use perennial_calendar::ZoneSource;
+        self.spec().is_none_or(|spec| matches!(spec.definition().zone, ZoneSource::Name(_)))
+    }
+
+    /// The first time after a nominal one.
+    pub(crate) fn after(&self, nominal: Time) -> Next {
+        let Some(spec) = self.spec() else { return Next::Never };
+        match spec.search(timestamp(nominal)) {
+            Search::Found(found) => Next::At(moment(found)),
+            Search::NoneUpTo(searched) => Next::NoneUpTo(time(searched)),
+            Search::Never => Next::Never,
+        }
+    }
+
+    /// The last time after a nominal one that is due by then.
+    pub(crate) fn last_due(&self, after: Time, by: Time) -> Option<Moment> {
+        let spec = self.spec()?;
+        let mut before = Time(by.0.saturating_add(1));
+        // A due time never passes the next nominal one, so the one before is due.
+        for _ in 0..2 {
+            let last = moment(spec.previous(timestamp(before))?);
+            if last.nominal <= after {
+                return None;
+            }
+            if last.due <= by {
+                return Some(last);
+            }
+            before = last.nominal;
+        }
+        None
+    }
+
+    /// Times after an instant, by when they are due.
+    pub fn due_after(&self, instant: Time) -> impl Iterator<Item = Time> {
+        let after = self.spec().into_iter().flat_map(move |spec| spec.after(timestamp(instant)));
+        after.map(|found| time(found.due))
+    }
+
+    /// Times after `from`, up to and with `to`, by when they are due.
+    pub fn due_between(&self, from: Time, to: Time) -> impl Iterator<Item = Time> {
+        let between = move |spec| Spec::between(spec, timestamp(from), timestamp(to));
+        self.spec().into_iter().flat_map(between).map(|found| time(found.due))
+    }
+}
+
+fn moment(found: Occurrence) -> Moment {
+    Moment { nominal: time(found.nominal), due: time(found.due) }
+}
+
+pub(crate) fn timestamp(time: Time) -> Timestamp {
+    Timestamp::from_nanosecond(time.0.into()).unwrap_or(Timestamp::MAX)
+}
+
+fn time(timestamp: Timestamp) -> Time {
+    Time(i64::try_from(timestamp.as_nanosecond()).unwrap_or(i64::MAX))
+}

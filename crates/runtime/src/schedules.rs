@@ -1,0 +1,172 @@
+//! What a server asks of schedules.
+
+use std::sync::Arc;
+
+use perennial_engine::schedule::{Command, CreateSchedule, Reply, Schedule};
+use perennial_engine::{NamespaceKey, ScheduleKey, Time};
+use perennial_proto::perennial::ScheduleEvent;
+use perennial_proto::store::{NamespaceRecord, Occurrence, ScheduleName};
+use perennial_store::Log;
+use perennial_store::visibility::{Count, Position};
+use prost::Message;
+
+use crate::cell::{Request, Response, read_schedule};
+use crate::listing::SCHEDULE_DIVISION;
+use crate::{Refusal, Runtime, parse_filter, unexpected};
+
+/// A page of schedules, and where the next one begins.
+#[derive(Debug)]
+pub struct SchedulePage {
+    /// As they were committed.
+    pub schedules: Vec<Schedule>,
+    /// `None` if this is the last page.
+    pub next: Option<Position>,
+}
+
+/// Which ledger of a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ledger {
+    /// Its own times.
+    Scheduled,
+    /// Times that people asked for.
+    Manual,
+}
+
+impl Runtime {
+    /// Makes a schedule.
+    pub async fn create_schedule(
+        &self,
+        namespace: NamespaceKey,
+        schedule_id: String,
+        create: CreateSchedule,
+    ) -> Result<Arc<Schedule>, Refusal> {
+        let target = ScheduleName { namespace: namespace.0, schedule_id, key: 0 };
+        let create = Box::new(create);
+        let asked = Request::CreateSchedule { target, create };
+        self.ask_schedule(asked).await.map(|(schedule, _)| schedule)
+    }
+
+    /// Gives a schedule a command. It comes back as it is afterwards.
+    pub async fn send_to_schedule(
+        &self,
+        target: ScheduleName,
+        command: Command,
+    ) -> Result<(Arc<Schedule>, Reply), Refusal> {
+        self.ask_schedule(Request::Schedule { target, command }).await
+    }
+
+    /// A schedule as it is now, deleted or not.
+    pub async fn read_schedule(&self, target: ScheduleName) -> Result<Arc<Schedule>, Refusal> {
+        self.ask_schedule(Request::ReadSchedule { target }).await.map(|(schedule, _)| schedule)
+    }
+
+    async fn ask_schedule(&self, request: Request) -> Result<(Arc<Schedule>, Reply), Refusal> {
+        match self.ask(request).await? {
+            Response::Schedule(schedule, reply) => Ok((schedule, reply)),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// The schedules of a namespace that a filter finds, a page of them.
+    pub async fn list_schedules(
+        &self,
+        namespace: &NamespaceRecord,
+        filter: &str,
+        with_deleted: bool,
+        page_size: usize,
+        after: Option<Position>,
+    ) -> Result<SchedulePage, Refusal> {
+        let query = parse_filter(namespace, &among_schedules(filter, with_deleted))?;
+        let key = NamespaceKey(namespace.key);
+        let zones = Arc::clone(&self.node.zones);
+        self.read_store(move |store| {
+            let page = store.list(key, &query, page_size, after.as_ref())?;
+            let keys: Vec<_> = page.executions.iter().map(|row| ScheduleKey(row.run_key)).collect();
+            let stored = store.load_schedules(&keys)?;
+            let schedules = stored.iter().map(|stored| read_schedule(stored, &zones));
+            let schedules = schedules.collect::<Result<_, _>>();
+            let schedules = schedules.map_err(perennial_store::Error::Corrupt)?;
+            Ok(SchedulePage { schedules, next: page.next })
+        })
+        .await
+    }
+
+    /// How many schedules of a namespace a filter finds, in groups if it says so.
+    pub async fn count_schedules(
+        &self,
+        namespace: &NamespaceRecord,
+        filter: &str,
+    ) -> Result<Count, Refusal> {
+        self.count(namespace, &among_schedules(filter, false)).await
+    }
+
+    /// What happened to a schedule, after an event of its audit stream.
+    pub async fn schedule_events(
+        &self,
+        key: ScheduleKey,
+        after_sequence: i64,
+        limit: usize,
+    ) -> Result<Vec<ScheduleEvent>, Refusal> {
+        let positions = (after_sequence.saturating_add(1), i64::MAX);
+        self.read_store(move |store| {
+            let lines = store.schedule_log(key, Log::Audit, positions, limit, false)?;
+            lines.iter().map(|line| decode(&line.value)).collect()
+        })
+        .await
+    }
+
+    /// What became of a schedule's times `from..=to`, in order or the other way round. A line that begins
+    /// before `from` and reaches into it is there too.
+    pub async fn schedule_ledger(
+        &self,
+        key: ScheduleKey,
+        ledger: Ledger,
+        (from, to): (Time, Time),
+        limit: usize,
+        reverse: bool,
+    ) -> Result<Vec<Occurrence>, Refusal> {
+        let log = match ledger {
+            Ledger::Scheduled => Log::Ledger,
+            Ledger::Manual => Log::ManualLedger,
+        };
+        self.read_store(move |store| {
+            let before = (i64::MIN, from.0.saturating_sub(1));
+            let reaching = store.schedule_log(key, log, before, 1, true)?;
+            let lines = store.schedule_log(key, log, (from.0, to.0), limit, reverse)?;
+            let reaching: Vec<Occurrence> =
+                reaching.iter().map(|line| decode(&line.value)).collect::<Result<_, _>>()?;
+            let reaching = reaching.into_iter().filter(|line| line.until >= from.0);
+            let lines: Vec<Occurrence> =
+                lines.iter().map(|line| decode(&line.value)).collect::<Result<_, _>>()?;
+            let mut found: Vec<_> = if reverse {
+                lines.into_iter().chain(reaching).collect()
+            } else {
+                reaching.chain(lines).collect()
+            };
+            found.truncate(limit);
+            Ok(found)
+        })
+        .await
+    }
+
+    /// All rows of a schedule go.
+    pub(crate) async fn purge_schedule(&self, target: ScheduleName) -> Result<(), Refusal> {
+        self.ask(Request::PurgeSchedule { target }).await.map(|_| ())
+    }
+}
+
+/// The filter for what people ask of schedules; deleted ones only if they are asked for.
+fn among_schedules(filter: &str, with_deleted: bool) -> String {
+    let mut among = format!("TemporalNamespaceDivision = '{SCHEDULE_DIVISION}'");
+    if !with_deleted {
+        among.push_str(" AND ExecutionStatus = 'Running'");
+    }
+    if !filter.trim().is_empty() {
+        among = format!("{among} AND ({filter})");
+    }
+    among
+}
+
+fn decode<T: Message + Default>(bytes: &[u8]) -> Result<T, perennial_store::Error> {
+    T::decode(bytes).map_err(|error| perennial_store::Error::Corrupt(error.to_string()))
+}

@@ -1,0 +1,184 @@
+//! Schedules, as Temporal's API has them.
+
+mod read;
+mod show;
+
+use perennial_engine::Time;
+use perennial_engine::schedule::{Command, CreateSchedule, UpdateSchedule};
+use perennial_proto::perennial::CommandContext;
+use perennial_proto::store::ScheduleName;
+use perennial_proto::temporal::workflowservice::v1::{
+    CountSchedulesRequest, CountSchedulesResponse, CreateScheduleRequest, CreateScheduleResponse,
+    DeleteScheduleRequest, DeleteScheduleResponse, DescribeScheduleRequest,
+    DescribeScheduleResponse, ListScheduleMatchingTimesRequest, ListScheduleMatchingTimesResponse,
+    ListSchedulesRequest, ListSchedulesResponse, PatchScheduleRequest, PatchScheduleResponse,
+    UpdateScheduleRequest, UpdateScheduleResponse,
+};
+
+use crate::call::Call;
+use crate::errors::{Answer, refused, schedule_refused};
+use crate::search_attributes;
+use crate::validate::{self, invalid};
+
+/// Times that one preview shows.
+const MATCHING_TIMES_MAX: usize = 1_000;
+/// What commands that come through this service are said to come from.
+const SOURCE: &str = "grpc";
+
+impl Call<'_> {
+    pub(crate) async fn create_schedule(
+        &self,
+        request: CreateScheduleRequest,
+    ) -> Answer<CreateScheduleResponse> {
+        let namespace = self.namespace(&request.namespace)?;
+        let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
+        if request.request_id.is_empty() {
+            return invalid("RequestId is not set on request.");
+        }
+        let request_id = self.request_id(request.request_id)?;
+        let schedule = request.schedule.unwrap_or_default();
+        let mut config = self.schedule_config(&schedule, &target.schedule_id, &namespace)?;
+        config.search_attributes =
+            search_attributes::checked(request.search_attributes, &namespace)?;
+        config.memo = self.checked_memo(request.memo)?;
+        let context = context(&request.identity, &request_id);
+        let first = match request.initial_patch {
+            Some(patch) => read::patch(patch, &request_id, context.as_ref())?,
+            None => Vec::new(),
+        };
+        let state = read::state(schedule.state)?;
+        let create = CreateSchedule { request_id, config, state, first, context };
+        let namespace = perennial_engine::NamespaceKey(namespace.key);
+        let created =
+            self.runtime().create_schedule(namespace, target.schedule_id.clone(), create).await;
+        let created = created.map_err(|why| schedule_refused(why, &target.schedule_id))?;
+        Ok(CreateScheduleResponse { conflict_token: show::conflict_token(&created) })
+    }
+
+    pub(crate) async fn describe_schedule(
+        &self,
+        request: DescribeScheduleRequest,
+    ) -> Answer<DescribeScheduleResponse> {
+        let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
+        let schedule = self.runtime().read_schedule(target).await.map_err(refused)?;
+        schedule.present().map_err(|rejection| refused(rejection.into()))?;
+        Ok(DescribeScheduleResponse {
+            schedule: Some(show::schedule(&schedule)),
+            info: Some(show::info(&schedule, self.runtime().now())),
+            memo: schedule.config.memo.clone(),
+            search_attributes: schedule.config.search_attributes.clone(),
+            conflict_token: show::conflict_token(&schedule),
+        })
+    }
+
+    pub(crate) async fn update_schedule(
+        &self,
+        request: UpdateScheduleRequest,
+    ) -> Answer<UpdateScheduleResponse> {
+        let namespace = self.namespace(&request.namespace)?;
+        let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
+        let request_id = self.request_id(request.request_id)?;
+        let schedule = request.schedule.unwrap_or_default();
+        let given = search_attributes::checked(request.search_attributes.clone(), &namespace)?;
+        let update = UpdateSchedule {
+            conflict_token: read::conflict_token(&request.conflict_token)?,
+            config: self.schedule_config(&schedule, &target.schedule_id, &namespace)?,
+            state: read::state(schedule.state)?,
+            search_attributes: request.search_attributes.map(|_| given.unwrap_or_default()),
+            memo: self.checked_memo(request.memo)?,
+            context: context(&request.identity, &request_id),
+            request_id,
+        };
+        let command = Command::Update(Box::new(update));
+        self.runtime().send_to_schedule(target, command).await.map_err(refused)?;
+        Ok(UpdateScheduleResponse {})
+    }
+
+    pub(crate) async fn patch_schedule(
+        &self,
+        request: PatchScheduleRequest,
+    ) -> Answer<PatchScheduleResponse> {
+        let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
+        let Some(patch) = request.patch else {
+            return invalid("Patch is not set on request.");
+        };
+        let request_id = self.request_id(request.request_id)?;
+        let context = context(&request.identity, &request_id);
+        for command in read::patch(patch, &request_id, context.as_ref())? {
+            self.runtime().send_to_schedule(target.clone(), command).await.map_err(refused)?;
+        }
+        Ok(PatchScheduleResponse {})
+    }
+
+    pub(crate) async fn list_schedule_matching_times(
+        &self,
+        request: ListScheduleMatchingTimesRequest,
+    ) -> Answer<ListScheduleMatchingTimesResponse> {
+        let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
+        let schedule = self.runtime().read_schedule(target).await.map_err(refused)?;
+        schedule.present().map_err(|rejection| refused(rejection.into()))?;
+        let time = |given: Option<perennial_proto::Timestamp>| given.map_or(Time::NONE, Time::from);
+        let (from, to) = (time(request.start_time), time(request.end_time));
+        let times = schedule.times.due_between(from, to).take(MATCHING_TIMES_MAX);
+        Ok(ListScheduleMatchingTimesResponse { start_time: times.map(Into::into).collect() })
+    }
+
+    pub(crate) async fn delete_schedule(
+        &self,
+        request: DeleteScheduleRequest,
+    ) -> Answer<DeleteScheduleResponse> {
+        let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
+        let context = context(&request.identity, "");
+        let command = Command::Delete { reason: "deleted".to_owned(), context };
+        self.runtime().send_to_schedule(target, command).await.map_err(refused)?;
+        Ok(DeleteScheduleResponse {})
+    }
+
+    pub(crate) async fn list_schedules(
+        &self,
+        request: ListSchedulesRequest,
+    ) -> Answer<ListSchedulesResponse> {
+        let namespace = self.namespace(&request.namespace)?;
+        let (size, after) =
+            super::visibility::page(request.maximum_page_size, &request.next_page_token)?;
+        let page =
+            self.runtime().list_schedules(&namespace, &request.query, false, size, after).await;
+        let page = page.map_err(refused)?;
+        let now = self.runtime().now();
+        Ok(ListSchedulesResponse {
+            schedules: page.schedules.iter().map(|it| show::list_entry(it, now)).collect(),
+            next_page_token: page.next.map(|next| next.to_token()).unwrap_or_default(),
+        })
+    }
+
+    pub(crate) async fn count_schedules(
+        &self,
+        request: CountSchedulesRequest,
+    ) -> Answer<CountSchedulesResponse> {
+        let namespace = self.namespace(&request.namespace)?;
+        let counted = self.runtime().count_schedules(&namespace, &request.query).await;
+        let counted = counted.map_err(refused)?;
+        let groups = counted.groups.into_iter().map(show::count_group).collect();
+        Ok(CountSchedulesResponse { count: counted.total, groups })
+    }
+
+    /// The schedule a request is about.
+    pub(crate) fn schedule_name(&self, namespace: &str, schedule_id: &str) -> Answer<ScheduleName> {
+        let namespace = self.namespace_key(namespace)?.0;
+        if schedule_id.is_empty() {
+            return invalid("ScheduleId is not set on request.");
+        }
+        validate::no_longer_than_an_id(schedule_id, "ScheduleId")?;
+        Ok(ScheduleName { namespace, schedule_id: schedule_id.to_owned(), key: 0 })
+    }
+}
+
+/// Who asks, for the audit stream.
+fn context(identity: &str, request_id: &str) -> Option<CommandContext> {
+    Some(CommandContext {
+        principal: identity.to_owned(),
+        request_id: request_id.to_owned(),
+        source: SOURCE.to_owned(),
+        reason: String::new(),
+    })
+}

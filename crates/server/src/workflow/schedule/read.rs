@@ -1,0 +1,188 @@
+//! Schedules as requests have them.
+
+use perennial_engine::schedule::{Command, NewBackfill, State, Trigger, spec};
+use perennial_engine::{Span, Time};
+use perennial_proto::perennial::CommandContext;
+use perennial_proto::store::{NamespaceRecord, ScheduleConfig};
+use perennial_proto::temporal::common::v1::Memo;
+use perennial_proto::temporal::enums::v1::{ScheduleOverlapPolicy, WorkflowIdReusePolicy};
+use perennial_proto::temporal::schedule::v1::schedule_action::Action;
+use perennial_proto::temporal::schedule::v1::{
+    Schedule, ScheduleAction, SchedulePatch, ScheduleState,
+};
+use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
+use prost::Message;
+
+use crate::call::Call;
+use crate::errors::Answer;
+use crate::search_attributes;
+use crate::validate::{self, invalid};
+
+const NOTES_BYTES_MAX: usize = 1_000;
+/// What is put behind a workflow id.
+const SUFFIX_EXAMPLE: &str = "-2009-11-10T23:00:00Z";
+const CATCHUP_WINDOW_DEFAULT: Span = Span::seconds(365 * 24 * 3600);
+const CATCHUP_WINDOW_MIN: Span = Span::seconds(10);
+
+impl Call<'_> {
+    /// What a schedule is to be, checked, with what was left out filled in.
+    pub(super) fn schedule_config(
+        &self,
+        schedule: &Schedule,
+        schedule_id: &str,
+        namespace: &NamespaceRecord,
+    ) -> Answer<ScheduleConfig> {
+        let given = schedule.spec.clone().unwrap_or_default();
+        let definition = match spec::read(&given) {
+            Ok(definition) => definition,
+            Err(why) => return invalid(format!("Invalid schedule spec: {why}")),
+        };
+        let action = schedule.action.as_ref().and_then(|action| action.action.clone());
+        let Some(Action::StartWorkflow(workflow)) = action else {
+            return invalid("Only StartWorkflow action is supported for schedules");
+        };
+        let workflow = self.checked_action(workflow, schedule_id, namespace)?;
+        let policies = schedule.policies.unwrap_or_default();
+        Ok(ScheduleConfig {
+            spec: Some(spec::canonical(&definition)),
+            action: Some(ScheduleAction { action: Some(Action::StartWorkflow(workflow)) }),
+            overlap_policy: match policies.overlap_policy() {
+                ScheduleOverlapPolicy::Unspecified => ScheduleOverlapPolicy::Skip.into(),
+                given => given.into(),
+            },
+            catchup_window_nanos: catchup_window(policies.catchup_window.as_ref())?.0,
+            pause_on_failure: policies.pause_on_failure,
+            keep_original_workflow_id: policies.keep_original_workflow_id,
+            ..ScheduleConfig::default()
+        })
+    }
+
+    fn checked_action(
+        &self,
+        mut workflow: NewWorkflowExecutionInfo,
+        schedule_id: &str,
+        namespace: &NamespaceRecord,
+    ) -> Answer<NewWorkflowExecutionInfo> {
+        let base = match workflow.workflow_id.as_str() {
+            "" => schedule_id,
+            given => given,
+        };
+        validate::workflow_id(&format!("{base}{SUFFIX_EXAMPLE}"))?;
+        match &workflow.workflow_type {
+            Some(kind) if !kind.name.is_empty() => {
+                validate::no_longer_than_an_id(&kind.name, "WorkflowType")?;
+            }
+            _ => return invalid("WorkflowType is not set on request."),
+        }
+        workflow.task_queue = Some(validate::task_queue(workflow.task_queue)?);
+        validate::timeout(
+            workflow.workflow_execution_timeout.as_ref(),
+            "WorkflowExecutionTimeoutSeconds",
+        )?;
+        validate::timeout(workflow.workflow_run_timeout.as_ref(), "WorkflowRunTimeoutSeconds")?;
+        validate::timeout(workflow.workflow_task_timeout.as_ref(), "WorkflowTaskTimeoutSeconds")?;
+        if !workflow.cron_schedule.is_empty() {
+            return invalid("Scheduled workflow must not contain CronSchedule.");
+        }
+        match workflow.workflow_id_reuse_policy() {
+            WorkflowIdReusePolicy::Unspecified | WorkflowIdReusePolicy::AllowDuplicate => {}
+            _ => {
+                return invalid(
+                    "Scheduled workflow must use WorkflowIdReusePolicy AllowDuplicate.",
+                );
+            }
+        }
+        workflow.retry_policy = validate::retry_policy(workflow.retry_policy)?;
+        validate::priority(workflow.priority.as_ref())?;
+        workflow.search_attributes =
+            search_attributes::checked(workflow.search_attributes, namespace)?;
+        validate::blob(workflow.input.as_ref(), self.runtime().limits().payload_bytes)?;
+        workflow.memo = self.checked_memo(workflow.memo)?;
+        Ok(workflow)
+    }
+
+    pub(super) fn checked_memo(&self, memo: Option<Memo>) -> Answer<Option<Memo>> {
+        let bytes = memo.as_ref().map_or(0, Message::encoded_len);
+        if bytes > self.runtime().limits().memo_bytes {
+            return invalid("Memo size exceeds limit.");
+        }
+        Ok(memo)
+    }
+}
+
+/// How late a start may be; less than ten seconds would lose starts to a restart.
+fn catchup_window(given: Option<&perennial_proto::Duration>) -> Answer<Span> {
+    let given = validate::timeout(given, "CatchupWindow")?;
+    Ok(given.get().map_or(CATCHUP_WINDOW_DEFAULT, |given| given.max(CATCHUP_WINDOW_MIN)))
+}
+
+pub(super) fn state(state: Option<ScheduleState>) -> Answer<State> {
+    let state = state.unwrap_or_default();
+    notes(&state.notes)?;
+    if state.remaining_actions < 0 {
+        return invalid("RemainingActions is negative.");
+    }
+    Ok(State {
+        paused: state.paused,
+        notes: state.notes,
+        remaining_actions: state.limited_actions.then_some(state.remaining_actions),
+    })
+}
+
+fn notes(notes: &str) -> Answer<()> {
+    if notes.len() > NOTES_BYTES_MAX {
+        return invalid(format!("Notes exceed {NOTES_BYTES_MAX} bytes."));
+    }
+    Ok(())
+}
+
+/// What a patch asks for, in the order Temporal does it. Each part is told from its repetition.
+pub(super) fn patch(
+    patch: SchedulePatch,
+    request_id: &str,
+    context: Option<&CommandContext>,
+) -> Answer<Vec<Command>> {
+    notes(&patch.pause)?;
+    notes(&patch.unpause)?;
+    let mut commands = Vec::new();
+    if let Some(trigger) = patch.trigger_immediately {
+        commands.push(Command::Trigger(Trigger {
+            request_id: format!("{request_id}:trigger"),
+            overlap_policy: trigger.overlap_policy(),
+            scheduled_at: trigger.scheduled_time.map(Time::from).and_then(Time::get),
+            input: None,
+            context: context.cloned(),
+        }));
+    }
+    for (number, backfill) in patch.backfill_request.into_iter().enumerate() {
+        let time = |given: Option<perennial_proto::Timestamp>, field: &str| match given {
+            Some(given) => Ok(Time::from(given)),
+            None => invalid(format!("{field} of a backfill is not set on request.")),
+        };
+        commands.push(Command::Backfill(NewBackfill {
+            request_id: format!("{request_id}:backfill:{number}"),
+            from: time(backfill.start_time, "StartTime")?,
+            to: time(backfill.end_time, "EndTime")?,
+            overlap_policy: backfill.overlap_policy(),
+            context: context.cloned(),
+        }));
+    }
+    if !patch.pause.is_empty() {
+        commands.push(Command::Pause { notes: patch.pause, context: context.cloned() });
+    }
+    if !patch.unpause.is_empty() {
+        commands.push(Command::Unpause { notes: patch.unpause, context: context.cloned() });
+    }
+    Ok(commands)
+}
+
+/// The configuration a caller saw, as [`super::show::conflict_token`] wrote it.
+pub(super) fn conflict_token(token: &[u8]) -> Answer<Option<i64>> {
+    if token.is_empty() {
+        return Ok(None);
+    }
+    match token.try_into() {
+        Ok(bytes) => Ok(Some(i64::from_be_bytes(bytes))),
+        Err(_) => invalid("ConflictToken is none that this server gave."),
+    }
+}

@@ -1,0 +1,1 @@
+DELETE FROM schedule_log WHERE schedule_key = ?1

@@ -1,0 +1,1 @@
+DELETE FROM schedules WHERE schedule_key = ?1

@@ -1,0 +1,1 @@
+SELECT head FROM schedules WHERE schedule_key = ?1

@@ -1,0 +1,1 @@
+SELECT 1 FROM schedules WHERE schedule_key = ?1

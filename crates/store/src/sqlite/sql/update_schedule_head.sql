@@ -1,0 +1,1 @@
+UPDATE schedules SET head = ?2 WHERE schedule_key = ?1

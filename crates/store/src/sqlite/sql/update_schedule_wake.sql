@@ -1,0 +1,1 @@
+UPDATE schedules SET wake_at = ?2 WHERE schedule_key = ?1
