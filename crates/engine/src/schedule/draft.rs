@@ -54,8 +54,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) cx: &'a Context<'a>,
     pub(crate) touched: BTreeSet<SchedulePart>,
     pub(crate) audit: Vec<ScheduleEvent>,
-    /// By whether they are manual, and by time.
-    pub(crate) ledger: BTreeMap<(bool, i64), stored::Occurrence>,
+    /// By whether they are manual, and by position.
+    pub(crate) ledger: BTreeMap<(bool, i64), LedgerLine>,
     pub(crate) messages: Vec<stored::RunMessage>,
     pub(crate) is_visible: bool,
     /// The start that takes the place of what runs, or would: until the step is over, a later one may
@@ -149,15 +149,11 @@ impl<'a> Draft<'a> {
         self.audit_skips();
         self.schedule.head.last_event_at = self.now().0;
         let wake_at = super::decide::wake_at(&self);
-        let ledger = self
-            .ledger
-            .into_iter()
-            .map(|((is_manual, _), occurrence)| LedgerLine { is_manual, occurrence });
         Transition {
             schedule: self.schedule,
             touched: self.touched,
             audit: self.audit,
-            ledger: ledger.collect(),
+            ledger: self.ledger.into_values().collect(),
             messages: self.messages,
             is_visible: self.is_visible,
             wake_at,

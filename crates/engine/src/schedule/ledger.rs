@@ -6,7 +6,7 @@
 use perennial_proto::store as stored;
 use perennial_proto::store::{StartReason, Verdict};
 
-use super::draft::Draft;
+use super::draft::{Draft, LedgerLine};
 use crate::Time;
 
 /// Why a time started nothing though it might have. The words stand in ledgers and audit streams.
@@ -54,6 +54,20 @@ impl Skip {
     }
 }
 
+impl LedgerLine {
+    /// Where the line stands: at its time. A time may be asked for by hand again and again, so there the
+    /// start's number takes the place of a second's fraction.
+    pub fn position(&self) -> i64 {
+        const SECOND: i64 = 1_000_000_000;
+        let at = self.occurrence.nominal_at;
+        if self.is_manual {
+            at - at.rem_euclid(SECOND) + self.occurrence.sequence % SECOND
+        } else {
+            at
+        }
+    }
+}
+
 /// Whether someone asked for the start.
 pub(crate) fn is_manual(start: &stored::PlannedStart) -> bool {
     match start.reason() {
@@ -84,12 +98,14 @@ impl Draft<'_> {
             run_id: run_id.to_owned(),
             start_reason: start.reason,
             backfill: start.backfill,
+            sequence: start.sequence,
         };
         let is_manual = is_manual(start);
         if !is_manual {
             self.schedule.head.open_range = None;
         }
-        self.ledger.insert((is_manual, start.nominal_at), occurrence);
+        let line = LedgerLine { is_manual, occurrence };
+        self.ledger.insert((is_manual, line.position()), line);
     }
 
     /// Writes that the schedule's own times `first..=last` came to nothing: on the line before, if that says
@@ -121,8 +137,9 @@ impl Draft<'_> {
                 ..stored::Occurrence::default()
             },
         };
-        self.ledger.insert((false, line.nominal_at), line.clone());
-        self.schedule.head.open_range = Some(line);
+        self.schedule.head.open_range = Some(line.clone());
+        let line = LedgerLine { is_manual: false, occurrence: line };
+        self.ledger.insert((false, line.position()), line);
     }
 
     /// A start comes to nothing.
@@ -134,6 +151,11 @@ impl Draft<'_> {
             let at = Time(start.nominal_at);
             self.record_range((at, at), 1, Verdict::Skipped, why.text());
         }
+        self.skipped(start, why);
+    }
+
+    /// What follows when a start has come to nothing.
+    pub(crate) fn skipped(&mut self, start: &stored::PlannedStart, why: Skip) {
         self.remove_buffered(start.sequence);
         if why == Skip::Overlap {
             self.schedule.head.overlap_skipped_count += 1;

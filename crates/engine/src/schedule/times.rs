@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use perennial_calendar::{NamedCalendars, Occurrence, Search, Spec, Zones};
+use perennial_calendar::{NamedCalendars, Occurrence, Search, Spec, Traced, ZoneSource, Zones};
 use perennial_proto::store as stored;
 
 use super::spec;
@@ -54,7 +54,6 @@ impl Times {
 
     /// Whether a change of the zone database may change them.
     pub(crate) fn depend_on_zones(&self) -> bool {
-        use perennial_calendar::ZoneSource;
         self.spec().is_none_or(|spec| matches!(spec.definition().zone, ZoneSource::Name(_)))
     }
 
@@ -84,6 +83,27 @@ impl Times {
             before = last.nominal;
         }
         None
+    }
+
+    /// Whether the spec might leave out times that its parts match.
+    pub(crate) fn leave_out(&self) -> bool {
+        self.spec().is_some_and(|spec| {
+            let definition = spec.definition();
+            !definition.exclusions.is_empty()
+                || !definition.excluded_calendars.is_empty()
+                || definition.zone != ZoneSource::Default
+        })
+    }
+
+    /// Times strictly between two that the spec leaves out, and why; `count` at most.
+    pub(crate) fn left_out(&self, after: Time, before: Time, count: usize) -> Vec<(Time, String)> {
+        let Some(spec) = self.spec() else { return Vec::new() };
+        let traced = spec.trace(timestamp(after), timestamp(before));
+        let left_out = traced.filter_map(|traced| match traced {
+            Traced::LeftOut(left_out) => Some((time(left_out.nominal), spec.why(&left_out))),
+            Traced::Fires(_) => None,
+        });
+        left_out.filter(|(at, _)| *at < before).take(count).collect()
     }
 
     /// Times after an instant, by when they are due.

@@ -145,7 +145,7 @@ impl Cell {
         }
         for line in ledger {
             let log = if line.is_manual { Log::ManualLedger } else { Log::Ledger };
-            write.log.insert((log, line.occurrence.nominal_at), line.occurrence.encode_to_vec());
+            write.log.insert((log, line.position()), line.occurrence.encode_to_vec());
         }
         if is_visible {
             let namespace = world.namespaces.by_key(NamespaceKey(schedule.head.namespace));

@@ -80,14 +80,7 @@ pub(super) fn cancel(draft: &mut Draft<'_>, sequence: i64) -> Result<Reply, Reje
 /// Goes on with what isn't over, as far as one step may.
 pub(super) fn go_on(draft: &mut Draft<'_>) {
     let mut left = PLANNED_AT_ONCE;
-    let unfinished: Vec<_> = draft
-        .schedule
-        .backfills
-        .values()
-        .filter(|it| it.finished_at == 0)
-        .map(|it| it.sequence)
-        .collect();
-    for sequence in unfinished {
+    for sequence in unfinished(draft) {
         while draft.schedule.head.deleted_at == 0 && has_room(draft, sequence) {
             if left == 0 {
                 draft.has_more = true;
@@ -101,11 +94,29 @@ pub(super) fn go_on(draft: &mut Draft<'_>) {
     }
 }
 
+/// A backfill is finished when each of its times has been started or skipped.
+pub(super) fn finish(draft: &mut Draft<'_>) {
+    let now = draft.now();
+    for sequence in unfinished(draft) {
+        let is_done = draft.schedule.backfills.get(&sequence).is_some_and(|backfill| {
+            backfill.is_planned && backfill.started + backfill.skipped == backfill.planned
+        });
+        if is_done {
+            draft.change_backfill(sequence, |backfill| backfill.finished_at = now.0);
+        }
+    }
+}
+
+fn unfinished(draft: &Draft<'_>) -> Vec<i64> {
+    let backfills = draft.schedule.backfills.values();
+    backfills.filter(|it| it.finished_at == 0).map(|it| it.sequence).collect()
+}
+
 /// A backfill whose starts wait for each other fills the buffer no further than this.
 fn has_room(draft: &Draft<'_>, sequence: i64) -> bool {
     let Some(backfill) = draft.schedule.backfills.get(&sequence) else { return false };
     let policy = draft.schedule.overlap_policy(backfill.overlap_policy());
-    backfill.finished_at == 0
+    !backfill.is_planned
         && (policy != ScheduleOverlapPolicy::BufferAll
             || draft.schedule.buffer.len() < BUFFERED_MAX)
 }
@@ -113,7 +124,7 @@ fn has_room(draft: &Draft<'_>, sequence: i64) -> bool {
 /// Plans the next start of a backfill. False if there is none.
 fn plan_next(draft: &mut Draft<'_>, sequence: i64) -> bool {
     let Some(backfill) = draft.schedule.backfills.get(&sequence).cloned() else { return false };
-    let (now, to) = (draft.now(), Time(backfill.to));
+    let to = Time(backfill.to);
     let nominal = match draft.schedule.times.after(Time(backfill.done_up_to)) {
         Next::At(moment) if moment.nominal <= to => moment.nominal,
         Next::NoneUpTo(searched) if searched < to => {
@@ -121,7 +132,7 @@ fn plan_next(draft: &mut Draft<'_>, sequence: i64) -> bool {
             return true;
         }
         Next::At(_) | Next::NoneUpTo(_) | Next::Never => {
-            draft.change_backfill(sequence, |backfill| backfill.finished_at = now.0);
+            draft.change_backfill(sequence, |backfill| backfill.is_planned = true);
             return false;
         }
     };

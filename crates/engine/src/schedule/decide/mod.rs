@@ -2,7 +2,7 @@
 
 mod backfill;
 pub(super) mod create;
-pub(super) mod delete;
+mod delete;
 mod overlap;
 mod pause;
 mod run_closed;
@@ -10,6 +10,9 @@ mod settle;
 mod start_answered;
 mod trigger;
 mod update;
+
+pub(super) use delete::delete;
+pub(super) use start_answered::heard;
 
 use super::draft::{Decision, Draft};
 use super::times::Next;
@@ -61,7 +64,7 @@ pub(super) fn obey(draft: &mut Draft<'_>, command: Command) -> Result<Reply, Rej
         Command::Delete { reason, context } => {
             draft.schedule.present()?;
             settle::settle(draft);
-            delete::delete(draft, &reason, context);
+            delete(draft, &reason, context);
             Ok(Reply::Done)
         }
     }
@@ -80,6 +83,7 @@ pub(super) fn go_on(draft: &mut Draft<'_>) {
     overlap::drain(draft);
     backfill::go_on(draft);
     overlap::start_chosen(draft);
+    backfill::finish(draft);
 }
 
 /// Whether the request took effect before; if not, it is remembered.

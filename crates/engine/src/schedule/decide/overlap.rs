@@ -46,6 +46,10 @@ fn buffer(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
     if max > 0 && draft.schedule.buffer.len() >= max {
         draft.schedule.head.buffer_dropped_count += 1;
         draft.record(&start, Verdict::Dropped, BUFFER_FULL, None);
+        if start.backfill != 0 {
+            draft.change_backfill(start.backfill, |backfill| backfill.skipped += 1);
+            draft.forget_ahead(start.nominal_at);
+        }
         return;
     }
     let mut start = stored::PlannedStart::clone(&start);

@@ -18,6 +18,8 @@ const SETTLED_AT_ONCE: usize = 500;
 const MISSED_AT_ONCE: usize = 10_000;
 /// A time that comes later than this wasn't evaluated when it was due: it is caught up.
 const LATE: Span = Span::seconds(10);
+/// Times left out by the spec that are written down between two others.
+const LEFT_OUT_AT_ONCE: usize = 10_000;
 /// How often a command that has to see everything settled goes on with it.
 const ROUNDS: usize = 20;
 
@@ -31,6 +33,7 @@ pub(super) fn settle(draft: &mut Draft<'_>) {
         return;
     }
     let now = draft.now();
+    notice_outage(draft, now);
     let (mut settled, mut missed) = (0, 0);
     while draft.schedule.acts_by_itself() {
         let after = Time(draft.schedule.head.settled_up_to);
@@ -47,6 +50,7 @@ pub(super) fn settle(draft: &mut Draft<'_>) {
             draft.has_more = true;
             return;
         }
+        record_left_out(draft, after, moment.nominal);
         draft.schedule.head.settled_up_to = moment.nominal.0;
         match fate(draft, moment, now) {
             Fate::Missed(why) => {
@@ -106,20 +110,45 @@ fn fate(draft: &mut Draft<'_>, moment: Moment, now: Time) -> Fate {
     if lateness > draft.schedule.catchup_window() {
         return Fate::Missed(TOO_LATE);
     }
-    if lateness <= LATE {
-        draft.schedule.head.caught_up_once = false;
-        return Fate::Started(StartReason::Schedule);
+    let reason = if lateness > LATE { StartReason::Catchup } else { StartReason::Schedule };
+    let outage_until = Time(draft.schedule.head.outage_until);
+    if moment.due > outage_until {
+        return Fate::Started(reason);
     }
     let is_caught_up = match draft.schedule.config.catchup_mode() {
         CatchupMode::All => true,
         CatchupMode::None => false,
         CatchupMode::One => !std::mem::replace(&mut draft.schedule.head.caught_up_once, true),
         CatchupMode::Latest => {
-            let late_by_now = Time(now.0.saturating_sub(LATE.0).saturating_sub(1));
-            draft.schedule.times.last_due(moment.nominal, late_by_now).is_none()
+            draft.schedule.times.last_due(moment.nominal, outage_until).is_none()
         }
     };
-    if is_caught_up { Fate::Started(StartReason::Catchup) } else { Fate::Missed(NOT_CAUGHT_UP) }
+    if is_caught_up { Fate::Started(reason) } else { Fate::Missed(NOT_CAUGHT_UP) }
+}
+
+/// If the first time to settle is late, nothing evaluated the schedule for a while: whatever is due by now
+/// was missed.
+fn notice_outage(draft: &mut Draft<'_>, now: Time) {
+    let Next::At(first) = draft.schedule.times.after(Time(draft.schedule.head.settled_up_to))
+    else {
+        return;
+    };
+    let head = &mut draft.schedule.head;
+    if now.since(first.due) > LATE && first.due.0 > head.outage_until {
+        head.outage_until = now.0;
+        head.caught_up_once = false;
+    }
+}
+
+/// Times between two others that the spec leaves out, by its exclusions or because the clock jumps.
+fn record_left_out(draft: &mut Draft<'_>, after: Time, before: Time) {
+    if !draft.schedule.times.leave_out() {
+        return;
+    }
+    let left_out = draft.schedule.times.left_out(after, before, LEFT_OUT_AT_ONCE);
+    for (at, why) in left_out {
+        draft.record_range((at, at), 1, Verdict::Excluded, &why);
+    }
 }
 
 /// Times that came while the schedule didn't act: one line for all of them, however many.

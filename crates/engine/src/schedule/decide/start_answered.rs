@@ -1,6 +1,7 @@
 //! A run that was to be started answers.
 
 use perennial_proto::store as stored;
+use perennial_proto::store::Verdict;
 use perennial_proto::store::run_message::Body;
 
 use crate::run::Answer;
@@ -24,7 +25,7 @@ pub(super) fn take(draft: &mut Draft<'_>, message: &stored::RunMessage, answer: 
 }
 
 /// The run is there.
-pub(super) fn heard(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
+pub(in crate::schedule) fn heard(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     if !run.is_started {
         draft.audit_triggered(run);
         draft.put_running(stored::ScheduledRun { is_started: true, ..run.clone() });
@@ -46,7 +47,7 @@ fn refused(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     }
     // Its line of the ledger is there, whatever has come after it.
     let open = draft.schedule.head.open_range.take();
-    let numbered = stored::PlannedStart { sequence: start.sequence.max(1), ..start };
-    draft.skip(&numbered, Skip::IdTaken);
+    draft.record(&start, Verdict::Skipped, Skip::IdTaken.text(), None);
     draft.schedule.head.open_range = open;
+    draft.skipped(&start, Skip::IdTaken);
 }
