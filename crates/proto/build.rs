@@ -13,12 +13,13 @@ use prost_types::FileDescriptorSet;
 use protox::file::{ChainFileResolver, DescriptorSetFileResolver, IncludeFileResolver};
 
 const PROTO_FOLDER: &str = "../../proto";
-const OUR_FILES: [&str; 5] = [
+const OUR_FILES: [&str; 6] = [
     "perennial/store/v1/batch.proto",
     "perennial/store/v1/message.proto",
     "perennial/store/v1/run.proto",
     "perennial/store/v1/schedule.proto",
     "perennial/v1/audit.proto",
+    "perennial/v1/schedule_service.proto",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -73,6 +73,18 @@ pub struct RuntimeConfig {
     pub limits: Limits,
     /// The zones that cron strings are read in.
     pub zones: Arc<Zones>,
+    /// Who looks at schedules when their time comes.
+    pub evaluation: Evaluation,
+}
+
+/// Who looks at schedules when their time comes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Evaluation {
+    /// They are looked at when they are due.
+    #[default]
+    ByItself,
+    /// Only when someone asks, with [`Runtime::evaluate_schedules`].
+    OnDemand,
 }
 
 impl Default for RuntimeConfig {
@@ -85,6 +97,7 @@ impl Default for RuntimeConfig {
             runs_cached: 10_000,
             limits: Limits::default(),
             zones: Arc::new(Zones::new(database)),
+            evaluation: Evaluation::default(),
         }
     }
 }

@@ -25,7 +25,7 @@ use self::cell_thread::Helpers;
 use crate::cell::{Incoming, Input, Release, ReplyTo, Request, Response, slot_of_sender};
 use crate::namespaces::{self, Namespaces};
 use crate::queues::{Grant, Match, Queues};
-use crate::{OpenError, RuntimeConfig};
+use crate::{Evaluation, OpenError, RuntimeConfig};
 
 /// Rows read from the store at a time.
 const PAGE: usize = 1_000;
@@ -41,6 +41,7 @@ pub(crate) struct Node {
     cells: Vec<mpsc::Sender<ToCell>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     runs_cached: usize,
+    evaluation: Evaluation,
 }
 
 /// What a cell's thread is told.
@@ -99,6 +100,7 @@ impl Node {
             cells,
             threads: Mutex::default(),
             runs_cached: config.runs_cached,
+            evaluation: config.evaluation,
         });
         Ok((node, inboxes))
     }

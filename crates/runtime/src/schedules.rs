@@ -6,13 +6,16 @@ use perennial_engine::schedule::{Command, CreateSchedule, Reply, Schedule};
 use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 use perennial_proto::perennial::ScheduleEvent;
 use perennial_proto::store::{NamespaceRecord, Occurrence, ScheduleName};
-use perennial_store::Log;
 use perennial_store::visibility::{Count, Position};
+use perennial_store::{Log, Sleeper};
 use prost::Message;
 
 use crate::cell::{Request, Response, read_schedule};
 use crate::listing::SCHEDULE_DIVISION;
 use crate::{Refusal, Runtime, parse_filter, unexpected};
+
+/// Wake-ups read at a time.
+const DUE_PAGE: usize = 1_000;
 
 /// A page of schedules, and where the next one begins.
 #[derive(Debug)]
@@ -147,6 +150,39 @@ impl Runtime {
             Ok(found)
         })
         .await
+    }
+
+    /// Looks once at schedules that are due, in the order they are due, `limit` at most. Each comes as it
+    /// was and as it is.
+    pub async fn evaluate_schedules(
+        &self,
+        limit: usize,
+    ) -> Result<Vec<(Arc<Schedule>, Arc<Schedule>)>, Refusal> {
+        let now = self.now();
+        let mut evaluated = Vec::new();
+        let mut after = (Time(i64::MIN), i64::MIN);
+        while evaluated.len() < limit {
+            let page = self.read_store(move |store| store.wakes(after, now, DUE_PAGE)).await?;
+            let Some(last) = page.last() else { break };
+            after = (last.at, last.key);
+            for wake in page {
+                let Sleeper::Schedule { schedule_id } = wake.sleeper else { continue };
+                if evaluated.len() == limit {
+                    break;
+                }
+                let target =
+                    ScheduleName { namespace: wake.namespace.0, schedule_id, key: wake.key };
+                let before = match self.read_schedule(target.clone()).await {
+                    Ok(before) => before,
+                    // Deleted, or followed by another of the same id.
+                    Err(Refusal::Rejected(_)) => continue,
+                    Err(unanswered) => return Err(unanswered),
+                };
+                let (after, _) = self.send_to_schedule(target, Command::Wake).await?;
+                evaluated.push((before, after));
+            }
+        }
+        Ok(evaluated)
     }
 
     /// All rows of a schedule go.

@@ -1,4 +1,5 @@
-//! Temporal's gRPC API in front of the runtime: wire to command and back, nothing else.
+//! Temporal's gRPC API, and what Perennial has beyond it, in front of the runtime: wire to command and back,
+//! nothing else.
 //!
 //! A request is checked here, where it comes in, and refused with the code, words and detail that
 //! Temporal's own server has for it; what passes becomes a command to the [`Runtime`], and its answer
@@ -13,6 +14,7 @@ mod call;
 mod errors;
 mod history;
 mod operator;
+mod schedules;
 mod search_attributes;
 mod server;
 mod services;

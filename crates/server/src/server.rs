@@ -4,6 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use perennial_proto::DESCRIPTORS;
+use perennial_proto::perennial::schedule_service_server::ScheduleServiceServer;
 use perennial_proto::service::operator::operator_service_server::OperatorServiceServer;
 use perennial_proto::service::workflow::workflow_service_server::WorkflowServiceServer;
 use perennial_runtime::Runtime;
@@ -14,7 +15,7 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tower::util::MapResponseLayer;
 
-use crate::services::{Operator, Workflow};
+use crate::services::{Operator, Schedules, Workflow};
 use crate::transport::too_large_as_temporal_says_it;
 
 /// How the server behaves. The default is Temporal's.
@@ -109,6 +110,10 @@ pub async fn serve(
         .accept_compressed(CompressionEncoding::Gzip)
         .send_compressed(CompressionEncoding::Gzip)
         .max_decoding_message_size(request_bytes_max);
+    let schedules = ScheduleServiceServer::new(Schedules(shared.clone()))
+        .accept_compressed(CompressionEncoding::Gzip)
+        .send_compressed(CompressionEncoding::Gzip)
+        .max_decoding_message_size(request_bytes_max);
     let operator = OperatorServiceServer::new(Operator(shared))
         .accept_compressed(CompressionEncoding::Gzip)
         .send_compressed(CompressionEncoding::Gzip)
@@ -123,6 +128,7 @@ pub async fn serve(
         .add_service(health)
         .add_service(reflection)
         .add_service(operator)
+        .add_service(schedules)
         .add_service(workflow)
         .serve_with_incoming_shutdown(
             TcpIncoming::from(listener).with_nodelay(Some(true)),

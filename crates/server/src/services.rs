@@ -2,6 +2,8 @@
 //!
 //! An RPC that works is a method of the same name on [`Call`].
 
+use perennial_proto::perennial;
+use perennial_proto::perennial::schedule_service_server::ScheduleService;
 use perennial_proto::service::operator::operator_service_server::OperatorService;
 use perennial_proto::service::workflow::workflow_service_server::WorkflowService;
 use perennial_proto::temporal::{operatorservice, workflowservice};
@@ -10,6 +12,7 @@ use tonic::{Request, Response, Status};
 
 use crate::call::Call;
 use crate::errors::not_implemented;
+use crate::schedules::ScheduleCall;
 use crate::server::Shared;
 
 /// `temporal.api.workflowservice.v1.WorkflowService`.
@@ -17,6 +20,9 @@ pub(crate) struct Workflow(pub(crate) Shared);
 
 /// `temporal.api.operatorservice.v1.OperatorService`.
 pub(crate) struct Operator(pub(crate) Shared);
+
+/// `perennial.v1.ScheduleService`.
+pub(crate) struct Schedules(pub(crate) Shared);
 
 /// Writes the implementation of a service's trait from a table of its RPCs.
 macro_rules! service {
@@ -205,4 +211,37 @@ service! {
         delete_nexus_endpoint(DeleteNexusEndpointRequest) -> DeleteNexusEndpointResponse = "DeleteNexusEndpoint";
         list_nexus_endpoints(ListNexusEndpointsRequest) -> ListNexusEndpointsResponse = "ListNexusEndpoints";
     }
+}
+
+/// Writes the implementation of our own service from a table of its RPCs.
+macro_rules! schedule_service {
+    ($($rpc:ident($request:ident) -> $response:ident;)*) => {
+        #[tonic::async_trait]
+        impl ScheduleService for Schedules {
+            $(async fn $rpc(
+                &self,
+                request: Request<perennial::$request>,
+            ) -> Result<Response<perennial::$response>, Status> {
+                let call = ScheduleCall(Call::new(&self.0, request.metadata()));
+                call.$rpc(request.into_inner()).await.map(answered)
+            })*
+        }
+    };
+}
+
+schedule_service! {
+    create_schedule(CreateScheduleRequest) -> CreateScheduleResponse;
+    describe_schedule(DescribeScheduleRequest) -> DescribeScheduleResponse;
+    update_schedule(UpdateScheduleRequest) -> UpdateScheduleResponse;
+    trigger_schedule(TriggerScheduleRequest) -> TriggerScheduleResponse;
+    pause_schedule(PauseScheduleRequest) -> PauseScheduleResponse;
+    resume_schedule(ResumeScheduleRequest) -> ResumeScheduleResponse;
+    delete_schedule(DeleteScheduleRequest) -> DeleteScheduleResponse;
+    backfill_schedule(BackfillScheduleRequest) -> BackfillScheduleResponse;
+    list_backfills(ListBackfillsRequest) -> ListBackfillsResponse;
+    cancel_backfill(CancelBackfillRequest) -> CancelBackfillResponse;
+    list_schedule_events(ListScheduleEventsRequest) -> ListScheduleEventsResponse;
+    list_occurrences(ListOccurrencesRequest) -> ListOccurrencesResponse;
+    explain_occurrence(ExplainOccurrenceRequest) -> ExplainOccurrenceResponse;
+    evaluate_schedules(EvaluateSchedulesRequest) -> EvaluateSchedulesResponse;
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use perennial_engine::run::Limits;
-use perennial_runtime::{Runtime, RuntimeConfig};
+use perennial_runtime::{Evaluation, Runtime, RuntimeConfig};
 use perennial_server::{NewSearchAttribute, SERVER_VERSION, ServerConfig, ensure_namespace, serve};
 use perennial_store::{Durability, SqliteStore};
 use tokio::net::TcpListener;
@@ -25,6 +25,7 @@ pub(super) struct Plan {
     pub(super) namespaces: Vec<String>,
     pub(super) search_attributes: Vec<NewSearchAttribute>,
     pub(super) limits: Limits,
+    pub(super) evaluation: Evaluation,
     pub(super) server: ServerConfig,
     pub(super) log_level: LogLevel,
     pub(super) log_format: LogFormat,
@@ -53,7 +54,11 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
         None => SqliteStore::in_memory(),
     };
     let store = Arc::new(store.context("cannot open the database")?);
-    let config = RuntimeConfig { limits: plan.limits, ..RuntimeConfig::default() };
+    let config = RuntimeConfig {
+        limits: plan.limits,
+        evaluation: plan.evaluation,
+        ..RuntimeConfig::default()
+    };
     let runtime = Runtime::open(store, &config).context("cannot begin")?;
     for namespace in &plan.namespaces {
         ensure_namespace(&runtime, namespace, &plan.search_attributes)

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::ValueEnum;
 use perennial_engine::run::Limits;
+use perennial_runtime::Evaluation;
 use perennial_server::{NewSearchAttribute, ServerConfig};
 use perennial_store::Durability;
 use serde::Deserialize;
@@ -48,6 +49,10 @@ pub(super) struct Settings {
     #[arg(long, value_name = "FILE", env = "PERENNIAL_CONFIG")]
     config: Option<PathBuf>,
 
+    /// Who looks at schedules when their time comes [default: itself]
+    #[arg(long, value_enum, value_name = "WHO", env = "PERENNIAL_SCHEDULE_EVALUATION")]
+    schedule_evaluation: Option<EvaluatedBy>,
+
     /// What to log [default: info]
     #[arg(long, value_enum, value_name = "LEVEL", help_heading = "Log")]
     #[arg(env = "PERENNIAL_LOG_LEVEL")]
@@ -69,6 +74,16 @@ enum Survives {
     ProcessCrash,
 }
 
+/// Who looks at schedules when their time comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum EvaluatedBy {
+    /// The server
+    Itself,
+    /// Whoever calls `EvaluateSchedules`
+    OnDemand,
+}
+
 /// The file that --config names.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,6 +96,7 @@ struct File {
     namespaces: Vec<String>,
     #[serde(default)]
     search_attributes: BTreeMap<String, String>,
+    schedule_evaluation: Option<EvaluatedBy>,
     log_level: Option<LogLevel>,
     log_format: Option<LogFormat>,
     /// As `--dynamic-config-value` of the development server.
@@ -123,6 +139,10 @@ impl Settings {
             namespaces,
             search_attributes,
             limits,
+            evaluation: match self.schedule_evaluation.or(file.schedule_evaluation) {
+                Some(EvaluatedBy::OnDemand) => Evaluation::OnDemand,
+                Some(EvaluatedBy::Itself) | None => Evaluation::ByItself,
+            },
             server,
             log_level: self.log_level.or(file.log_level).unwrap_or(LogLevel::Info),
             log_format: self.log_format.or(file.log_format).unwrap_or_default(),

@@ -140,6 +140,7 @@ impl Args {
             namespaces,
             search_attributes: self.search_attribute,
             limits,
+            evaluation: perennial_runtime::Evaluation::ByItself,
             server,
             log_level: self.log_level,
             log_format: self.log_format,

@@ -206,7 +206,8 @@ fn named_calendar(calendar: &Calendar) -> CalendarSpec {
 
 fn interval(interval: &Interval) -> IntervalSpec {
     let seconds = |seconds| Duration::from_secs(seconds).try_into().unwrap_or_default();
-    IntervalSpec { interval: Some(seconds(interval.every)), phase: Some(seconds(interval.phase)) }
+    let phase = (interval.phase != 0).then(|| seconds(interval.phase));
+    IntervalSpec { interval: Some(seconds(interval.every)), phase }
 }
 
 fn instant(field: &str, given: &perennial_proto::Timestamp) -> Result<Timestamp, Error> {

@@ -70,7 +70,7 @@ impl Draft<'_> {
 
     /// What follows when that was the last one.
     fn after_last(&mut self, run: &stored::ScheduledRun) {
-        let max_runs = self.schedule.config.max_runs;
+        let max_runs = self.schedule.extensions().max_runs;
         if max_runs > 0 && self.schedule.head.action_count >= max_runs {
             // Nothing comes after the end of a schedule in its audit stream.
             heard(self, run);
@@ -109,13 +109,16 @@ impl Draft<'_> {
         if self.schedule.config.keep_original_workflow_id {
             return base.to_owned();
         }
-        let nominal = timestamp(Time(start.nominal_at));
         let whole = format!("{base}-{}", in_seconds(Time(start.nominal_at)));
-        let head = &self.schedule.head;
-        let is_taken = start.reason() == StartReason::Trigger
-            && (head.recent_actions.iter().any(|action| action.workflow_id == whole)
-                || self.schedule.running.values().any(|run| run.workflow_id == whole));
-        if is_taken { format!("{base}-{nominal:.9}") } else { whole }
+        if start.reason() != StartReason::Trigger {
+            return whole;
+        }
+        let is_free =
+            |id: &String| self.schedule.running.values().all(|run| run.workflow_id != *id);
+        // Bounded: each id that is taken is that of another run.
+        let fractions = (0..).map(|more| timestamp(Time(start.nominal_at.saturating_add(more))));
+        let with_fractions = fractions.map(|nominal| format!("{base}-{nominal:.9}"));
+        std::iter::once(whole).chain(with_fractions).find(is_free).unwrap_or_default()
     }
 
     fn start_message(&self, run: &stored::ScheduledRun) -> stored::RunMessage {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use perennial_proto::perennial::ScheduleExtensions;
 use perennial_proto::store as stored;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 
@@ -88,8 +89,16 @@ impl Schedule {
         }
     }
 
+    /// What only Perennial has.
+    pub fn extensions(&self) -> ScheduleExtensions {
+        self.config.extensions.unwrap_or_default()
+    }
+
     /// How late a start may be.
     pub(crate) fn catchup_window(&self) -> Span {
+        if self.extensions().unlimited_catchup {
+            return Span(i64::MAX);
+        }
         Span(self.config.catchup_window_nanos)
     }
 

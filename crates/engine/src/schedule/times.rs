@@ -106,6 +106,32 @@ impl Times {
         left_out.filter(|(at, _)| *at < before).take(count).collect()
     }
 
+    /// Whether the spec has this time.
+    pub fn contain(&self, nominal: Time) -> bool {
+        let just_before = Time(nominal.0.saturating_sub(1));
+        matches!(self.after(just_before), Next::At(moment) if moment.nominal == nominal)
+    }
+
+    /// Why the spec leaves a time out that one of its parts matches.
+    pub fn why_left_out(&self, nominal: Time) -> Option<String> {
+        let (before, after) = (Time(nominal.0 - 1), Time(nominal.0 + 1));
+        self.left_out(before, after, 1).into_iter().next().map(|(_, why)| why)
+    }
+
+    /// The times next to an instant.
+    pub fn neighbours(&self, instant: Time) -> (Option<Time>, Option<Time>) {
+        let Some(spec) = self.spec() else { return (None, None) };
+        let (before, after) = (spec.previous(timestamp(instant)), spec.next(timestamp(instant)));
+        (before.map(|it| time(it.nominal)), after.map(|it| time(it.nominal)))
+    }
+
+    /// Times from `from` to `to`, both counted, as the spec says them.
+    pub fn nominal_from(&self, from: Time, to: Time) -> impl Iterator<Item = Time> {
+        let from = Time(from.0.saturating_sub(1));
+        let between = move |spec| Spec::between(spec, timestamp(from), timestamp(to));
+        self.spec().into_iter().flat_map(between).map(|found| time(found.nominal))
+    }
+
     /// Times after an instant, by when they are due.
     pub fn due_after(&self, instant: Time) -> impl Iterator<Item = Time> {
         let after = self.spec().into_iter().flat_map(move |spec| spec.after(timestamp(instant)));

@@ -1,7 +1,7 @@
 //! Times that passed while nothing evaluated them.
 
 use expect_test::expect;
-use perennial_proto::store::CatchupMode;
+use perennial_proto::perennial::CatchupMode;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 
 use crate::kit::{End, World, at, config, with_catchup, with_policy};

@@ -11,9 +11,10 @@ use perennial_engine::schedule::{
 };
 use perennial_engine::{FreshIds, NamespaceKey, RunKey, SchedulePart, Time, Zones};
 use perennial_proto::perennial::schedule_event::Event;
+use perennial_proto::perennial::{CatchupMode, ScheduleExtensions};
 use perennial_proto::store::run_message::Body;
 use perennial_proto::store::{
-    CatchupMode, Occurrence, RunMessage, RunName, ScheduleConfig, ScheduledRunClosed, StartReason,
+    Occurrence, RunMessage, RunName, ScheduleConfig, ScheduledRunClosed, StartReason,
 };
 use perennial_proto::temporal::common::v1::{Payload, Payloads, WorkflowType};
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
@@ -87,7 +88,10 @@ pub(crate) fn with_catchup(seconds: i64, mode: CatchupMode, texts: &[&str]) -> S
     ScheduleConfig {
         overlap_policy: Overlap::AllowAll.into(),
         catchup_window_nanos: seconds * 1_000_000_000,
-        catchup_mode: mode.into(),
+        extensions: Some(ScheduleExtensions {
+            catchup_mode: mode.into(),
+            ..ScheduleExtensions::default()
+        }),
         ..config(texts)
     }
 }

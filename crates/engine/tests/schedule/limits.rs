@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use perennial_engine::schedule::State;
+use perennial_proto::perennial::ScheduleExtensions;
 use perennial_proto::store::ScheduleConfig;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 
@@ -65,9 +66,14 @@ fn what_waits_is_dropped_when_the_limited_actions_are_used_up() {
     .assert_eq(&world.story());
 }
 
+fn ending_with(max_runs: i64, config: ScheduleConfig) -> ScheduleConfig {
+    let extensions = ScheduleExtensions { max_runs, ..ScheduleExtensions::default() };
+    ScheduleConfig { extensions: Some(extensions), ..config }
+}
+
 #[test]
 fn the_run_that_uses_up_max_runs_deletes_the_schedule() {
-    let config = ScheduleConfig { max_runs: 3, ..with_policy(Overlap::AllowAll, &["@every 10s"]) };
+    let config = ending_with(3, with_policy(Overlap::AllowAll, &["@every 10s"]));
     let mut world = World::new(config).with_audit();
     world.trigger(Overlap::Unspecified).until("00:01:00");
     assert_eq!(world.schedule.head.delete_reason, "max_runs_exhausted");
@@ -88,7 +94,7 @@ fn the_run_that_uses_up_max_runs_deletes_the_schedule() {
 
 #[test]
 fn max_runs_ends_a_backfill_where_it_is() {
-    let config = ScheduleConfig { max_runs: 2, ..config(&["@every 10s"]) };
+    let config = ending_with(2, config(&["@every 10s"]));
     let mut world = World::new(config);
     world.until("00:00:01").backfill("00:01:00", "00:05:00", Overlap::AllowAll);
     assert_eq!(world.runs.len(), 2);

@@ -1,6 +1,7 @@
 //! What happens when it is time to start a run while another is still going.
 
 use expect_test::expect;
+use perennial_proto::perennial::ScheduleExtensions;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 
 use crate::kit::{End, World, config, with_policy};
@@ -178,7 +179,7 @@ fn a_manual_start_that_names_its_policy_keeps_it() {
         00:00:20 | 00:00:20 skipped (overlap_policy_skip)
         00:00:20 | run 1 ends
         00:00:20 | 00:00:10 fired by trigger
-        00:00:20 | start run 2, w-2026-01-01T00:00:10.000000000Z, last result a
+        00:00:20 | start run 2, w-2026-01-01T00:00:10Z, last result a
     "#]]
     .assert_eq(&world.story());
 }
@@ -186,7 +187,7 @@ fn a_manual_start_that_names_its_policy_keeps_it() {
 #[test]
 fn a_buffer_that_is_limited_drops_what_it_has_no_room_for() {
     let mut config = with_policy(Overlap::BufferAll, &["@every 10s"]);
-    config.buffer_max = 1;
+    config.extensions = Some(ScheduleExtensions { buffer_max: 1, ..ScheduleExtensions::default() });
     let mut world = World::new(config);
     world.until("00:00:30");
     assert_eq!(world.schedule.head.buffer_dropped_count, 1);

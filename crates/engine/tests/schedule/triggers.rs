@@ -82,7 +82,7 @@ fn what_was_due_before_a_trigger_goes_before_it() {
         00:00:10.100 | trigger: Buffered { depth: 1 }
         00:00:10.100 | run 1 ends
         00:00:10.100 | 00:00:10.100 fired by trigger
-        00:00:10.100 | start run 2, w-2026-01-01T00:00:10.100000000Z, last result a
+        00:00:10.100 | start run 2, w-2026-01-01T00:00:10Z, last result a
     "#]]
     .assert_eq(&story);
 }

@@ -35,6 +35,7 @@ use self::batch::OpenBatch;
 use self::cache::{Cache, Resolved, Unloaded, WaitFor};
 use self::schedule_cache::Schedules;
 use self::wakes::Wakes;
+use crate::Evaluation;
 use crate::api::Refusal;
 use crate::namespaces::Namespaces;
 use crate::queues::Queues;
@@ -114,6 +115,7 @@ impl Cell {
         limits: Arc<Limits>,
         zones: Arc<Zones>,
         cached: usize,
+        evaluation: Evaluation,
     ) -> Self {
         Self {
             id,
@@ -124,7 +126,7 @@ impl Cell {
             zones,
             cache: Cache::new(cached),
             schedules: Schedules::new(cached),
-            wakes: Wakes::default(),
+            wakes: Wakes::new(evaluation),
             page_bytes: 0,
             open: OpenBatch::default(),
             staged_update: None,

@@ -13,6 +13,7 @@ use perennial_store::Wake;
 
 use super::request::{Incoming, ReplyTo, Request};
 use super::{Cell, Effects, World};
+use crate::Evaluation;
 
 /// With more wake-ups than this in memory, no more are read. Those of runs that were stepped just now are
 /// kept besides: what isn't durable yet can't be read again.
@@ -36,10 +37,11 @@ pub(super) struct Wakes {
     /// The store has been asked for more.
     reading: bool,
     read_after: (Time, i64),
+    evaluation: Evaluation,
 }
 
-impl Default for Wakes {
-    fn default() -> Self {
+impl Wakes {
+    pub(super) fn new(evaluation: Evaluation) -> Self {
         let before_all = (Time(i64::MIN), i64::MIN);
         Self {
             by_time: BTreeMap::new(),
@@ -47,16 +49,23 @@ impl Default for Wakes {
             known_up_to: before_all.0,
             reading: false,
             read_after: before_all,
+            evaluation,
         }
     }
-}
 
-impl Wakes {
+    /// Whether someone else sees to it that it is looked at.
+    fn is_left_alone(&self, sleeper: &Sleeper) -> bool {
+        match (sleeper, self.evaluation) {
+            (Sleeper::Schedule(_), Evaluation::OnDemand) => true,
+            (Sleeper::Schedule(_), Evaluation::ByItself) | (Sleeper::Run(_), _) => false,
+        }
+    }
+
     pub(super) fn set(&mut self, key: i64, sleeper: Sleeper, at: Option<Time>, now: Time) {
         if let Some(before) = self.of_sleeper.remove(&key) {
             self.by_time.remove(&(before, key));
         }
-        let Some(at) = at else { return };
+        let Some(at) = at.filter(|_| !self.is_left_alone(&sleeper)) else { return };
         // Farther than the next reading of the store will reach: by the reading after that, what is
         // decided now has long been durable.
         if at > self.known_up_to.max(now).after(Span(2 * HORIZON.0)) {
@@ -127,6 +136,9 @@ impl Wakes {
                     })
                 }
             };
+            if self.is_left_alone(&sleeper) {
+                continue;
+            }
             self.by_time.insert((wake.at, wake.key), sleeper);
             self.of_sleeper.insert(wake.key, wake.at);
         }

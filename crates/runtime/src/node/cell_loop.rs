@@ -180,5 +180,5 @@ fn lease(node: &Node, id: u32) -> Result<(Epoch, Cell), Error> {
     let epoch = node.store.lease(id)?.epoch;
     let (limits, zones) = (Arc::clone(&node.limits), Arc::clone(&node.zones));
     let seed = node.surroundings.fresh_seed();
-    Ok((epoch, Cell::new(id, epoch, seed, limits, zones, node.runs_cached)))
+    Ok((epoch, Cell::new(id, epoch, seed, limits, zones, node.runs_cached, node.evaluation)))
 }

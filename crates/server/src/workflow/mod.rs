@@ -14,7 +14,7 @@ mod poll;
 mod query;
 mod reset;
 mod respond;
-mod schedule;
+pub(crate) mod schedule;
 mod signal;
 mod start;
 mod system;

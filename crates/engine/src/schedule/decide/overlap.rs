@@ -42,7 +42,7 @@ fn is_free(draft: &Draft<'_>) -> bool {
 }
 
 fn buffer(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
-    let max = usize::try_from(draft.schedule.config.buffer_max).unwrap_or(0);
+    let max = usize::try_from(draft.schedule.extensions().buffer_max).unwrap_or(0);
     if max > 0 && draft.schedule.buffer.len() >= max {
         draft.schedule.head.buffer_dropped_count += 1;
         draft.record(&start, Verdict::Dropped, BUFFER_FULL, None);

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use perennial_proto::perennial::CatchupMode;
 use perennial_proto::store as stored;
-use perennial_proto::store::{CatchupMode, StartReason, Verdict};
+use perennial_proto::store::{StartReason, Verdict};
 
 use super::overlap::take;
 use crate::run::Rejection;
@@ -115,7 +116,7 @@ fn fate(draft: &mut Draft<'_>, moment: Moment, now: Time) -> Fate {
     if moment.due > outage_until {
         return Fate::Started(reason);
     }
-    let is_caught_up = match draft.schedule.config.catchup_mode() {
+    let is_caught_up = match draft.schedule.extensions().catchup_mode() {
         CatchupMode::All => true,
         CatchupMode::None => false,
         CatchupMode::One => !std::mem::replace(&mut draft.schedule.head.caught_up_once, true),

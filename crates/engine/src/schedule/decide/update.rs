@@ -28,6 +28,8 @@ pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Re
             Some(given) => Some(given).filter(|given| !given.indexed_fields.is_empty()),
             None => draft.schedule.config.search_attributes.clone(),
         },
+        // Temporal's API can't say them, so an update through it leaves them.
+        extensions: update.config.extensions.or(draft.schedule.config.extensions),
         ..update.config
     };
     let times = Times::compile(&config, &draft.schedule.head.incarnation, draft.cx.zones);
@@ -102,14 +104,12 @@ fn changed_fields(before: &Schedule, after: &stored::ScheduleConfig, state: &Sta
         ("action", config.action != after.action),
         ("overlap_policy", config.overlap_policy != after.overlap_policy),
         ("catchup_window", config.catchup_window_nanos != after.catchup_window_nanos),
-        ("catchup_mode", config.catchup_mode != after.catchup_mode),
         ("pause_on_failure", config.pause_on_failure != after.pause_on_failure),
         (
             "keep_original_workflow_id",
             config.keep_original_workflow_id != after.keep_original_workflow_id,
         ),
-        ("max_runs", config.max_runs != after.max_runs),
-        ("buffer_max", config.buffer_max != after.buffer_max),
+        ("extensions", config.extensions != after.extensions),
         ("memo", config.memo != after.memo),
         ("search_attributes", config.search_attributes != after.search_attributes),
         ("paused", head.paused != state.paused),

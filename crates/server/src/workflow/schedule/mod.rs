@@ -3,6 +3,9 @@
 mod read;
 mod show;
 
+pub(crate) use read::{conflict_token as read_conflict_token, notes};
+pub(crate) use show::{conflict_token, described};
+
 use perennial_engine::Time;
 use perennial_engine::schedule::{Command, CreateSchedule, UpdateSchedule};
 use perennial_proto::perennial::CommandContext;
@@ -30,6 +33,19 @@ impl Call<'_> {
         &self,
         request: CreateScheduleRequest,
     ) -> Answer<CreateScheduleResponse> {
+        let namespace = self.namespace_key(&request.namespace)?;
+        let schedule_id = request.schedule_id.clone();
+        let create = self.schedule_to_create(request)?;
+        let created = self.runtime().create_schedule(namespace, schedule_id.clone(), create).await;
+        let created = created.map_err(|why| schedule_refused(why, &schedule_id))?;
+        Ok(CreateScheduleResponse { conflict_token: conflict_token(&created) })
+    }
+
+    /// The schedule that a request asks for, with what it leaves out filled in.
+    pub(crate) fn schedule_to_create(
+        &self,
+        request: CreateScheduleRequest,
+    ) -> Answer<CreateSchedule> {
         let namespace = self.namespace(&request.namespace)?;
         let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
         if request.request_id.is_empty() {
@@ -47,12 +63,7 @@ impl Call<'_> {
             None => Vec::new(),
         };
         let state = read::state(schedule.state)?;
-        let create = CreateSchedule { request_id, config, state, first, context };
-        let namespace = perennial_engine::NamespaceKey(namespace.key);
-        let created =
-            self.runtime().create_schedule(namespace, target.schedule_id.clone(), create).await;
-        let created = created.map_err(|why| schedule_refused(why, &target.schedule_id))?;
-        Ok(CreateScheduleResponse { conflict_token: show::conflict_token(&created) })
+        Ok(CreateSchedule { request_id, config, state, first, context })
     }
 
     pub(crate) async fn describe_schedule(
@@ -62,13 +73,7 @@ impl Call<'_> {
         let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
         let schedule = self.runtime().read_schedule(target).await.map_err(refused)?;
         schedule.present().map_err(|rejection| refused(rejection.into()))?;
-        Ok(DescribeScheduleResponse {
-            schedule: Some(show::schedule(&schedule)),
-            info: Some(show::info(&schedule, self.runtime().now())),
-            memo: schedule.config.memo.clone(),
-            search_attributes: schedule.config.search_attributes.clone(),
-            conflict_token: show::conflict_token(&schedule),
-        })
+        Ok(described(&schedule, self.runtime().now()))
     }
 
     pub(crate) async fn update_schedule(

@@ -26,7 +26,7 @@ const CATCHUP_WINDOW_MIN: Span = Span::seconds(10);
 
 impl Call<'_> {
     /// What a schedule is to be, checked, with what was left out filled in.
-    pub(super) fn schedule_config(
+    pub(crate) fn schedule_config(
         &self,
         schedule: &Schedule,
         schedule_id: &str,
@@ -112,8 +112,8 @@ impl Call<'_> {
 
 /// How late a start may be; less than ten seconds would lose starts to a restart.
 fn catchup_window(given: Option<&perennial_proto::Duration>) -> Answer<Span> {
-    let given = validate::timeout(given, "CatchupWindow")?;
-    Ok(given.get().map_or(CATCHUP_WINDOW_DEFAULT, |given| given.max(CATCHUP_WINDOW_MIN)))
+    let window = validate::timeout(given, "CatchupWindow")?;
+    Ok(given.map_or(CATCHUP_WINDOW_DEFAULT, |_| window.max(CATCHUP_WINDOW_MIN)))
 }
 
 pub(super) fn state(state: Option<ScheduleState>) -> Answer<State> {
@@ -129,7 +129,7 @@ pub(super) fn state(state: Option<ScheduleState>) -> Answer<State> {
     })
 }
 
-fn notes(notes: &str) -> Answer<()> {
+pub(crate) fn notes(notes: &str) -> Answer<()> {
     if notes.len() > NOTES_BYTES_MAX {
         return invalid(format!("Notes exceed {NOTES_BYTES_MAX} bytes."));
     }
@@ -177,7 +177,7 @@ pub(super) fn patch(
 }
 
 /// The configuration a caller saw, as [`super::show::conflict_token`] wrote it.
-pub(super) fn conflict_token(token: &[u8]) -> Answer<Option<i64>> {
+pub(crate) fn conflict_token(token: &[u8]) -> Answer<Option<i64>> {
     if token.is_empty() {
         return Ok(None);
     }

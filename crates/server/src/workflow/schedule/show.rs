@@ -5,7 +5,9 @@ use perennial_engine::{Span, Time};
 use perennial_proto::store::RecentAction;
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_proto::temporal::schedule::v1 as api;
-use perennial_proto::temporal::workflowservice::v1::count_schedules_response;
+use perennial_proto::temporal::workflowservice::v1::{
+    DescribeScheduleResponse, count_schedules_response,
+};
 use perennial_store::visibility::Group;
 
 /// Past and future times that describe shows.
@@ -13,8 +15,19 @@ const DESCRIBED: usize = 10;
 /// Past and future times that a list shows of each schedule.
 const LISTED: usize = 5;
 
+/// All that Temporal's API says of a schedule.
+pub(crate) fn described(of: &Schedule, now: Time) -> DescribeScheduleResponse {
+    DescribeScheduleResponse {
+        schedule: Some(schedule(of)),
+        info: Some(info(of, now)),
+        memo: of.config.memo.clone(),
+        search_attributes: of.config.search_attributes.clone(),
+        conflict_token: conflict_token(of),
+    }
+}
+
 /// What a schedule is and does.
-pub(super) fn schedule(schedule: &Schedule) -> api::Schedule {
+fn schedule(schedule: &Schedule) -> api::Schedule {
     let (config, head) = (&schedule.config, &schedule.head);
     api::Schedule {
         spec: config.spec.clone(),
@@ -35,7 +48,7 @@ pub(super) fn schedule(schedule: &Schedule) -> api::Schedule {
 }
 
 #[allow(deprecated, reason = "what else says that a schedule is broken")]
-pub(super) fn info(schedule: &Schedule, now: Time) -> api::ScheduleInfo {
+fn info(schedule: &Schedule, now: Time) -> api::ScheduleInfo {
     let head = &schedule.head;
     api::ScheduleInfo {
         action_count: head.action_count,
@@ -82,7 +95,7 @@ pub(super) fn list_entry(schedule: &Schedule, now: Time) -> api::ScheduleListEnt
 }
 
 /// Changes with every change of the configuration.
-pub(super) fn conflict_token(schedule: &Schedule) -> Vec<u8> {
+pub(crate) fn conflict_token(schedule: &Schedule) -> Vec<u8> {
     schedule.head.conflict_token.to_be_bytes().to_vec()
 }
 

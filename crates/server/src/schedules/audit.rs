@@ -1,0 +1,33 @@
+//! What happened to a schedule, a page at a time.
+
+use perennial_proto::perennial::{ListScheduleEventsRequest, ListScheduleEventsResponse};
+
+use super::ScheduleCall;
+use crate::errors::{Answer, refused};
+
+/// Events of a page, if nothing is said.
+const LIMIT_DEFAULT: i32 = 100;
+const LIMIT_MAX: i32 = 500;
+
+impl ScheduleCall<'_> {
+    pub(crate) async fn list_schedule_events(
+        &self,
+        request: ListScheduleEventsRequest,
+    ) -> Answer<ListScheduleEventsResponse> {
+        let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
+        let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
+        let limit = match request.limit {
+            0 => LIMIT_DEFAULT,
+            given => given.clamp(1, LIMIT_MAX),
+        };
+        let limit = usize::try_from(limit).unwrap_or_default();
+        let after = request.after_sequence.max(0);
+        // One more than that tells of another page.
+        let read = self.0.runtime().schedule_events(schedule.key, after, limit + 1).await;
+        let mut events = read.map_err(refused)?;
+        let has_more = events.len() > limit;
+        events.truncate(limit);
+        let next_cursor = events.last().map_or(after, |event| event.sequence);
+        Ok(ListScheduleEventsResponse { events, has_more, next_cursor })
+    }
+}

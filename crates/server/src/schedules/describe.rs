@@ -1,0 +1,56 @@
+//! All there is to say of a schedule, also of one that is deleted.
+
+use perennial_engine::schedule::{Schedule, Status};
+use perennial_engine::{Span, Time};
+use perennial_proto::perennial::{
+    DescribeScheduleRequest, DescribeScheduleResponse, ScheduleStatus,
+};
+use perennial_proto::temporal::common::v1::WorkflowExecution;
+
+use super::ScheduleCall;
+use crate::errors::{Answer, refused};
+use crate::workflow::schedule::described;
+
+impl ScheduleCall<'_> {
+    pub(crate) async fn describe_schedule(
+        &self,
+        request: DescribeScheduleRequest,
+    ) -> Answer<DescribeScheduleResponse> {
+        let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
+        let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
+        let head = &schedule.head;
+        let (status, status_reason) = status(&schedule);
+        Ok(DescribeScheduleResponse {
+            namespace: request.namespace,
+            schedule_id: request.schedule_id,
+            internal_id: head.incarnation.clone(),
+            status: status.into(),
+            status_reason,
+            schedule: Some(described(&schedule, self.0.runtime().now())),
+            extensions: Some(schedule.extensions()),
+            next_fire_at: schedule.next_due().map(Into::into),
+            last_fired_at: Time(head.last_fired_at).get().map(Into::into),
+            latest_run: head.recent_actions.last().map(|action| WorkflowExecution {
+                workflow_id: action.workflow_id.clone(),
+                run_id: action.run_id.clone(),
+            }),
+            last_skip_reason: head.last_skip_reason.clone(),
+            last_skipped_at: Time(head.last_skipped_at).get().map(Into::into),
+            skipped_trigger_count: head.skipped_trigger_count,
+            last_fire_lag: Span(head.last_lag_nanos).get().map(Into::into),
+            deleted_at: Time(head.deleted_at).get().map(Into::into),
+            settled_up_to: Some(Time(head.settled_up_to).into()),
+        })
+    }
+}
+
+fn status(schedule: &Schedule) -> (ScheduleStatus, String) {
+    match schedule.status() {
+        Status::Active => (ScheduleStatus::Active, String::new()),
+        Status::Paused => (ScheduleStatus::Paused, schedule.head.notes.clone()),
+        Status::Broken => {
+            (ScheduleStatus::Broken, schedule.times.broken().unwrap_or_default().to_owned())
+        }
+        Status::Deleted => (ScheduleStatus::Deleted, schedule.head.delete_reason.clone()),
+    }
+}

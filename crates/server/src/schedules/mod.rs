@@ -1,0 +1,139 @@
+//! `perennial.v1.ScheduleService`: schedules, as far as Temporal's API can't say it.
+
+mod audit;
+mod backfills;
+mod describe;
+mod evaluate;
+mod occurrences;
+mod update;
+mod words;
+
+use perennial_engine::schedule::{Command, Reply, Trigger, Triggered};
+use perennial_engine::{NamespaceKey, Time};
+use perennial_proto::perennial::trigger_schedule_response::Outcome;
+use perennial_proto::perennial::{
+    CommandContext, CreateScheduleRequest, CreateScheduleResponse, DeleteScheduleRequest,
+    DeleteScheduleResponse, PauseScheduleRequest, PauseScheduleResponse, ResumeScheduleRequest,
+    ResumeScheduleResponse, ScheduleExtensions, TriggerScheduleRequest, TriggerScheduleResponse,
+};
+use perennial_proto::temporal::common::v1::WorkflowExecution;
+use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
+
+use crate::call::Call;
+use crate::errors::{Answer, refused, schedule_refused};
+use crate::validate::{self, invalid};
+use crate::workflow::schedule::{conflict_token, notes};
+
+/// One request to this service. Each RPC is a method on it.
+pub(crate) struct ScheduleCall<'a>(pub(crate) Call<'a>);
+
+impl ScheduleCall<'_> {
+    pub(crate) async fn create_schedule(
+        &self,
+        request: CreateScheduleRequest,
+    ) -> Answer<CreateScheduleResponse> {
+        let Some(wanted) = request.schedule else {
+            return invalid("Schedule is not set on request.");
+        };
+        let namespace = NamespaceKey(self.0.namespace(&wanted.namespace)?.key);
+        let schedule_id = wanted.schedule_id.clone();
+        let mut create = self.0.schedule_to_create(wanted)?;
+        create.config.extensions = checked_extensions(request.extensions)?;
+        let created =
+            self.0.runtime().create_schedule(namespace, schedule_id.clone(), create).await;
+        let created = created.map_err(|why| schedule_refused(why, &schedule_id))?;
+        Ok(CreateScheduleResponse {
+            conflict_token: conflict_token(&created),
+            internal_id: created.head.incarnation.clone(),
+        })
+    }
+
+    pub(crate) async fn trigger_schedule(
+        &self,
+        request: TriggerScheduleRequest,
+    ) -> Answer<TriggerScheduleResponse> {
+        let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
+        validate::blob(request.input.as_ref(), self.0.runtime().limits().payload_bytes)?;
+        let request_id = self.0.request_id(request.request_id)?;
+        let command = Command::Trigger(Trigger {
+            overlap_policy: ScheduleOverlapPolicy::try_from(request.overlap_policy)
+                .unwrap_or_default(),
+            scheduled_at: request.scheduled_time.map(Time::from).and_then(Time::get),
+            input: request.input,
+            context: context(request.context, &request_id),
+            request_id,
+        });
+        let (_, reply) =
+            self.0.runtime().send_to_schedule(target, command).await.map_err(refused)?;
+        let outcome = match reply {
+            Reply::Triggered(Triggered::Started { workflow_id, run_id }) => {
+                Some(Outcome::Started(WorkflowExecution { workflow_id, run_id }))
+            }
+            Reply::Triggered(Triggered::Buffered { depth }) => {
+                Some(Outcome::Buffered(i64::try_from(depth).unwrap_or(i64::MAX)))
+            }
+            Reply::Triggered(Triggered::Skipped { reason }) => {
+                Some(Outcome::Skipped(reason.to_owned()))
+            }
+            Reply::Done | Reply::Backfill(_) => None,
+        };
+        Ok(TriggerScheduleResponse { outcome })
+    }
+
+    pub(crate) async fn pause_schedule(
+        &self,
+        request: PauseScheduleRequest,
+    ) -> Answer<PauseScheduleResponse> {
+        let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
+        notes(&request.notes)?;
+        let context = context(request.context, "");
+        let command = Command::Pause { notes: request.notes, context };
+        self.0.runtime().send_to_schedule(target, command).await.map_err(refused)?;
+        Ok(PauseScheduleResponse {})
+    }
+
+    pub(crate) async fn resume_schedule(
+        &self,
+        request: ResumeScheduleRequest,
+    ) -> Answer<ResumeScheduleResponse> {
+        let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
+        notes(&request.notes)?;
+        let context = context(request.context, "");
+        let command = Command::Unpause { notes: request.notes, context };
+        let sent = self.0.runtime().send_to_schedule(target, command).await;
+        let (schedule, _) = sent.map_err(refused)?;
+        Ok(ResumeScheduleResponse { next_fire_at: schedule.next_due().map(Into::into) })
+    }
+
+    pub(crate) async fn delete_schedule(
+        &self,
+        request: DeleteScheduleRequest,
+    ) -> Answer<DeleteScheduleResponse> {
+        let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
+        notes(&request.reason)?;
+        let context = context(request.context, "");
+        let command = Command::Delete { reason: request.reason, context };
+        self.0.runtime().send_to_schedule(target, command).await.map_err(refused)?;
+        Ok(DeleteScheduleResponse {})
+    }
+}
+
+/// Who asks, for the audit stream: what the caller says, and the id of the request.
+fn context(given: Option<CommandContext>, request_id: &str) -> Option<CommandContext> {
+    let mut context = given?;
+    if context.request_id.is_empty() {
+        context.request_id = request_id.to_owned();
+    }
+    Some(context)
+}
+
+fn checked_extensions(given: Option<ScheduleExtensions>) -> Answer<Option<ScheduleExtensions>> {
+    let Some(given) = given else { return Ok(None) };
+    if given.max_runs < 0 {
+        return invalid("MaxRuns is negative.");
+    }
+    if given.buffer_max < 0 {
+        return invalid("BufferMax is negative.");
+    }
+    Ok(Some(given))
+}

@@ -1,0 +1,127 @@
+//! What became of a schedule's times.
+
+use perennial_engine::schedule::Schedule;
+use perennial_engine::{Span, Time};
+use perennial_proto::perennial::{
+    ExplainOccurrenceRequest, ExplainOccurrenceResponse, ListOccurrencesRequest,
+    ListOccurrencesResponse, Occurrence, Verdict,
+};
+use perennial_proto::store as stored;
+use perennial_proto::temporal::common::v1::WorkflowExecution;
+use perennial_runtime::Ledger;
+
+use super::{ScheduleCall, words};
+use crate::errors::{Answer, refused};
+use crate::validate::invalid;
+
+/// Lines of a page, if nothing is said.
+const LIMIT_DEFAULT: i32 = 100;
+const LIMIT_MAX: i32 = 1_000;
+/// Starts that people asked for, for one time.
+const MANUAL_MAX: usize = 100;
+
+impl ScheduleCall<'_> {
+    pub(crate) async fn list_occurrences(
+        &self,
+        request: ListOccurrencesRequest,
+    ) -> Answer<ListOccurrencesResponse> {
+        let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
+        let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
+        let limit = match request.limit {
+            0 => LIMIT_DEFAULT,
+            given => given.clamp(1, LIMIT_MAX),
+        };
+        let limit = usize::try_from(limit).unwrap_or_default();
+        let from = request.start_time.map_or(Time(i64::MIN), Time::from);
+        let to = request.end_time.map_or(Time(i64::MAX), Time::from);
+        let ledger = if request.manual { Ledger::Manual } else { Ledger::Scheduled };
+        let read = self
+            .0
+            .runtime()
+            .schedule_ledger(schedule.key, ledger, (from, to), limit + 1, request.reverse)
+            .await;
+        let mut lines = read.map_err(refused)?;
+        let has_more = lines.len() > limit;
+        lines.truncate(limit);
+        Ok(ListOccurrencesResponse { occurrences: lines.iter().map(shown).collect(), has_more })
+    }
+
+    pub(crate) async fn explain_occurrence(
+        &self,
+        request: ExplainOccurrenceRequest,
+    ) -> Answer<ExplainOccurrenceResponse> {
+        let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
+        let Some(time) = request.time else {
+            return invalid("Time is not set on request.");
+        };
+        // Times of schedules are whole seconds.
+        let time = Time::from(perennial_proto::Timestamp { nanos: 0, ..time });
+        let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
+        let ledger = |ledger, to, limit| {
+            self.0.runtime().schedule_ledger(schedule.key, ledger, (time, to), limit, false)
+        };
+        let lines = ledger(Ledger::Scheduled, time, 1).await.map_err(refused)?;
+        let end_of_second = Time(time.after(Span::seconds(1)).0 - 1);
+        let manual = ledger(Ledger::Manual, end_of_second, MANUAL_MAX).await.map_err(refused)?;
+        let is_its =
+            |line: &&stored::Occurrence| line.nominal_at == time.0 || schedule.times.contain(time);
+        let occurrence = match lines.iter().find(is_its) {
+            Some(line) => Occurrence {
+                nominal_time: Some(time.into()),
+                until: Some(time.into()),
+                count: 1,
+                ..shown(line)
+            },
+            None => unsettled(&schedule, time),
+        };
+        let manual: Vec<_> = manual.iter().map(shown).collect();
+        let explanation = words::explain(&schedule, time, &occurrence, &manual);
+        Ok(ExplainOccurrenceResponse { occurrence: Some(occurrence), manual, explanation })
+    }
+}
+
+/// What is to be said of a time that has no line in the ledger.
+fn unsettled(schedule: &Schedule, time: Time) -> Occurrence {
+    let is_to_come = time.0 > schedule.head.settled_up_to && schedule.times.contain(time);
+    let verdict = if is_to_come { Verdict::Pending } else { Verdict::NotATime };
+    Occurrence {
+        nominal_time: Some(time.into()),
+        until: Some(time.into()),
+        verdict: verdict.into(),
+        ..Occurrence::default()
+    }
+}
+
+fn shown(line: &stored::Occurrence) -> Occurrence {
+    let time = |nanos: i64| Time(nanos).get().map(Into::into);
+    let has_run = !line.run_id.is_empty();
+    Occurrence {
+        nominal_time: Some(Time(line.nominal_at).into()),
+        until: Some(Time(line.until).into()),
+        count: line.count,
+        // The numbers are the same.
+        verdict: line.verdict,
+        reason: line.reason.clone(),
+        decided_at: time(line.decided_at),
+        due_time: time(line.due_at),
+        run: has_run.then(|| WorkflowExecution {
+            workflow_id: line.workflow_id.clone(),
+            run_id: line.run_id.clone(),
+        }),
+        start_reason: words::start_reason(line.start_reason()).to_owned(),
+        backfill_id: line.backfill,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_have_the_same_numbers_stored_and_shown() {
+        for number in 0..=7 {
+            let stored = stored::Verdict::try_from(number).unwrap().as_str_name();
+            assert_eq!(stored, Verdict::try_from(number).unwrap().as_str_name());
+        }
+    }
+}
