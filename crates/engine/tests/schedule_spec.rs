@@ -49,7 +49,7 @@ fn shown(spec: &ScheduleSpec) -> String {
     lines.extend(spec.structured_calendar.iter().map(|it| format!("calendar {}", calendar(it))));
     lines.extend(spec.cron_string.iter().map(|it| format!("cron {it}")));
     lines.extend(spec.interval.iter().map(|it| {
-        let seconds = |it: &Option<Duration>| it.as_ref().unwrap().seconds;
+        let seconds = |it: &Option<Duration>| it.as_ref().map_or(0, |it| it.seconds);
         format!("interval {}/{}", seconds(&it.interval), seconds(&it.phase))
     }));
     let excluded = spec.exclude_structured_calendar.iter();

@@ -146,15 +146,22 @@ fn from_structured(spec: &StructuredCalendarSpec) -> Result<Calendar, Error> {
     })
 }
 
-/// A range without an end, or one that ends before it begins, is one value; without a step, each value.
+/// A range without an end is one value; without a step, each value.
 fn from_ranges(field: &str, ranges: &[Range]) -> Result<Vec<FieldRange>, Error> {
     let number = |value: i32| {
         u16::try_from(value).map_err(|_| invalid(field, format!("{value} is out of range")))
     };
     let range = |range: &Range| {
         let start = number(range.start)?;
+        if range.end != 0 && range.end < range.start {
+            let problem = format!("end {} is before start {}", range.end, range.start);
+            return Err(invalid(field, problem));
+        }
+        if range.step < 0 {
+            return Err(invalid(field, format!("step {} is negative", range.step)));
+        }
         let end = number(range.end.max(range.start))?;
-        let step = number(if range.step == 0 { 1 } else { range.step })?;
+        let step = number(range.step.max(1))?;
         Ok(FieldRange { start, end, step })
     };
     ranges.iter().map(range).collect()

@@ -7,11 +7,11 @@ use perennial_proto::perennial::{
     CancelBackfillResponse, ListBackfillsRequest, ListBackfillsResponse,
 };
 use perennial_proto::store as stored;
-use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 
 use super::{ScheduleCall, context};
 use crate::errors::{Answer, refused};
 use crate::validate::invalid;
+use crate::workflow::schedule::overlap_policy;
 
 /// Times that a dry run shows.
 const DRY_RUN_MAX: usize = 1_000;
@@ -43,8 +43,7 @@ impl ScheduleCall<'_> {
         let command = Command::Backfill(NewBackfill {
             from,
             to,
-            overlap_policy: ScheduleOverlapPolicy::try_from(request.overlap_policy)
-                .unwrap_or_default(),
+            overlap_policy: overlap_policy(request.overlap_policy)?,
             context: context(request.context, &request_id),
             request_id,
         });

@@ -17,12 +17,11 @@ use perennial_proto::perennial::{
     ResumeScheduleResponse, ScheduleExtensions, TriggerScheduleRequest, TriggerScheduleResponse,
 };
 use perennial_proto::temporal::common::v1::WorkflowExecution;
-use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 
 use crate::call::Call;
 use crate::errors::{Answer, refused, schedule_refused};
 use crate::validate::{self, invalid};
-use crate::workflow::schedule::{conflict_token, notes};
+use crate::workflow::schedule::{conflict_token, notes, overlap_policy};
 
 /// One request to this service. Each RPC is a method on it.
 pub(crate) struct ScheduleCall<'a>(pub(crate) Call<'a>);
@@ -56,8 +55,7 @@ impl ScheduleCall<'_> {
         validate::blob(request.input.as_ref(), self.0.runtime().limits().payload_bytes)?;
         let request_id = self.0.request_id(request.request_id)?;
         let command = Command::Trigger(Trigger {
-            overlap_policy: ScheduleOverlapPolicy::try_from(request.overlap_policy)
-                .unwrap_or_default(),
+            overlap_policy: overlap_policy(request.overlap_policy)?,
             scheduled_at: request.scheduled_time.map(Time::from).and_then(Time::get),
             input: request.input,
             context: context(request.context, &request_id),

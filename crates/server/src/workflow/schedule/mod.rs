@@ -3,7 +3,7 @@
 mod read;
 mod show;
 
-pub(crate) use read::{conflict_token as read_conflict_token, notes};
+pub(crate) use read::{conflict_token as read_conflict_token, notes, overlap_policy};
 pub(crate) use show::{conflict_token, described};
 
 use perennial_engine::Time;

@@ -46,7 +46,7 @@ impl Call<'_> {
         Ok(ScheduleConfig {
             spec: Some(spec::canonical(&definition)),
             action: Some(ScheduleAction { action: Some(Action::StartWorkflow(workflow)) }),
-            overlap_policy: match policies.overlap_policy() {
+            overlap_policy: match overlap_policy(policies.overlap_policy)? {
                 ScheduleOverlapPolicy::Unspecified => ScheduleOverlapPolicy::Skip.into(),
                 given => given.into(),
             },
@@ -110,6 +110,13 @@ impl Call<'_> {
     }
 }
 
+pub(crate) fn overlap_policy(given: i32) -> Answer<ScheduleOverlapPolicy> {
+    match ScheduleOverlapPolicy::try_from(given) {
+        Ok(policy) => Ok(policy),
+        Err(_) => invalid(format!("OverlapPolicy {given} does not exist.")),
+    }
+}
+
 /// How late a start may be; less than ten seconds would lose starts to a restart.
 fn catchup_window(given: Option<&perennial_proto::Duration>) -> Answer<Span> {
     let window = validate::timeout(given, "CatchupWindow")?;
@@ -148,7 +155,7 @@ pub(super) fn patch(
     if let Some(trigger) = patch.trigger_immediately {
         commands.push(Command::Trigger(Trigger {
             request_id: format!("{request_id}:trigger"),
-            overlap_policy: trigger.overlap_policy(),
+            overlap_policy: overlap_policy(trigger.overlap_policy)?,
             scheduled_at: trigger.scheduled_time.map(Time::from).and_then(Time::get),
             input: None,
             context: context.cloned(),
@@ -163,7 +170,7 @@ pub(super) fn patch(
             request_id: format!("{request_id}:backfill:{number}"),
             from: time(backfill.start_time, "StartTime")?,
             to: time(backfill.end_time, "EndTime")?,
-            overlap_policy: backfill.overlap_policy(),
+            overlap_policy: overlap_policy(backfill.overlap_policy)?,
             context: context.cloned(),
         }));
     }
