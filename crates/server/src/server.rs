@@ -102,10 +102,13 @@ pub async fn serve(
     let health = health
         .accept_compressed(CompressionEncoding::Gzip)
         .send_compressed(CompressionEncoding::Gzip);
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(DESCRIPTORS)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1()?;
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    // Many clients still ask in the first version's words.
+    let (reflection, early_reflection) = (reflection().build_v1()?, reflection().build_v1alpha()?);
     let workflow = WorkflowServiceServer::new(Workflow(shared.clone()))
         .accept_compressed(CompressionEncoding::Gzip)
         .send_compressed(CompressionEncoding::Gzip)
@@ -127,6 +130,7 @@ pub async fn serve(
         .layer(MapResponseLayer::new(too_large_as_temporal_says_it(request_bytes_max)))
         .add_service(health)
         .add_service(reflection)
+        .add_service(early_reflection)
         .add_service(operator)
         .add_service(schedules)
         .add_service(workflow)

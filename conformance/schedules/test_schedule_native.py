@@ -1,0 +1,205 @@
+"""What Temporal's API cannot say of schedules: Perennial's own service, beside the official SDK."""
+
+import datetime as dt
+import uuid
+
+import grpc
+import pytest
+from scheduled import EVERY_SECOND, LONG_AGO
+from temporalio.client import ScheduleOverlapPolicy
+from waiting import until
+
+from native import Native
+
+ALLOW_ALL = "SCHEDULE_OVERLAP_POLICY_ALLOW_ALL"
+BUFFER_ALL = "SCHEDULE_OVERLAP_POLICY_BUFFER_ALL"
+
+
+@pytest.fixture
+def native(server, client, scheduled):
+    made = Native(f"127.0.0.1:{server.port}", client.namespace, scheduled.id)
+    yield made
+    made.close()
+
+
+def rfc3339(time: dt.datetime) -> str:
+    return f"{time:%Y-%m-%dT%H:%M:%SZ}"
+
+
+async def until_occurrence(native, holds, **fields) -> list[dict]:
+    async def ask():
+        return native.call("ListOccurrences", **fields).get("occurrences", [])
+
+    return await until(ask, holds)
+
+
+async def test_a_trigger_answers_with_what_came_of_it(scheduled, native):
+    await scheduled.create()
+    started = native.call("TriggerSchedule")["started"]
+    await scheduled.until_status(started["workflow_id"], "RUNNING")
+    assert native.call("TriggerSchedule") == {"skipped": "overlap_policy_skip"}
+    assert native.call("TriggerSchedule", overlap_policy=BUFFER_ALL) == {"buffered": "1"}
+    assert "started" in native.call("TriggerSchedule", overlap_policy=ALLOW_ALL)
+
+
+async def test_a_repeated_trigger_starts_nothing_more(scheduled, native):
+    await scheduled.create(overlap=ScheduleOverlapPolicy.ALLOW_ALL)
+    request_id = str(uuid.uuid4())
+    first = native.call("TriggerSchedule", request_id=request_id)
+    assert native.call("TriggerSchedule", request_id=request_id) == first
+    assert (await scheduled.info()).action_count == 1
+
+
+async def test_a_trigger_may_bring_other_input(scheduled, native):
+    await scheduled.create()
+    data = {"metadata": {"encoding": "anNvbi9wbGFpbg=="}, "data": "NDI="}
+    started = native.call("TriggerSchedule", input={"payloads": [data]})["started"]
+    history = await scheduled.run(started["workflow_id"]).fetch_history()
+    [payload] = history.events[0].workflow_execution_started_event_attributes.input.payloads
+    assert payload.data == b"42"
+
+
+async def test_the_ledger_has_a_verdict_for_each_time(scheduled, native):
+    await scheduled.create(EVERY_SECOND)
+    lines = await until_occurrence(native, lambda lines: len(lines) >= 2 and int(lines[1]["count"]) >= 2)
+    fired, skipped = lines[:2]
+    assert fired["verdict"] == "VERDICT_FIRED"
+    assert fired["run"]["workflow_id"] == f"{scheduled.id}-{fired['nominal_time']}"
+    assert (skipped["verdict"], skipped["reason"]) == ("VERDICT_SKIPPED", "overlap_policy_skip")
+    why = native.call("ExplainOccurrence", time=skipped["nominal_time"])
+    assert "another run was still going" in why["explanation"]
+
+
+async def test_paused_times_are_one_line_and_explained(scheduled, native):
+    await scheduled.create(EVERY_SECOND, overlap=ScheduleOverlapPolicy.ALLOW_ALL, paused=True, note="not yet")
+    created = (await scheduled.info()).create_time.ToDatetime(dt.UTC)
+    await until(scheduled.info, lambda _: dt.datetime.now(dt.UTC) > created + dt.timedelta(seconds=3))
+    native.call("ResumeSchedule", notes="go")
+    [line] = await until_occurrence(native, lambda lines: lines, limit=1)
+    assert (line["verdict"], line["reason"]) == ("VERDICT_SKIPPED", "paused")
+    assert line["until"] > line["nominal_time"]
+    explained = native.call("ExplainOccurrence", time=line["until"])["explanation"]
+    assert explained == "Nothing was started: the schedule was paused."
+
+
+async def test_a_time_that_is_none_is_explained_by_its_neighbours(scheduled, native):
+    await scheduled.create()
+    native.call("UpdateSchedule", spec={"cron_string": ["0 12 * * *"]})
+    answer = native.call("ExplainOccurrence", time="2099-03-01T13:00:00Z")
+    assert answer["occurrence"]["verdict"] == "VERDICT_NOT_A_TIME"
+    assert answer["explanation"] == (
+        "It is none of the schedule's times: the one before is 2099-03-01T12:00:00Z, "
+        "the one after 2099-03-02T12:00:00Z."
+    )
+    to_come = native.call("ExplainOccurrence", time="2099-03-01T12:00:00Z")
+    assert to_come["occurrence"]["verdict"] == "VERDICT_PENDING"
+
+
+async def test_the_audit_stream_tells_who_did_what_without_gaps(scheduled, native):
+    await scheduled.create()
+    context = {"principal": "ops", "source": "test", "reason": "why not"}
+    native.call("PauseSchedule", notes="stop", context=context)
+    native.call("ResumeSchedule", notes="go")
+    native.call("UpdateSchedule", notes="better")
+    started = native.call("TriggerSchedule", context=context)["started"]
+    await scheduled.until_status(started["workflow_id"], "RUNNING")
+
+    async def ask():
+        return native.call("ListScheduleEvents")["events"]
+
+    events = await until(ask, lambda events: len(events) == 5)
+    assert [event["sequence"] for event in events] == ["1", "2", "3", "4", "5"]
+    created, paused, resumed, updated, triggered = events
+    assert set(created["created"]) == {"spec", "action", "overlap_policy", "command_context"}
+    assert paused["paused"]["reason"] == "stop"
+    assert paused["paused"]["command_context"] == context
+    assert "command_context" not in resumed["resumed"]
+    assert updated["updated"]["changed_fields"] == ["notes"]
+    told = triggered["triggered"]
+    assert told["workflow_instance_id"] == started["workflow_id"]
+    assert told["workflow_run_id"] == started["run_id"]
+    assert told["trigger_number"] == "1"
+    assert told["command_context"]["principal"] == "ops"
+
+
+async def test_the_audit_stream_comes_in_pages_and_outlives_the_schedule(scheduled, native):
+    await scheduled.create()
+    for number in range(3):
+        native.call("PauseSchedule", notes=f"stop {number}")
+        native.call("ResumeSchedule", notes="go")
+    native.call("DeleteSchedule", reason="done with it")
+    first = native.call("ListScheduleEvents", limit=5)
+    assert (first["has_more"], first["next_cursor"]) == (True, "5")
+    rest = native.call("ListScheduleEvents", limit=5, after_sequence=first["next_cursor"])
+    assert [event["sequence"] for event in rest["events"]] == ["6", "7", "8"]
+    assert "has_more" not in rest
+    assert rest["events"][-1]["deleted"]["reason"] == "done with it"
+    assert native.call("DescribeSchedule")["status"] == "SCHEDULE_STATUS_DELETED"
+    with pytest.raises(grpc.RpcError) as refused:
+        native.call("PauseSchedule", notes="too late")
+    assert refused.value.code() == grpc.StatusCode.NOT_FOUND
+
+
+async def test_an_update_changes_what_is_given_and_nothing_else(scheduled, native):
+    await scheduled.create(action=scheduled.action(id="kept", memo={"a": "b"}), note="before")
+    native.call("UpdateSchedule", overlap_policy=BUFFER_ALL, spec={"cron_string": ["@daily"]})
+    shown = await scheduled.describe()
+    assert shown.schedule.policies.overlap_policy == 3
+    assert shown.schedule.action.start_workflow.workflow_id == "kept"
+    assert "a" in shown.schedule.action.start_workflow.memo.fields
+    assert shown.schedule.state.notes == "before"
+
+
+async def test_an_update_of_what_was_changed_meanwhile_is_an_error_to_who_says_what_it_saw(scheduled, native):
+    await scheduled.create()
+    seen = native.call("DescribeSchedule")["schedule"]["conflict_token"]
+    native.call("UpdateSchedule", notes="first")
+    with pytest.raises(grpc.RpcError) as refused:
+        native.call("UpdateSchedule", notes="second", conflict_token=seen)
+    assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION
+
+
+async def test_a_backfill_can_be_tried_watched_and_canceled(scheduled, native):
+    await scheduled.create(EVERY_SECOND, paused=True)
+    window = {"start_time": rfc3339(LONG_AGO), "end_time": rfc3339(LONG_AGO + dt.timedelta(seconds=3))}
+    tried = native.call("BackfillSchedule", dry_run=True, **window)
+    assert len(tried["times"]) == 4
+    assert (await scheduled.info()).action_count == 0
+    begun = native.call("BackfillSchedule", overlap_policy=BUFFER_ALL, **window)["backfill"]
+    assert (begun["planned_count"], begun["started_count"]) == ("4", "1")
+    native.call("CancelBackfill", backfill_id=begun["backfill_id"])
+    [ended] = native.call("ListBackfills")["backfills"]
+    assert ended["canceled"] and ended["finished_at"]
+    assert ended["skipped_count"] == "3"
+    lines = native.call("ListOccurrences", manual=True)["occurrences"]
+    assert [line["verdict"] for line in lines] == ["VERDICT_FIRED"] + ["VERDICT_SKIPPED"] * 3
+    assert {line["start_reason"] for line in lines} == {"backfill"}
+
+
+async def test_max_runs_ends_the_schedule_with_its_last_run(scheduled, native):
+    await scheduled.create(overlap=ScheduleOverlapPolicy.ALLOW_ALL)
+    native.call("UpdateSchedule", extensions={"max_runs": 2})
+    native.call("TriggerSchedule")
+    last = native.call("TriggerSchedule")["started"]
+    described = native.call("DescribeSchedule")
+    assert described["status"] == "SCHEDULE_STATUS_DELETED"
+    assert described["status_reason"] == "max_runs_exhausted"
+    assert described["latest_run"] == last
+
+
+async def test_an_update_through_temporals_api_leaves_what_that_cannot_say(scheduled, native):
+    await scheduled.create()
+    native.call("UpdateSchedule", extensions={"catchup_mode": "CATCHUP_MODE_ONE"})
+    await scheduled.update_raw()
+    assert native.call("DescribeSchedule")["extensions"] == {"catchup_mode": "CATCHUP_MODE_ONE"}
+
+
+async def test_describe_tells_of_fires_and_skips(scheduled, native):
+    await scheduled.create(EVERY_SECOND)
+    await scheduled.until_info(lambda info: info.overlap_skipped >= 1)
+    described = native.call("DescribeSchedule")
+    assert described["status"] == "SCHEDULE_STATUS_ACTIVE"
+    assert described["last_skip_reason"] == "overlap_policy_skip"
+    assert int(described["skipped_trigger_count"]) >= 1
+    assert described["next_fire_at"] > described["last_fired_at"]
+    assert "last_fire_lag" in described
