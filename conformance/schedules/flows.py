@@ -24,10 +24,10 @@ class Fails:
 
 
 @workflow.defn
-class SucceedsTheThirdTime:
+class SucceedsTheSecondTime:
     @workflow.run
     async def run(self) -> int:
-        if workflow.info().attempt < 3:
+        if workflow.info().attempt < 2:
             raise ApplicationError("not yet")
         return workflow.info().attempt
 
@@ -109,12 +109,9 @@ class WaitsInEachOfTwoRuns:
     def finish(self):
         self.ended = True
 
-
-@workflow.defn
-class TellsWhatItWasGiven:
-    @workflow.run
-    async def run(self, *_: Any) -> dict:
-        return {"last_result": last_result(), "last_failure": last_failure()}
+    @workflow.query
+    def last_result(self) -> Any:
+        return last_result()
 
 
 def last_result() -> Any:
@@ -130,9 +127,8 @@ def last_failure() -> str:
 ALL = [
     Returns,
     Fails,
-    SucceedsTheThirdTime,
+    SucceedsTheSecondTime,
     Waits,
     WaitsForPermissionToEnd,
     WaitsInEachOfTwoRuns,
-    TellsWhatItWasGiven,
 ]
