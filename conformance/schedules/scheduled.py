@@ -113,7 +113,7 @@ class Scheduled:
 
     async def trigger(self, overlap: str = "UNSPECIFIED", at: dt.datetime | None = None) -> str:
         """The id of the run that this starts now or later. Each trigger is for another second, however quickly
-        they follow each other."""
+        they follow each other. (Of two that follow too quickly Temporal loses one: see what came of the first.)"""
         if at is None:
             at = LONG_AGO + dt.timedelta(seconds=self._triggers)
             self._triggers += 1

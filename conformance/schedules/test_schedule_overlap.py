@@ -206,8 +206,9 @@ async def test_a_trigger_can_override_the_policy(scheduled, override, first_beco
 
 async def test_a_buffered_start_goes_when_the_running_one_ends_in_any_way(scheduled):
     runs = [await busy(scheduled, ScheduleOverlapPolicy.BUFFER_ALL)]
-    runs += [await scheduled.trigger() for _ in range(3)]
-    await until_buffered(scheduled, 3)
+    for count in (1, 2, 3):
+        runs.append(await scheduled.trigger())
+        await until_buffered(scheduled, count)
     await scheduled.run(runs[0]).signal(flows.Waits.fail, "bad")
     await until_running(scheduled, [runs[1]])
     await scheduled.run(runs[1]).cancel()
