@@ -4,7 +4,11 @@ import asyncio
 from typing import Any
 
 from temporalio import workflow
+from temporalio.common import SearchAttributeKey
 from temporalio.exceptions import ApplicationError, FailureError
+
+SCHEDULED_BY_ID = SearchAttributeKey.for_keyword("TemporalScheduledById")
+SCHEDULED_START_TIME = SearchAttributeKey.for_datetime("TemporalScheduledStartTime")
 
 
 @workflow.defn
@@ -12,6 +16,16 @@ class Returns:
     @workflow.run
     async def run(self, result: Any = None) -> Any:
         return result
+
+
+@workflow.defn
+class TellsWhenItWasDue:
+    """And by which schedule: it can read the attributes that it was started with."""
+
+    @workflow.run
+    async def run(self) -> list[str]:
+        told = workflow.info().typed_search_attributes
+        return [told[SCHEDULED_BY_ID], told[SCHEDULED_START_TIME].isoformat()]
 
 
 @workflow.defn
@@ -126,6 +140,7 @@ def last_failure() -> str:
 
 ALL = [
     Returns,
+    TellsWhenItWasDue,
     Fails,
     SucceedsTheSecondTime,
     Waits,

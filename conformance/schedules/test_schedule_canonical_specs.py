@@ -90,11 +90,10 @@ SPECS = {
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def temporal(client, tmp_path_factory):
+async def temporal(tmp_path_factory):
     """A client of the real server."""
     if is_temporal():
-        yield client
-        return
+        pytest.skip("it would be compared with itself")
     if not os.path.exists(TEMPORAL):
         pytest.skip("there is no Temporal server to compare with: pip install -r conformance/requirements.txt")
     server = DevServer(free_port(), str(tmp_path_factory.mktemp("temporal") / "temporal.db"), TEMPORAL)
@@ -102,8 +101,10 @@ async def temporal(client, tmp_path_factory):
     server.stop()
 
 
-async def test_a_spec_in_the_words_of_the_server(client, temporal, name):
-    await compare(client, temporal, name, SPECS)
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+async def test_a_spec_in_the_words_of_the_server(client, temporal, name, spec):
+    ours, theirs = [await told(one, name, spec) for one in (client, temporal)]
+    assert ours == theirs
 
 
 async def test_generated_specs_in_the_words_of_the_server(client, temporal, name, rng):
@@ -131,7 +132,6 @@ def generated(rng) -> Spec:
 
 
 async def compare(client, temporal, name: str, specs: dict[str, ScheduleSpec]):
-    """Both servers accept the spec and tell it the same way, or both refuse it."""
     gate = asyncio.Semaphore(ASKED_AT_ONCE)
 
     async def ask(n: int, spec: ScheduleSpec):
@@ -155,4 +155,14 @@ async def told(client, name: str, spec: ScheduleSpec):
         return refusal(error).code
     description = await scheduled.describe()
     await scheduled.remove()
-    return MessageToDict(description.schedule.spec)
+    return MessageToDict(without_zeros(description.schedule.spec))
+
+
+def without_zeros(spec: ScheduleSpec) -> ScheduleSpec:
+    """Temporal keeps a phase or a jitter of zero if it is told one; ours is one form for one meaning."""
+    for interval in spec.interval:
+        if interval.phase == seconds(0):
+            interval.ClearField("phase")
+    if spec.jitter == seconds(0):
+        spec.ClearField("jitter")
+    return spec

@@ -2,11 +2,13 @@
 as the times of a spec and come when the test wants them."""
 
 import pytest
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice import v1 as api
 from temporalio.client import ScheduleOverlapPolicy
 from waiting import until
 
 import flows
-from scheduled import EVERY_SECOND, status_name
+from scheduled import CALL, EVERY_SECOND, status_name
 
 
 async def busy(scheduled, overlap: ScheduleOverlapPolicy, action=None) -> str:
@@ -176,6 +178,56 @@ async def test_runs_that_overlap_are_all_shown_as_running(scheduled):
     await scheduled.finish(runs[1])
     await scheduled.until_info(lambda info: len(info.running_workflows) == 2)
     assert sorted(await scheduled.running()) == sorted([runs[0], runs[2]])
+
+
+@pytest.mark.parametrize(
+    ("policy", "end"),
+    [(ScheduleOverlapPolicy.CANCEL_OTHER, "CANCELED"), (ScheduleOverlapPolicy.TERMINATE_OTHER, "TERMINATED")],
+)
+async def test_the_current_run_of_a_chain_is_the_one_to_end(scheduled, policy, end):
+    first = await busy(scheduled, policy, scheduled.action(flows.WaitsInEachOfTwoRuns.run))
+    run_id = (await scheduled.run(first).describe()).run_id
+    await scheduled.run(first).signal("finish")
+
+    async def continued():
+        return (await scheduled.run(first).describe()).run_id != run_id
+
+    await until(continued)
+    second = await scheduled.trigger()
+    await scheduled.until_status(first, end)
+    await scheduled.until_status(second, "RUNNING")
+
+
+async def test_a_run_that_was_deleted_is_in_nobodys_way(scheduled):
+    first = await busy(scheduled, ScheduleOverlapPolicy.SKIP)
+    request = api.DeleteWorkflowExecutionRequest(
+        namespace=scheduled.namespace, workflow_execution=WorkflowExecution(workflow_id=first)
+    )
+    await scheduled.service.delete_workflow_execution(request, timeout=CALL)
+    await until_running(scheduled, [])
+    await scheduled.until_status(await scheduled.trigger(), "RUNNING")
+
+
+async def test_an_update_leaves_what_runs_and_what_is_buffered(scheduled):
+    first = await busy(scheduled, ScheduleOverlapPolicy.BUFFER_ALL)
+    second = await scheduled.trigger()
+    await until_buffered(scheduled, 1)
+    await scheduled.update_raw()
+    info = await scheduled.until_info(lambda info: info.HasField("update_time"))
+    assert info.buffer_size == 1
+    assert [one.workflow_id for one in info.running_workflows] == [first]
+    assert info.action_count == 1
+    await scheduled.finish(first)
+    await scheduled.until_status(second, "RUNNING")
+
+
+async def test_a_new_schedule_of_an_old_name_does_not_know_the_old_ones_runs(scheduled):
+    first = await busy(scheduled, ScheduleOverlapPolicy.SKIP)
+    await scheduled.remove()
+    await scheduled.create()
+    assert await scheduled.running() == []
+    await scheduled.until_status(await scheduled.trigger(), "RUNNING")
+    assert await scheduled.status(first) == "RUNNING"
 
 
 @pytest.mark.parametrize(

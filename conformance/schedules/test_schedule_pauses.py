@@ -5,7 +5,13 @@ import datetime as dt
 import pytest
 from payloads import seconds
 from temporalio.api.schedule import v1 as proto
-from temporalio.client import ScheduleBackfill, ScheduleOverlapPolicy, SchedulePolicy
+from temporalio.client import (
+    ScheduleBackfill,
+    ScheduleIntervalSpec,
+    ScheduleOverlapPolicy,
+    SchedulePolicy,
+    ScheduleSpec,
+)
 from temporalio.common import RetryPolicy
 
 import flows
@@ -171,12 +177,19 @@ async def test_limited_actions_count_down_and_then_nothing_is_started(scheduled)
     assert not info.future_action_times
 
 
+async def test_skipped_times_do_not_count_against_the_limit(scheduled):
+    await scheduled.create(EVERY_SECOND, limited_actions=True, remaining_actions=5)
+    await scheduled.until_info(lambda info: info.overlap_skipped >= 1)
+    assert (await scheduled.state()).remaining_actions == 4
+
+
 async def test_triggers_and_backfills_do_not_count_against_the_limit(scheduled):
-    await scheduled.create(
-        action=scheduled.action(flows.Returns.run), limited_actions=True, remaining_actions=1
-    )
-    for _ in range(2):
-        await scheduled.until_status(await scheduled.trigger(), "COMPLETED")
+    hourly = ScheduleSpec(intervals=[ScheduleIntervalSpec(every=dt.timedelta(hours=1))])
+    await scheduled.create(hourly, scheduled.action(flows.Returns.run), limited_actions=True, remaining_actions=1)
+    await scheduled.until_status(await scheduled.trigger(), "COMPLETED")
+    start = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
+    await scheduled.backfill(start, start + dt.timedelta(hours=1))
+    await scheduled.until_info(lambda info: info.action_count == 3)
     assert (await scheduled.state()).remaining_actions == 1
 
 

@@ -5,17 +5,16 @@ import datetime as dt
 import pytest
 from dev_server import DevServer
 from ports import free_port
-from temporalio.client import ScheduleOverlapPolicy
-from temporalio.common import SearchAttributeKey
+from temporalio.client import ScheduleOverlapPolicy, SchedulePolicy
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from waiting import until
 
 import flows
+from flows import SCHEDULED_START_TIME
 from scheduled import EVERY_SECOND, Scheduled
 
 slow_in_temporal = pytest.mark.differs_from_temporal("its schedules may stand still for half a minute after a crash")
 
-START_TIME = SearchAttributeKey.for_datetime("TemporalScheduledStartTime")
 
 
 class Crashing:
@@ -53,7 +52,7 @@ async def crashing(tmp_path, name):
 
 
 async def nominal_times(scheduled) -> list[dt.datetime]:
-    return sorted(run.typed_search_attributes[START_TIME] for run in await scheduled.runs())
+    return sorted(run.typed_search_attributes[SCHEDULED_START_TIME] for run in await scheduled.runs())
 
 
 def every_second_from(first: dt.datetime, count: int) -> list[dt.datetime]:
@@ -77,27 +76,45 @@ async def test_each_time_gets_one_run_however_often_the_server_dies(crashing):
     assert info.missed_catchup_window == 0
 
 
-async def test_times_missed_while_the_server_was_down_are_caught_up(crashing):
-    scheduled = crashing.scheduled
-    await scheduled.create(EVERY_SECOND, overlap=ScheduleOverlapPolicy.ALLOW_ALL)
-    await scheduled.until_runs(1)
+async def test_times_missed_while_the_server_was_down_are_caught_up_within_the_window(crashing):
+    """One schedule's window is longer than the server is down, the other's is shorter."""
+    patient = crashing.scheduled
+    await patient.create(EVERY_SECOND, overlap=ScheduleOverlapPolicy.ALLOW_ALL)
+    hasty = Scheduled(patient.client, patient.id + "-hasty", patient.task_queue)
+    shortest = SchedulePolicy(overlap=ScheduleOverlapPolicy.ALLOW_ALL, catchup_window=dt.timedelta(seconds=10))
+    await hasty.create(EVERY_SECOND, policy=shortest)
+    await patient.until_runs(1)
+    await hasty.until_runs(1)
     crashing.server.kill()
     # Nobody can be asked while the server is down. Only the clock can make it miss something.
-    down_until = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=2.2)
+    down_until = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=12)
 
     async def clock():
         return dt.datetime.now(dt.UTC)
 
-    await until(clock, lambda now: now > down_until)
-    scheduled = await crashing.start()
+    await until(clock, lambda now: now > down_until, seconds=20)
+    patient = await crashing.start()
+    hasty = Scheduled(patient.client, hasty.id, hasty.task_queue)
 
-    async def newest():
-        return (await nominal_times(scheduled))[-1]
+    async def passed(scheduled):
+        async def newest():
+            return (await nominal_times(scheduled))[-1]
 
-    await until(newest, lambda time: time > down_until)
-    times = await nominal_times(scheduled)
+        await until(newest, lambda time: time > down_until)
+        return await nominal_times(scheduled)
+
+    times = await passed(patient)
     assert times == every_second_from(times[0], len(times))
-    assert len(times) >= 4
+    assert len(times) >= 12
+    times = await passed(hasty)
+    missed = (await hasty.info()).missed_catchup_window
+    assert missed >= 1
+    expected = set(every_second_from(times[0], len(times) + missed))
+    assert set(times) <= expected
+    assert len(times) == len(set(times))
+    # The oldest are those that are missed.
+    gone = expected - set(times)
+    assert max(gone) < down_until - dt.timedelta(seconds=9)
 
 
 @slow_in_temporal

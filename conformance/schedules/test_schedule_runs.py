@@ -10,15 +10,14 @@ from temporalio.api.common.v1 import WorkflowType
 from temporalio.api.schedule import v1 as proto
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflow.v1 import NewWorkflowExecutionInfo
-from temporalio.client import ScheduleOverlapPolicy
+from temporalio.client import ScheduleIntervalSpec, ScheduleOverlapPolicy, ScheduleSpec
 from temporalio.common import Priority, RetryPolicy, SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 from waiting import until
 
 import flows
-from scheduled import EVERY_SECOND, status_name
+from flows import SCHEDULED_BY_ID, SCHEDULED_START_TIME
+from scheduled import EVERY_SECOND, Scheduled, overlap_policy, status_name
 
-BY_ID = SearchAttributeKey.for_keyword("TemporalScheduledById")
-START_TIME = SearchAttributeKey.for_datetime("TemporalScheduledStartTime")
 KEYWORD = SearchAttributeKey.for_keyword("CustomKeywordField")
 RFC_3339 = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 
@@ -34,16 +33,82 @@ async def test_a_run_is_named_by_its_nominal_time(scheduled):
     run = (await scheduled.until_runs(1))[0]
     match = re.fullmatch(f"base-{re.escape(scheduled.id)}-({RFC_3339})", run.id)
     assert match, run.id
-    assert run.typed_search_attributes[START_TIME] == dt.datetime.fromisoformat(match[1])
-    assert run.typed_search_attributes[BY_ID] == scheduled.id
+    assert run.typed_search_attributes[SCHEDULED_START_TIME] == dt.datetime.fromisoformat(match[1])
+    assert run.typed_search_attributes[SCHEDULED_BY_ID] == scheduled.id
 
 
 async def test_a_spec_fires_at_each_of_its_times(scheduled):
     action = scheduled.action(flows.Returns.run)
     await scheduled.create(EVERY_SECOND, action, overlap=ScheduleOverlapPolicy.ALLOW_ALL)
     runs = await scheduled.until_runs(3)
-    times = sorted(run.typed_search_attributes[START_TIME] for run in runs)
+    times = sorted(run.typed_search_attributes[SCHEDULED_START_TIME] for run in runs)
     assert times == [times[0] + dt.timedelta(seconds=n) for n in range(len(times))]
+
+
+async def test_jitter_delays_a_run_and_not_its_name(scheduled):
+    spec = ScheduleSpec(
+        intervals=[ScheduleIntervalSpec(every=dt.timedelta(seconds=2))], jitter=dt.timedelta(seconds=1)
+    )
+    await scheduled.create(spec, scheduled.action(flows.Returns.run))
+    info = await scheduled.until_info(lambda info: info.action_count)
+    [action, *_] = info.recent_actions
+    nominal = dt.datetime.fromisoformat(action.start_workflow_result.workflow_id.removeprefix(scheduled.id + "-"))
+    assert int(nominal.timestamp()) % 2 == 0
+    delay = action.schedule_time.ToDatetime(dt.UTC) - nominal
+    assert dt.timedelta(0) <= delay <= dt.timedelta(seconds=1)
+    assert action.actual_time.ToDatetime() >= action.schedule_time.ToDatetime()
+
+
+async def test_excluded_times_do_not_fire(scheduled):
+    """Every second but the odd ones."""
+    spec = proto.ScheduleSpec(
+        interval=[proto.IntervalSpec(interval=seconds(1))],
+        exclude_calendar=[proto.CalendarSpec(second="1/2", minute="*", hour="*")],
+    )
+    policies = proto.SchedulePolicies(overlap_policy=overlap_policy("ALLOW_ALL"))
+    await scheduled.create_raw(scheduled.raw_schedule(spec, policies=policies))
+    runs = await scheduled.until_runs(2)
+    assert {run.typed_search_attributes[SCHEDULED_START_TIME].second % 2 for run in runs} == {0}
+
+
+async def test_a_schedule_past_its_end_starts_nothing_but_can_be_triggered(scheduled):
+    spec = ScheduleSpec(intervals=EVERY_SECOND.intervals, end_at=dt.datetime(2025, 1, 1, tzinfo=dt.UTC))
+    await scheduled.create(spec, scheduled.action(flows.Returns.run))
+    await scheduled.until_status(await scheduled.trigger(), "COMPLETED")
+    info = await scheduled.info()
+    assert not info.future_action_times
+    assert info.action_count == 1
+
+
+async def test_a_schedule_before_its_start_waits_for_it(scheduled):
+    start = dt.datetime(2090, 1, 1, tzinfo=dt.UTC)
+    await scheduled.create(ScheduleSpec(intervals=EVERY_SECOND.intervals, start_at=start))
+    info = await scheduled.until_info(lambda info: info.future_action_times)
+    assert info.future_action_times[0].ToDatetime(dt.UTC) == start
+    assert info.action_count == 0
+
+
+async def test_a_workflow_can_read_which_time_of_which_schedule_it_is_for(scheduled):
+    await scheduled.create(action=scheduled.action(flows.TellsWhenItWasDue.run))
+    run = await scheduled.trigger(at=dt.datetime(2021, 2, 3, 4, 5, 6, tzinfo=dt.UTC))
+    await scheduled.until_status(run, "COMPLETED")
+    assert await scheduled.run(run).result() == [scheduled.id, "2021-02-03T04:05:06+00:00"]
+
+
+async def test_many_schedules_of_one_time_all_fire(client, name, task_queue):
+    """Thirty with the same times, twice each."""
+    crowd = [Scheduled(client, f"{name}-{n}", task_queue) for n in range(30)]
+    for one in crowd:
+        action = one.action(flows.Returns.run)
+        limit = {"limited_actions": True, "remaining_actions": 2}
+        await one.create(EVERY_SECOND, action, ScheduleOverlapPolicy.ALLOW_ALL, **limit)
+    for one in crowd:
+        await one.until_state(lambda state: state.remaining_actions == 0)
+        runs = await one.until_runs(2)
+        times = sorted(run.typed_search_attributes[SCHEDULED_START_TIME] for run in runs)
+        assert times[1] - times[0] == dt.timedelta(seconds=1)
+    for one in crowd:
+        await one.remove()
 
 
 async def test_describe_tells_what_was_started(scheduled):
@@ -160,7 +225,7 @@ async def test_a_trigger_starts_a_run_now(scheduled):
     await scheduled.handle.trigger()
     [run] = await scheduled.until_runs(1)
     assert re.fullmatch(f"{re.escape(scheduled.id)}-{RFC_3339}", run.id), run.id
-    assert run.typed_search_attributes[BY_ID] == scheduled.id
+    assert run.typed_search_attributes[SCHEDULED_BY_ID] == scheduled.id
 
 
 async def test_the_time_of_a_trigger_names_its_run(scheduled):
@@ -169,7 +234,7 @@ async def test_the_time_of_a_trigger_names_its_run(scheduled):
     await scheduled.trigger(at=time)
     [run] = await scheduled.until_runs(1)
     assert run.id == f"{scheduled.id}-2021-02-03T04:05:06Z"
-    assert run.typed_search_attributes[START_TIME] == time
+    assert run.typed_search_attributes[SCHEDULED_START_TIME] == time
 
 
 async def test_a_triggers_run_may_be_started_again_once_it_has_closed(scheduled):
