@@ -1,10 +1,24 @@
-"""What every conformance test needs: the binary and a seed."""
+"""What every conformance test needs: the binary, a seed, a running server and a name of its own."""
 
 import os
 import random
+import re
+import uuid
 
 import pytest
+import pytest_asyncio
 from binary import Perennial
+from dev_server import DevServer, is_temporal
+from ports import free_port
+from temporalio.client import Client
+
+
+def pytest_collection_modifyitems(items):
+    if not is_temporal():
+        return
+    for item in items:
+        for marker in item.iter_markers("differs_from_temporal"):
+            item.add_marker(pytest.mark.skip(reason=marker.args[0]))
 
 
 @pytest.fixture(scope="session")
@@ -18,3 +32,29 @@ def perennial() -> Perennial:
 def rng(request) -> random.Random:
     """Seeded by the test's name: every run sees the same cases."""
     return random.Random(request.node.name)
+
+
+@pytest_asyncio.fixture(scope="session")
+async def running(tmp_path_factory):
+    """The session's server and a client of it."""
+    server = DevServer(free_port(), str(tmp_path_factory.mktemp("server") / "conformance.db"))
+    client = await server.start()
+    yield server, client
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def server(running) -> DevServer:
+    return running[0]
+
+
+@pytest.fixture(scope="session")
+def client(running) -> Client:
+    return running[1]
+
+
+@pytest.fixture
+def name(request) -> str:
+    """Unique for each run of each test, and says which test it belongs to."""
+    fact = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())[:60]
+    return f"{fact}-{uuid.uuid4().hex[:8]}"

@@ -42,9 +42,14 @@ TEMPORAL_SETTINGS = {
 }
 
 
+def is_temporal() -> bool:
+    """Whether the tests themselves are checked, against the real server."""
+    return os.environ.get("CONFORMANCE_SERVER") == "temporal"
+
+
 def under_test() -> str:
     """The executable that the tests are about."""
-    if os.environ.get("CONFORMANCE_SERVER") == "temporal":
+    if is_temporal():
         return TEMPORAL
     binary = os.environ.get("PERENNIAL_BIN")
     assert binary, "PERENNIAL_BIN must name the binary to test (or CONFORMANCE_SERVER=temporal)"
