@@ -11,6 +11,7 @@ use crate::civil::{Date, SECONDS_PER_DAY, WallSecond};
 use crate::definition::ZoneSource;
 use crate::dst::{DstPolicy, OnGap, OnRepeat};
 use crate::error::Error;
+use crate::hash::fnv1a;
 
 /// The years whose offsets are tabulated. Calendars end with 2100 (Temporal's limit); recurrence
 /// rules may begin in 1970. A margin of a year on both sides keeps every wall time inside.
@@ -31,6 +32,9 @@ const TZIF_BYTES_MAX: usize = 64 * 1024;
 
 /// The most jumps a clock may make in those years; two a year are usual.
 const TRANSITIONS_MAX: usize = 10_000;
+
+/// The end of 2100, after which nothing fires.
+const LAST_SECOND: i64 = 4_133_980_800;
 
 /// The zones a program knows: a zone database, and what has been compiled from it. It is a
 /// snapshot: once read, a zone never changes within it, so equal specs compiled with one `Zones`
@@ -81,6 +85,26 @@ impl Zones {
         let zone = Arc::new(Zone::compile(name.clone(), rules)?);
         let mut compiled = self.compiled.write().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(compiled.entry(name).or_insert(zone)))
+    }
+
+    /// Differs from that of another database if a clock of theirs differs between 1970 and 2100. Reads all
+    /// zones, which takes tens of milliseconds.
+    pub fn fingerprint(&self) -> u64 {
+        let mut names: Vec<String> = self.database.available().map(|it| it.to_string()).collect();
+        names.sort();
+        let mut facts = Vec::new();
+        for name in names {
+            let Ok(rules) = self.database.get(&name) else { continue };
+            facts.extend_from_slice(name.as_bytes());
+            let first = rules.to_offset(Timestamp::UNIX_EPOCH).seconds();
+            facts.extend_from_slice(&first.to_le_bytes());
+            let shown = rules.following(Timestamp::UNIX_EPOCH).take(TRANSITIONS_MAX);
+            for transition in shown.take_while(|it| it.timestamp().as_second() < LAST_SECOND) {
+                facts.extend_from_slice(&transition.timestamp().as_second().to_le_bytes());
+                facts.extend_from_slice(&transition.offset().seconds().to_le_bytes());
+            }
+        }
+        fnv1a(&facts)
     }
 
     /// The zone that a definition asks for.

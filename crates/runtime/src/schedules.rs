@@ -7,7 +7,7 @@ use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 use perennial_proto::perennial::ScheduleEvent;
 use perennial_proto::store::{NamespaceRecord, Occurrence, ScheduleName};
 use perennial_store::visibility::{Count, Position};
-use perennial_store::{Log, Sleeper};
+use perennial_store::{Log, RecordKind, RecordWrite, Sleeper};
 use prost::Message;
 
 use crate::cell::{Request, Response, read_schedule};
@@ -16,6 +16,9 @@ use crate::{Refusal, Runtime, parse_filter, unexpected};
 
 /// Wake-ups read at a time.
 const DUE_PAGE: usize = 1_000;
+
+/// Schedules looked at before the list is read again, when zones have changed.
+const ZONES_PAGE: usize = 200;
 
 /// A page of schedules, and where the next one begins.
 #[derive(Debug)]
@@ -183,6 +186,44 @@ impl Runtime {
             }
         }
         Ok(evaluated)
+    }
+
+    /// If the zone database is another than the last time, every schedule that depends on it is looked at:
+    /// its next time may have moved. Cron chains keep the time they have stored.
+    pub async fn take_up_zones(&self) -> Result<(), Refusal> {
+        const KEY: &str = "zones";
+        let zones = Arc::clone(&self.node.zones);
+        let (stored, present) = self
+            .read_store(move |store| {
+                let stored = store.records(RecordKind::Cluster, KEY, "", 1)?.pop();
+                Ok((stored.map(|(_, value)| value), zones.fingerprint().to_le_bytes().to_vec()))
+            })
+            .await?;
+        if stored.as_ref() == Some(&present) {
+            return Ok(());
+        }
+        for namespace in self.namespaces().iter() {
+            let mut after = None;
+            loop {
+                let page =
+                    self.list_schedules(namespace, "", false, ZONES_PAGE, after.take()).await?;
+                for schedule in page.schedules.iter().filter(|it| it.times.depend_on_zones()) {
+                    match self.send_to_schedule(schedule.name(), Command::Wake).await {
+                        // Deleted meanwhile, or followed by another of the same id.
+                        Ok(_) | Err(Refusal::Rejected(_)) => {}
+                        Err(unanswered) => return Err(unanswered),
+                    }
+                }
+                match page.next {
+                    Some(next) => after = Some(next),
+                    None => break,
+                }
+            }
+        }
+        // Only now: a process that ends before begins again.
+        let record =
+            RecordWrite { kind: RecordKind::Cluster, key: KEY.to_owned(), value: Some(present) };
+        self.ask(Request::Put { record }).await.map(|_| ())
     }
 
     /// All rows of a schedule go.

@@ -96,6 +96,12 @@ pub async fn serve(
     if let Err(refusal) = shared.runtime.resume_purges().await {
         tracing::error!("what deleted namespaces held isn't deleted: {refusal}");
     }
+    let runtime = shared.runtime.clone();
+    tokio::spawn(async move {
+        if let Err(refusal) = runtime.take_up_zones().await {
+            tracing::error!("schedules aren't adapted to the zone database: {refusal}");
+        }
+    });
 
     let (health_reporter, health) = tonic_health::server::health_reporter();
     health_reporter.set_serving::<WorkflowServiceServer<Workflow>>().await;

@@ -53,7 +53,7 @@ impl Times {
     }
 
     /// Whether a change of the zone database may change them.
-    pub(crate) fn depend_on_zones(&self) -> bool {
+    pub fn depend_on_zones(&self) -> bool {
         self.spec().is_none_or(|spec| matches!(spec.definition().zone, ZoneSource::Name(_)))
     }
 

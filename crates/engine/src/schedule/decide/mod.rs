@@ -20,9 +20,7 @@ use super::{Command, Reply, Schedule};
 use crate::run::{Context, Rejection};
 use crate::{Span, Time};
 
-/// A schedule that depends on the zone database is looked at this often, in case that has changed.
-const ZONES_CHECKED_EVERY: Span = Span::seconds(24 * 3600);
-/// One that is broken is looked at again this often.
+/// A schedule that is broken is looked at again this often.
 const BROKEN_CHECKED_EVERY: Span = Span::seconds(3600);
 /// Requests that are remembered, so that their repetition doesn't take effect.
 const REQUESTS_REMEMBERED: usize = 20;
@@ -116,11 +114,9 @@ pub(super) fn wake_at(draft: &Draft<'_>) -> Option<Time> {
     if !schedule.acts_by_itself() {
         return None;
     }
-    let next = match schedule.times.after(Time(schedule.head.settled_up_to)) {
-        Next::At(moment) => moment.due,
-        Next::NoneUpTo(searched) => searched.max(now),
-        Next::Never => return None,
-    };
-    let checked = schedule.times.depend_on_zones().then(|| now.after(ZONES_CHECKED_EVERY));
-    Some(checked.map_or(next, |checked| checked.min(next)))
+    match schedule.times.after(Time(schedule.head.settled_up_to)) {
+        Next::At(moment) => Some(moment.due),
+        Next::NoneUpTo(searched) => Some(searched.max(now)),
+        Next::Never => None,
+    }
 }
