@@ -41,7 +41,7 @@ async def test_skip_starts_nothing_beside_a_running_one(scheduled):
     first = await busy(scheduled, ScheduleOverlapPolicy.SKIP)
     for count in (1, 2):
         skipped = await scheduled.trigger()
-        await scheduled.until_info(lambda info: info.overlap_skipped == count)  # noqa: B023
+        await scheduled.until_info(lambda info, count=count: info.overlap_skipped == count)
     assert (await scheduled.info()).buffer_size == 0
     await scheduled.finish(first)
     await until_running(scheduled, [])
