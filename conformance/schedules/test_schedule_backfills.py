@@ -12,6 +12,7 @@ from temporalio.client import (
     ScheduleRange,
     ScheduleSpec,
 )
+from waiting import until
 
 import flows
 from scheduled import EVERY_SECOND
@@ -49,7 +50,7 @@ async def test_a_backfill_that_buffers_all_runs_one_after_the_other_in_order(sch
     expected = names(scheduled, hours(4))
     await scheduled.backfill(START, START + 3 * HOUR, "BUFFER_ALL")
     for run in expected:
-        await scheduled.until_info(lambda info: [one.workflow_id for one in info.running_workflows] == [run])  # noqa: B023
+        await until(scheduled.running, lambda running, run=run: running == [run])
         await scheduled.finish(run)
     await scheduled.until_info(lambda info: not info.running_workflows)
     assert await scheduled.run_ids() == expected

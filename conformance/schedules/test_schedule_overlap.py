@@ -3,12 +3,13 @@ as the times of a spec and come when the test wants them."""
 
 import pytest
 from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.schedule.v1 import SchedulePolicies
 from temporalio.api.workflowservice import v1 as api
 from temporalio.client import ScheduleOverlapPolicy
 from waiting import until
 
 import flows
-from scheduled import CALL, EVERY_SECOND, status_name
+from scheduled import CALL, EVERY_SECOND, overlap_policy, status_name
 
 
 async def busy(scheduled, overlap: ScheduleOverlapPolicy, action=None) -> str:
@@ -40,7 +41,7 @@ async def test_skip_starts_nothing_beside_a_running_one(scheduled):
     first = await busy(scheduled, ScheduleOverlapPolicy.SKIP)
     for count in (1, 2):
         skipped = await scheduled.trigger()
-        await scheduled.until_info(lambda info: info.overlap_skipped == count)  # noqa: B023
+        await scheduled.until_info(lambda info, count=count: info.overlap_skipped == count)
     assert (await scheduled.info()).buffer_size == 0
     await scheduled.finish(first)
     await until_running(scheduled, [])
@@ -212,7 +213,8 @@ async def test_an_update_leaves_what_runs_and_what_is_buffered(scheduled):
     first = await busy(scheduled, ScheduleOverlapPolicy.BUFFER_ALL)
     second = await scheduled.trigger()
     await until_buffered(scheduled, 1)
-    await scheduled.update_raw()
+    policies = SchedulePolicies(overlap_policy=overlap_policy("BUFFER_ALL"))
+    await scheduled.update_raw(scheduled.raw_schedule(policies=policies))
     info = await scheduled.until_info(lambda info: info.HasField("update_time"))
     assert info.buffer_size == 1
     assert [one.workflow_id for one in info.running_workflows] == [first]

@@ -151,7 +151,7 @@ async def test_a_failure_of_a_run_that_may_overlap_pauses(scheduled):
     await scheduled.until_state(lambda state: state.paused)
 
 
-@pytest.mark.differs_from_temporal("it starts what is buffered although the schedule is paused")
+@pytest.mark.differs_from_temporal("it keeps them in the buffer")
 async def test_buffered_times_of_the_spec_are_dropped_when_it_pauses_and_triggers_stay(scheduled):
     await scheduled.create(EVERY_SECOND, overlap=ScheduleOverlapPolicy.BUFFER_ALL)
     info = await scheduled.until_info(lambda info: info.buffer_size >= 1)

@@ -156,7 +156,6 @@ async def test_create_refuses_a_call_with(scheduled, fields, word):
     await refuses(scheduled, word, **fields)
 
 
-@pytest.mark.differs_from_temporal("its own names of schedules are longer, and it lets runs fail")
 async def test_a_schedule_id_must_leave_room_for_the_time_where_it_names_the_runs(scheduled):
     action = scheduled.raw_schedule().action
     action.start_workflow.workflow_id = ""
@@ -164,7 +163,7 @@ async def test_a_schedule_id_must_leave_room_for_the_time_where_it_names_the_run
     assert answer.code == "INVALID_ARGUMENT"
 
 
-@pytest.mark.differs_from_temporal("it starts runs without a name")
+@pytest.mark.differs_from_temporal("it doesn't name them after the schedule")
 async def test_runs_are_named_by_the_schedule_unless_told(scheduled):
     action = scheduled.raw_schedule().action
     action.start_workflow.workflow_id = ""

@@ -13,7 +13,7 @@ import flows
 from flows import SCHEDULED_START_TIME
 from scheduled import EVERY_SECOND, Scheduled
 
-slow_in_temporal = pytest.mark.differs_from_temporal("its schedules may stand still for half a minute after a crash")
+slow_in_temporal = pytest.mark.differs_from_temporal("after a crash its schedules may go on later than we wait")
 
 
 
