@@ -71,6 +71,15 @@ class DevServer:
 
     async def start(self) -> Client:
         """Returns once the server answers."""
+        command = self.command()
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            return await self._connect()
+        except BaseException:
+            self.kill()
+            raise
+
+    def command(self) -> list[str]:
         command = [self._executable, "server", "start-dev", "--headless", "--ip", "127.0.0.1"]
         command += ["--port", str(self.port), "--namespace", NAMESPACE]
         command += ["--db-filename", self.database, "--log-level", "error"]
@@ -79,12 +88,7 @@ class DevServer:
                 command += ["--dynamic-config-value", f"{setting}={value}"]
         for name, kind in SEARCH_ATTRIBUTES.items():
             command += ["--search-attribute", f"{name}={kind}"]
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            return await self._connect()
-        except BaseException:
-            self.kill()
-            raise
+        return command
 
     def stop(self):
         self._end(signal.SIGTERM)

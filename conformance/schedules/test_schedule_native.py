@@ -11,13 +11,15 @@ from waiting import until
 
 from native import Native
 
+pytestmark = pytest.mark.differs_from_temporal("only Perennial has this service")
+
 ALLOW_ALL = "SCHEDULE_OVERLAP_POLICY_ALLOW_ALL"
 BUFFER_ALL = "SCHEDULE_OVERLAP_POLICY_BUFFER_ALL"
 
 
 @pytest.fixture
 def native(server, client, scheduled):
-    made = Native(f"127.0.0.1:{server.port}", client.namespace, scheduled.id)
+    made = Native(server.address, client.namespace, scheduled.id)
     yield made
     made.close()
 
