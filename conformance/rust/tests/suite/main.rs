@@ -8,4 +8,5 @@ mod activity_facts;
 mod message_facts;
 mod run_facts;
 mod scene;
+mod schedule_facts;
 mod workflows;
