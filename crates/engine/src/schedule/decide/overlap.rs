@@ -8,7 +8,7 @@ use perennial_proto::store::run_message::Body;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 
 use crate::schedule::draft::Draft;
-use crate::schedule::ledger::Skip;
+use crate::schedule::ledger::{Skip, is_manual};
 
 const BUFFER_FULL: &str = "buffer_full";
 
@@ -19,8 +19,7 @@ pub(super) fn take(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
         return draft.start(&start);
     }
     if is_free(draft) {
-        draft.chosen = Some(start);
-        return;
+        return choose(draft, start);
     }
     match policy {
         Overlap::Skip | Overlap::Unspecified | Overlap::AllowAll => {
@@ -39,6 +38,15 @@ pub(super) fn take(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
 /// Nothing runs, waits, or is about to run.
 fn is_free(draft: &Draft<'_>) -> bool {
     draft.chosen.is_none() && draft.schedule.running.is_empty() && draft.schedule.buffer.is_empty()
+}
+
+/// The start leaves when the step is over. Its line is written then, and the times after it may have theirs
+/// before: they don't go on with what was said of the times before it.
+fn choose(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
+    if !is_manual(&start) {
+        draft.schedule.head.open_range = None;
+    }
+    draft.chosen = Some(start);
 }
 
 fn buffer(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
