@@ -12,7 +12,6 @@ mod trigger;
 mod update;
 
 pub(super) use delete::delete;
-pub(super) use start_answered::heard;
 
 use super::draft::{Decision, Draft};
 use super::times::Next;

@@ -25,7 +25,7 @@ pub(super) fn take(draft: &mut Draft<'_>, message: &stored::RunMessage, answer: 
 }
 
 /// The run is there.
-pub(in crate::schedule) fn heard(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
+pub(super) fn heard(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     if !run.is_started {
         draft.audit_triggered(run);
         draft.put_running(stored::ScheduledRun { is_started: true, ..run.clone() });
@@ -49,5 +49,8 @@ fn refused(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     let open = draft.schedule.head.open_range.take();
     draft.record(&start, Verdict::Skipped, Skip::IdTaken.text(), None);
     draft.schedule.head.open_range = open;
-    draft.skipped(&start, Skip::IdTaken);
+    // What is over doesn't tell of skips any more.
+    if draft.schedule.head.deleted_at == 0 {
+        draft.skipped(&start, Skip::IdTaken);
+    }
 }
