@@ -53,6 +53,7 @@ impl Draft<'_> {
             trigger_number: self.schedule.head.action_count,
             is_started: false,
             is_ending: false,
+            is_terminating: false,
         };
         let verdict = match start.reason() {
             StartReason::Catchup => Verdict::Late,

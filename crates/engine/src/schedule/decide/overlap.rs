@@ -102,7 +102,17 @@ fn end(draft: &mut Draft<'_>, run: &stored::ScheduledRun, terminate: bool) {
     if run.is_ending && !terminate {
         return;
     }
-    let body = if terminate {
+    let run = stored::ScheduledRun { is_ending: true, is_terminating: terminate, ..run.clone() };
+    // Its start may still be on its way, and what ends it would come first.
+    if run.is_started {
+        tell_to_end(draft, &run);
+    }
+    draft.put_running(run);
+}
+
+/// Sends what cancels a run, or terminates it.
+pub(super) fn tell_to_end(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
+    let body = if run.is_terminating {
         let reason = "terminated by schedule overlap policy".to_owned();
         Body::Terminate(stored::TerminateRun { reason })
     } else {
@@ -124,7 +134,6 @@ fn end(draft: &mut Draft<'_>, run: &stored::ScheduledRun, terminate: bool) {
         body: Some(body),
         ..stored::RunMessage::default()
     });
-    draft.put_running(stored::ScheduledRun { is_ending: true, ..run.clone() });
 }
 
 /// Nothing runs any more: what waited takes its turn, in order. Starts that name no policy follow the one

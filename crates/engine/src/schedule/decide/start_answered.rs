@@ -4,6 +4,7 @@ use perennial_proto::store as stored;
 use perennial_proto::store::Verdict;
 use perennial_proto::store::run_message::Body;
 
+use super::overlap::tell_to_end;
 use crate::run::Answer;
 use crate::schedule::draft::Draft;
 use crate::schedule::ledger::{Skip, is_manual};
@@ -16,7 +17,12 @@ pub(super) fn take(draft: &mut Draft<'_>, message: &stored::RunMessage, answer: 
     };
     let Some(run) = draft.schedule.running.get(run_id).cloned() else { return };
     match answer {
-        Answer::Started(_) | Answer::Taken => heard(draft, &run),
+        Answer::Started(_) | Answer::Taken => {
+            heard(draft, &run);
+            if run.is_ending && !run.is_started {
+                tell_to_end(draft, &run);
+            }
+        }
         Answer::IdTaken
         | Answer::RunNotFound
         | Answer::NamespaceNotFound
