@@ -45,6 +45,21 @@ impl Skip {
         }
     }
 
+    /// The one that is written down like this.
+    pub(crate) fn named(text: &str) -> Option<Self> {
+        let all = [
+            Self::Overlap,
+            Self::NotTriggerable,
+            Self::Exhausted,
+            Self::IdTaken,
+            Self::Paused,
+            Self::Updated,
+            Self::Backfilled,
+            Self::Canceled,
+        ];
+        all.into_iter().find(|it| it.text() == text)
+    }
+
     /// Whether it counts as a skipped trigger, which operators are told of.
     fn is_counted(self) -> bool {
         match self {
@@ -157,6 +172,10 @@ impl Draft<'_> {
     /// What follows when a start has come to nothing.
     pub(crate) fn skipped(&mut self, start: &stored::PlannedStart, why: Skip) {
         self.remove_buffered(start.sequence);
+        self.remember_outcome(start, |request| {
+            request.run_id.clear();
+            why.text().clone_into(&mut request.skip_reason);
+        });
         if why == Skip::Overlap {
             self.schedule.head.overlap_skipped_count += 1;
         }
@@ -166,6 +185,19 @@ impl Draft<'_> {
         if start.backfill != 0 {
             self.change_backfill(start.backfill, |backfill| backfill.skipped += 1);
             self.forget_ahead(start.nominal_at);
+        }
+    }
+
+    /// Whoever asked for the start and asks again is told what came of it.
+    pub(crate) fn remember_outcome(
+        &mut self,
+        start: &stored::PlannedStart,
+        remember: impl FnOnce(&mut stored::TakenRequest),
+    ) {
+        let mut requests = self.schedule.head.requests.iter_mut();
+        let request = requests.find(|it| it.sequence != 0 && it.sequence == start.sequence);
+        if let Some(request) = request {
+            remember(request);
         }
     }
 

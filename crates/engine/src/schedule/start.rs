@@ -61,6 +61,10 @@ impl Draft<'_> {
         };
         self.record(start, verdict, "", Some((&run.workflow_id, &run.run_id)));
         self.remember(&run);
+        self.remember_outcome(start, |request| {
+            request.workflow_id.clone_from(&run.workflow_id);
+            request.run_id.clone_from(&run.run_id);
+        });
         self.messages.push(self.start_message(&run));
         self.put_running(run);
         if start.backfill != 0 {

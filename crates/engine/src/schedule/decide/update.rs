@@ -12,9 +12,10 @@ use crate::{SchedulePart, Time};
 
 pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Reply, Rejection> {
     draft.schedule.present()?;
-    if super::is_repeated(draft, &update.request_id) {
+    if super::taken_before(draft, &update.request_id).is_some() {
         return Ok(Reply::Done);
     }
+    super::remember(draft, update.request_id.clone(), 0);
     let seen = update.conflict_token;
     if seen.is_some_and(|seen| seen != draft.schedule.head.conflict_token) {
         return Err(Rejection::FailedPrecondition("mismatched conflict token".to_owned()));
