@@ -134,7 +134,13 @@ impl Draft<'_> {
     ) {
         let now = self.now().0;
         let open = self.schedule.head.open_range.take();
-        let same = |open: &stored::Occurrence| open.verdict() == verdict && open.reason == reason;
+        // A start that was chosen and then replaced: times after it have their verdicts already, and may go
+        // on with theirs.
+        let is_behind = last.0 < self.schedule.head.settled_up_to;
+        let later = open.clone().filter(|open| open.until > last.0);
+        let same = |open: &stored::Occurrence| {
+            !is_behind && open.verdict() == verdict && open.reason == reason
+        };
         let line = match open.filter(same) {
             Some(open) => stored::Occurrence {
                 until: last.0,
@@ -152,7 +158,7 @@ impl Draft<'_> {
                 ..stored::Occurrence::default()
             },
         };
-        self.schedule.head.open_range = Some(line.clone());
+        self.schedule.head.open_range = if is_behind { later } else { Some(line.clone()) };
         let line = LedgerLine { is_manual: false, occurrence: line };
         self.ledger.insert((false, line.position()), line);
     }
