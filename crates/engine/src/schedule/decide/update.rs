@@ -77,9 +77,6 @@ fn set_state(draft: &mut Draft<'_>, state: State) {
 /// A time whose jittered time hasn't come goes with the spec it was of.
 fn give_up_pending(draft: &mut Draft<'_>) {
     let now = draft.now();
-    if !draft.schedule.acts_by_itself() {
-        return;
-    }
     if let Next::At(moment) = draft.schedule.times.after(Time(draft.schedule.head.settled_up_to))
         && moment.nominal <= now
     {
