@@ -65,7 +65,10 @@ pub(super) fn obey(draft: &mut Draft<'_>, command: Command) -> Result<Reply, Rej
         Command::Delete { reason, context } => {
             draft.schedule.present()?;
             settle::settle(draft);
-            delete(draft, &reason, context);
+            // What was due may have been its end.
+            if draft.schedule.present().is_ok() {
+                delete(draft, &reason, context);
+            }
             Ok(Reply::Done)
         }
     }

@@ -20,6 +20,7 @@ pub(super) fn trigger(draft: &mut Draft<'_>, trigger: Trigger) -> Result<Reply, 
     }
     // What was due before has its turn before.
     settle(draft);
+    draft.schedule.present()?;
     let sequence = draft.next_sequence();
     super::remember(draft, trigger.request_id, sequence);
     let at = trigger.scheduled_at.unwrap_or_else(|| draft.now());
