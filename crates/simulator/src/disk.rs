@@ -5,14 +5,15 @@ use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use perennial_engine::{NamespaceKey, PartKey, ScheduleKey, Time};
-use perennial_proto::store::{RunHead, RunMessage};
+use perennial_engine::{NamespaceKey, PartKey, ScheduleKey, SchedulePart, Time};
+use perennial_proto::perennial::ScheduleEvent;
+use perennial_proto::store::{Occurrence, RunHead, RunMessage, ScheduleHead};
 use perennial_proto::temporal::history::v1::History;
 use perennial_runtime::simulation::Clock;
 use perennial_store::visibility::{Count, Page, Position, Query};
 use perennial_store::{
     Batch, Epoch, Error, Fragment, HistoryRange, Lease, Log, LogLine, MemoryStore, RecordKind,
-    RunWrite, Store, StoredMessage, StoredRun, StoredSchedule, TaskRow, Wake,
+    RunWrite, ScheduleWrite, Store, StoredMessage, StoredRun, StoredSchedule, TaskRow, Wake,
 };
 use prost::Message;
 
@@ -32,6 +33,12 @@ pub enum Sabotage {
     Deduplication,
     /// What follows from a step leaves before the step is durable.
     WaitForCommit,
+    /// Starts of a schedule are committed without its progress.
+    Progress,
+    /// A schedule's progress is the time of its last step, not the last time that has its verdict.
+    Watermark,
+    /// A schedule that is loaded doesn't know what it has started.
+    Running,
 }
 
 /// As an option of the command that simulates; nothing for the server as it is.
@@ -42,6 +49,9 @@ impl fmt::Display for Sabotage {
             Self::Fence => " --sabotage fence",
             Self::Deduplication => " --sabotage deduplication",
             Self::WaitForCommit => " --sabotage wait-for-commit",
+            Self::Progress => " --sabotage progress",
+            Self::Watermark => " --sabotage watermark",
+            Self::Running => " --sabotage running",
         })
     }
 }
@@ -122,11 +132,20 @@ impl Disk {
     }
 
     fn apply(&self, state: &mut State, batches: &[Batch]) -> Result<(), Error> {
-        let forged = (self.sabotage == Sabotage::Fence).then(|| self.forged(state, batches));
+        let forged = match self.sabotage {
+            Sabotage::Fence => Some(self.forged(state, batches)),
+            Sabotage::Progress | Sabotage::Watermark | Sabotage::Running => {
+                Some(batches.iter().map(|batch| self.spoilt(batch)).collect())
+            }
+            Sabotage::None | Sabotage::Deduplication | Sabotage::WaitForCommit => None,
+        };
         let batches = forged.as_deref().unwrap_or(batches);
         self.store.commit(batches)?;
         for run in batches.iter().flat_map(|batch| &batch.runs) {
             self.say_what_is_new(run);
+        }
+        for schedule in batches.iter().flat_map(|batch| &batch.schedules) {
+            self.say_what_became_of(schedule);
         }
         let mut auditor = self.auditor.lock().unwrap_or_else(PoisonError::into_inner);
         auditor.committed(self.clock.now(), batches);
@@ -144,6 +163,24 @@ impl Disk {
             Batch { epoch, sequence: *sequence, ..batch.clone() }
         };
         batches.iter().map(forge).collect()
+    }
+
+    /// The batch without what protects schedules.
+    fn spoilt(&self, batch: &Batch) -> Batch {
+        let mut batch = batch.clone();
+        for write in &mut batch.schedules {
+            match self.sabotage {
+                Sabotage::Progress if write.created.is_none() && has_start(write) => {
+                    write.head = None;
+                }
+                Sabotage::Watermark => write.head = write.head.take().map(|it| hurried(&it)),
+                Sabotage::Running => {
+                    write.parts.retain(|(part, _)| !matches!(part, SchedulePart::Running(_)));
+                }
+                _ => {}
+            }
+        }
+        batch
     }
 
     fn fate(state: &State) -> Fate {
@@ -171,6 +208,37 @@ impl Disk {
             }
         }
         self.say(text.replace("EVENT_TYPE_", ""));
+    }
+
+    /// The same of a schedule: its verdicts and its audit stream.
+    fn say_what_became_of(&self, schedule: &ScheduleWrite) {
+        let head = schedule.head.as_ref().and_then(|it| ScheduleHead::decode(&**it).ok());
+        let head = head.unwrap_or_default();
+        let mut text = format!("disk: {} {}", head.schedule_id, head.incarnation);
+        let _ = write!(text, " settled up to {}:", head.settled_up_to);
+        for line in &schedule.log {
+            let _ = match line.log {
+                Log::Audit => {
+                    let event = ScheduleEvent::decode(&*line.value).unwrap_or_default();
+                    let event = format!("{:?}", event.event);
+                    let name = event.split_once('(').map_or("", |(_, rest)| rest);
+                    let name = name.split_once('(').map_or("", |(name, _)| name);
+                    write!(text, " {} {name}", line.position)
+                }
+                Log::Ledger | Log::ManualLedger => {
+                    let it = Occurrence::decode(&*line.value).unwrap_or_default();
+                    let verdict = it.verdict();
+                    let Occurrence { nominal_at, until, reason, run_id, due_at, .. } = it;
+                    let (last, due) = (until - nominal_at, due_at - nominal_at);
+                    let log = line.log;
+                    write!(
+                        text,
+                        " {log:?} {nominal_at}+{last} due +{due} {verdict:?} {reason}{run_id};"
+                    )
+                }
+            };
+        }
+        self.say(text);
     }
 
     fn say(&self, text: String) {
@@ -329,6 +397,18 @@ impl Store for Path {
     fn count(&self, namespace: NamespaceKey, query: &Query) -> Result<Count, Error> {
         self.readable()?.count(namespace, query)
     }
+}
+
+fn has_start(write: &ScheduleWrite) -> bool {
+    let is_it = |part: &SchedulePart| matches!(part, SchedulePart::Running(_));
+    write.parts.iter().any(|(part, value)| is_it(part) && value.is_some())
+}
+
+/// A schedule's head that says everything up to its last step is settled.
+fn hurried(head: &[u8]) -> Vec<u8> {
+    let mut head = ScheduleHead::decode(head).unwrap_or_default();
+    head.settled_up_to = head.settled_up_to.max(head.last_event_at);
+    head.encode_to_vec()
 }
 
 fn away() -> Error {

@@ -15,7 +15,9 @@ use perennial_runtime::simulation::{Acknowledge, Clock, Node};
 use perennial_store::Store;
 
 use crate::actors::client::Nudge;
-use crate::actors::{NAMESPACES, QUEUE, Worker, activity_worker, client, workflow_worker};
+use crate::actors::{
+    NAMESPACES, QUEUE, Worker, activity_worker, client, schedule_client, workflow_worker,
+};
 use crate::audit::{Auditor, Violation};
 use crate::chance::Chance;
 use crate::disk::{Disk, Path, Sabotage};
@@ -31,6 +33,8 @@ const WILD_TURNS: usize = 4_000;
 const SETTLE_TURNS: usize = 200_000;
 /// Time it may take to settle.
 const SETTLE_WITHIN: Span = Span::seconds(3600);
+/// While it settles, schedules go on for this long.
+const SCHEDULES_GO_ON: Span = Span::seconds(40);
 /// While it settles, open runs are reminded this often.
 const NUDGE_EVERY: Span = Span::seconds(600);
 /// Messages that are on their way twice, at most.
@@ -128,6 +132,8 @@ struct World {
     disk: Arc<Disk>,
     config: RuntimeConfig,
     sabotage: Sabotage,
+    /// There are schedules in it, and long times without a server.
+    has_schedules: bool,
     /// The server, and after it one that was replaced and doesn't know yet.
     servers: Vec<Running>,
     /// Messages that arrive a second time, while the server lives.
@@ -175,6 +181,7 @@ impl World {
             disk,
             config,
             sabotage,
+            has_schedules: seed.is_multiple_of(2),
             servers: Vec::new(),
             delayed: Vec::new(),
             opened: 0,
@@ -196,7 +203,7 @@ impl World {
             self.settle();
         }
         if !self.is_broken() {
-            lock(&self.sim.auditor).check_settled(self.disk.store());
+            lock(&self.sim.auditor).check_settled(self.disk.store(), self.sim.now());
         }
     }
 
@@ -229,10 +236,16 @@ impl World {
             }
             self.sim.spawn(activity_worker::work(actor(), worker.clone()));
         }
-        for number in 1..=4 {
+        let clients = if self.has_schedules { 2 } else { 4 };
+        for number in 1..=clients {
             let actor = Actor::new(&self.sim, self.chance.fork(), format!("client-{number}"));
             let deeds = 10 + self.chance.below(20);
             self.sim.spawn(client::live(actor, deeds));
+        }
+        for number in 1..=if self.has_schedules { 2 } else { 0 } {
+            let actor = Actor::new(&self.sim, self.chance.fork(), format!("planner-{number}"));
+            let deeds = 20 + self.chance.below(30);
+            self.sim.spawn(schedule_client::live(actor, deeds));
         }
     }
 
@@ -245,6 +258,7 @@ impl World {
             28..44 => self.pass(Span::millis(self.chance.between(1, 500))),
             44..46 => self.pass(Span::seconds(self.chance.between(5, 120))),
             46..48 => self.pass(Span::seconds(-self.chance.between(1, 20))),
+            48 if self.has_schedules => self.be_away(),
             _ => match self.any_turn() {
                 Some(turn) => self.take_wildly(turn),
                 None => self.pass_to_next(),
@@ -342,6 +356,19 @@ impl World {
         self.open_server();
     }
 
+    /// For minutes nobody serves.
+    fn be_away(&mut self) {
+        self.bury();
+        self.delayed.clear();
+        self.crashes += 1;
+        self.sim.say(format!("world: server {} is gone for long", self.opened));
+        if let Some(gone) = self.servers.pop() {
+            gone.is_alive.set(false);
+        }
+        self.pass(Span::seconds(self.chance.between(30, 400)));
+        self.open_server();
+    }
+
     /// The server that was replaced is gone for good.
     fn bury(&mut self) {
         *self.sim.replaced.borrow_mut() = None;
@@ -400,6 +427,14 @@ impl World {
         {
             return;
         }
+        // A refusal isn't remembered: a start that another run stood in the way of may find it gone the second
+        // time, after its schedule has heard that nothing came of it.
+        if let (Some(_), Some(Body::StartRun(start)), Some(target)) =
+            (&message.from_schedule, &message.body, &message.target)
+            && lock(&self.sim.auditor).may_be_refused(&target.workflow_id, &start.run_id)
+        {
+            return;
+        }
         let sender = message.sender.clone().unwrap_or_default().run_id;
         self.sim.say(format!("world: delivers {} of {sender} again", message.request_id));
         if let Some(running) = self.servers.first() {
@@ -422,6 +457,8 @@ impl World {
         let end = self.sim.now().after(SETTLE_WITHIN);
         let nudge = if self.chance.percent(50) { Nudge::Signal } else { Nudge::Update };
         let mut next_nudge = self.sim.now();
+        let schedules_end = self.sim.now().after(SCHEDULES_GO_ON);
+        let mut schedules_end = self.has_schedules.then_some(schedules_end);
         for _ in 0..SETTLE_TURNS {
             self.turns += 1;
             if self.is_broken() || self.sim.now() > end {
@@ -431,9 +468,15 @@ impl World {
                 self.take(turn);
                 continue;
             }
+            lock(&self.sim.auditor).check_idle(self.sim.now());
+            if schedules_end.take_if(|end| *end <= self.sim.now()).is_some() {
+                self.end_schedules();
+                continue;
+            }
             let open = lock(&self.sim.auditor).open_runs();
             let messages = self.disk.store().messages(i64::MIN, 1);
-            if open.is_empty() && messages.is_ok_and(|it| it.is_empty()) {
+            let is_quiet = open.is_empty() && messages.is_ok_and(|it| it.is_empty());
+            if is_quiet && schedules_end.is_none() {
                 return;
             }
             if self.sim.now() >= next_nudge {
@@ -445,6 +488,15 @@ impl World {
             } else {
                 self.pass_to_next();
             }
+        }
+    }
+
+    /// From now on schedules start only what they were asked for.
+    fn end_schedules(&mut self) {
+        let schedules = lock(&self.sim.auditor).schedules();
+        for schedule in schedules {
+            let actor = Actor::new(&self.sim, self.chance.fork(), "closer".to_owned());
+            self.sim.spawn(schedule_client::pause_for_good(actor, schedule));
         }
     }
 

@@ -64,7 +64,7 @@ pub(crate) async fn nudge(actor: Actor, run: RunName, nudge: Nudge) {
 }
 
 /// Asks until there is an answer, or patience ends.
-async fn insist<T, F>(
+pub(super) async fn insist<T, F>(
     actor: &Actor,
     patience: Span,
     ask: impl Fn(Runtime) -> F,
