@@ -1,11 +1,11 @@
 //! The world's one disk, which outlives every crash, and a server's faulty way to it.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use perennial_engine::{NamespaceKey, PartKey, ScheduleKey, SchedulePart, Time};
+use perennial_engine::{NamespaceKey, PartKey, ScheduleKey, Time};
 use perennial_proto::perennial::ScheduleEvent;
 use perennial_proto::store::{Occurrence, RunHead, RunMessage, ScheduleHead};
 use perennial_proto::temporal::history::v1::History;
@@ -19,42 +19,8 @@ use prost::Message;
 
 use crate::audit::Auditor;
 use crate::chance::Chance;
+use crate::sabotage::Sabotage;
 use crate::trace::Trace;
-
-/// A protection that is taken out, to see that the auditor misses it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sabotage {
-    /// The server as it is.
-    #[default]
-    None,
-    /// The store takes batches of owners that have been replaced.
-    Fence,
-    /// A run that is loaded has forgotten which requests it has taken.
-    Deduplication,
-    /// What follows from a step leaves before the step is durable.
-    WaitForCommit,
-    /// Starts of a schedule are committed without its progress.
-    Progress,
-    /// A schedule's progress is the time of its last step, not the last time that has its verdict.
-    Watermark,
-    /// A schedule that is loaded doesn't know what it has started.
-    Running,
-}
-
-/// As an option of the command that simulates; nothing for the server as it is.
-impl fmt::Display for Sabotage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "",
-            Self::Fence => " --sabotage fence",
-            Self::Deduplication => " --sabotage deduplication",
-            Self::WaitForCommit => " --sabotage wait-for-commit",
-            Self::Progress => " --sabotage progress",
-            Self::Watermark => " --sabotage watermark",
-            Self::Running => " --sabotage running",
-        })
-    }
-}
 
 /// What all servers of a world share.
 pub(crate) struct Disk {
@@ -135,7 +101,7 @@ impl Disk {
         let forged = match self.sabotage {
             Sabotage::Fence => Some(self.forged(state, batches)),
             Sabotage::Progress | Sabotage::Watermark | Sabotage::Running => {
-                Some(batches.iter().map(|batch| self.spoilt(batch)).collect())
+                Some(batches.iter().map(|batch| self.sabotage.spoil(batch)).collect())
             }
             Sabotage::None | Sabotage::Deduplication | Sabotage::WaitForCommit => None,
         };
@@ -163,24 +129,6 @@ impl Disk {
             Batch { epoch, sequence: *sequence, ..batch.clone() }
         };
         batches.iter().map(forge).collect()
-    }
-
-    /// The batch without what protects schedules.
-    fn spoilt(&self, batch: &Batch) -> Batch {
-        let mut batch = batch.clone();
-        for write in &mut batch.schedules {
-            match self.sabotage {
-                Sabotage::Progress if write.created.is_none() && has_start(write) => {
-                    write.head = None;
-                }
-                Sabotage::Watermark => write.head = write.head.take().map(|it| hurried(&it)),
-                Sabotage::Running => {
-                    write.parts.retain(|(part, _)| !matches!(part, SchedulePart::Running(_)));
-                }
-                _ => {}
-            }
-        }
-        batch
     }
 
     fn fate(state: &State) -> Fate {
@@ -397,18 +345,6 @@ impl Store for Path {
     fn count(&self, namespace: NamespaceKey, query: &Query) -> Result<Count, Error> {
         self.readable()?.count(namespace, query)
     }
-}
-
-fn has_start(write: &ScheduleWrite) -> bool {
-    let is_it = |part: &SchedulePart| matches!(part, SchedulePart::Running(_));
-    write.parts.iter().any(|(part, value)| is_it(part) && value.is_some())
-}
-
-/// A schedule's head that says everything up to its last step is settled.
-fn hurried(head: &[u8]) -> Vec<u8> {
-    let mut head = ScheduleHead::decode(head).unwrap_or_default();
-    head.settled_up_to = head.settled_up_to.max(head.last_event_at);
-    head.encode_to_vec()
 }
 
 fn away() -> Error {

@@ -1,7 +1,6 @@
 //! A world: made from a seed, wild for a while, then left to settle, then audited.
 
 use std::cell::Cell;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,8 +19,10 @@ use crate::actors::{
 };
 use crate::audit::{Auditor, Violation};
 use crate::chance::Chance;
-use crate::disk::{Disk, Path, Sabotage};
+use crate::disk::{Disk, Path};
 use crate::executor::Executor;
+use crate::report::{Outcome, Report};
+use crate::sabotage::Sabotage;
 use crate::sim::{Actor, Phase, Server, Sim};
 use crate::trace::Trace;
 
@@ -41,55 +42,6 @@ const NUDGE_EVERY: Span = Span::seconds(600);
 const DELAYED_MAX: usize = 16;
 /// Lines shown of a world that broke a promise.
 const LINES_SHOWN: usize = 150;
-
-/// What became of a world.
-#[derive(Debug, Clone)]
-pub struct Report {
-    /// What it was made from.
-    pub seed: u64,
-    /// Which protection it lacked.
-    pub sabotage: Sabotage,
-    /// Whether all promises held.
-    pub outcome: Outcome,
-    /// Turns taken.
-    pub turns: usize,
-    /// Times a server crashed or was replaced.
-    pub crashes: usize,
-    /// Runs there were.
-    pub runs: usize,
-    /// Equal only for equal courses of events.
-    pub fingerprint: u64,
-}
-
-/// Whether all promises held.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// They did.
-    Held,
-    /// One didn't.
-    Broken {
-        /// Which.
-        violation: Violation,
-        /// What happened before to the workflow concerned.
-        trace: String,
-    },
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, sabotage, outcome, turns, crashes, runs, .. } = self;
-        match outcome {
-            Outcome::Held => {
-                write!(f, "seed {seed}: {turns} turns, {crashes} crashes, {runs} runs")
-            }
-            Outcome::Broken { violation, trace } => write!(
-                f,
-                "seed {seed} breaks a promise\n  {violation}\n\nwhat happened before:\n{trace}\n\
-                 again: cargo xtask simulate --seed {seed}{sabotage}"
-            ),
-        }
-    }
-}
 
 /// Makes a world from a seed and sees whether all promises hold in it.
 pub fn simulate(seed: u64, sabotage: Sabotage) -> Report {

@@ -7,7 +7,7 @@ use perennial_engine::{NamespaceKey, Span};
 use perennial_proto::store::{RunName, ScheduleName};
 use perennial_runtime::Refusal;
 
-use super::client::insist;
+use super::client::{delete as delete_run, insist, reset};
 use super::schedule_wanted as wanted;
 use super::{NAMESPACES, SCHEDULES};
 use crate::audit::ToldOfSchedule as Told;
@@ -143,7 +143,7 @@ async fn delete(actor: &Actor) {
     }
 }
 
-/// Something else than its schedule ends a run.
+/// Something else than its schedule ends a run, or lets it begin anew.
 async fn end_run(actor: &Actor) {
     let Some(schedule) = read(actor, any_schedule(actor)).await else { return };
     let running: Vec<_> = schedule.running.values().cloned().collect();
@@ -153,14 +153,19 @@ async fn end_run(actor: &Actor) {
         workflow_id: run.workflow_id.clone(),
         ..RunName::default()
     };
-    let command = if actor.chance.percent(50) {
-        run::Command::RequestCancel(RequestCancel {
-            request_id: actor.fresh_id("cancel"),
-            ..RequestCancel::default()
-        })
-    } else {
-        run::Command::Terminate(Terminate::default())
-    };
+    match actor.chance.below(10) {
+        0..4 => {
+            let request_id = actor.fresh_id("cancel");
+            let cancel = RequestCancel { request_id, ..RequestCancel::default() };
+            send(actor, target, run::Command::RequestCancel(cancel)).await;
+        }
+        4..8 => send(actor, target, run::Command::Terminate(Terminate::default())).await,
+        8 => delete_run(actor, target).await,
+        _ => reset(actor, target).await,
+    }
+}
+
+async fn send(actor: &Actor, target: RunName, command: run::Command) {
     let _ = actor.ask(PATIENCE, |runtime| async move { runtime.send(target, command).await }).await;
 }
 

@@ -48,6 +48,10 @@ fn chains<'a>(schedule: &'a ScheduleSeen, others: Others<'a>) -> Vec<Chain<'a>> 
                 continue;
             };
             let of_chain = others.all.values().filter(|it| it.run.first_run_id() == run_id);
+            // Who resets a run lets it go on beside whatever its schedule has started since.
+            if of_chain.clone().any(|it| !it.run.head.ancestors.is_empty()) {
+                continue;
+            }
             let closed = of_chain.map(|it| {
                 let seen = others.seen(&it.run.head.run_id);
                 seen.and_then(|it| it.closed).unwrap_or(u64::MAX)
