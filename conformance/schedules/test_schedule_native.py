@@ -142,6 +142,19 @@ async def test_the_audit_stream_comes_in_pages_and_outlives_the_schedule(schedul
     assert refused.value.code() == grpc.StatusCode.NOT_FOUND
 
 
+async def test_deleted_schedules_are_listed_when_asked_for(scheduled, native):
+    await scheduled.create()
+    native.call("DeleteSchedule", reason="done with it")
+    await scheduled.create()
+    query = f"ScheduleId = '{scheduled.id}'"
+    [listed] = native.call("ListSchedules", query=query)["schedules"]
+    assert listed["status"] == "SCHEDULE_STATUS_ACTIVE"
+    both = native.call("ListSchedules", query=query, with_deleted=True)["schedules"]
+    assert [one["status"] for one in both] == ["SCHEDULE_STATUS_ACTIVE", "SCHEDULE_STATUS_DELETED"]
+    assert both[1]["status_reason"] == "done with it"
+    assert both[0]["internal_id"] == listed["internal_id"] != both[1]["internal_id"]
+
+
 async def test_an_update_changes_what_is_given_and_nothing_else(scheduled, native):
     await scheduled.create(action=scheduled.action(id="kept", memo={"a": "b"}), note="before")
     native.call("UpdateSchedule", overlap_policy=BUFFER_ALL, spec={"cron_string": ["@daily"]})

@@ -232,6 +232,7 @@ macro_rules! schedule_service {
 schedule_service! {
     create_schedule(CreateScheduleRequest) -> CreateScheduleResponse;
     describe_schedule(DescribeScheduleRequest) -> DescribeScheduleResponse;
+    list_schedules(ListSchedulesRequest) -> ListSchedulesResponse;
     update_schedule(UpdateScheduleRequest) -> UpdateScheduleResponse;
     trigger_schedule(TriggerScheduleRequest) -> TriggerScheduleResponse;
     pause_schedule(PauseScheduleRequest) -> PauseScheduleResponse;

@@ -1,50 +1,26 @@
 //! The world's one disk, which outlives every crash, and a server's faulty way to it.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_engine::{NamespaceKey, PartKey, ScheduleKey, Time};
-use perennial_proto::store::{RunHead, RunMessage};
+use perennial_proto::perennial::ScheduleEvent;
+use perennial_proto::store::{Occurrence, RunHead, RunMessage, ScheduleHead};
 use perennial_proto::temporal::history::v1::History;
 use perennial_runtime::simulation::Clock;
 use perennial_store::visibility::{Count, Page, Position, Query};
 use perennial_store::{
     Batch, Epoch, Error, Fragment, HistoryRange, Lease, Log, LogLine, MemoryStore, RecordKind,
-    RunWrite, Store, StoredMessage, StoredRun, StoredSchedule, TaskRow, Wake,
+    RunWrite, ScheduleWrite, Store, StoredMessage, StoredRun, StoredSchedule, TaskRow, Wake,
 };
 use prost::Message;
 
 use crate::audit::Auditor;
 use crate::chance::Chance;
+use crate::sabotage::Sabotage;
 use crate::trace::Trace;
-
-/// A protection that is taken out, to see that the auditor misses it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sabotage {
-    /// The server as it is.
-    #[default]
-    None,
-    /// The store takes batches of owners that have been replaced.
-    Fence,
-    /// A run that is loaded has forgotten which requests it has taken.
-    Deduplication,
-    /// What follows from a step leaves before the step is durable.
-    WaitForCommit,
-}
-
-/// As an option of the command that simulates; nothing for the server as it is.
-impl fmt::Display for Sabotage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "",
-            Self::Fence => " --sabotage fence",
-            Self::Deduplication => " --sabotage deduplication",
-            Self::WaitForCommit => " --sabotage wait-for-commit",
-        })
-    }
-}
 
 /// What all servers of a world share.
 pub(crate) struct Disk {
@@ -122,11 +98,20 @@ impl Disk {
     }
 
     fn apply(&self, state: &mut State, batches: &[Batch]) -> Result<(), Error> {
-        let forged = (self.sabotage == Sabotage::Fence).then(|| self.forged(state, batches));
+        let forged = match self.sabotage {
+            Sabotage::Fence => Some(self.forged(state, batches)),
+            Sabotage::Progress | Sabotage::Watermark | Sabotage::Running => {
+                Some(batches.iter().map(|batch| self.sabotage.spoil(batch)).collect())
+            }
+            Sabotage::None | Sabotage::Deduplication | Sabotage::WaitForCommit => None,
+        };
         let batches = forged.as_deref().unwrap_or(batches);
         self.store.commit(batches)?;
         for run in batches.iter().flat_map(|batch| &batch.runs) {
             self.say_what_is_new(run);
+        }
+        for schedule in batches.iter().flat_map(|batch| &batch.schedules) {
+            self.say_what_became_of(schedule);
         }
         let mut auditor = self.auditor.lock().unwrap_or_else(PoisonError::into_inner);
         auditor.committed(self.clock.now(), batches);
@@ -171,6 +156,37 @@ impl Disk {
             }
         }
         self.say(text.replace("EVENT_TYPE_", ""));
+    }
+
+    /// The same of a schedule: its verdicts and its audit stream.
+    fn say_what_became_of(&self, schedule: &ScheduleWrite) {
+        let head = schedule.head.as_ref().and_then(|it| ScheduleHead::decode(&**it).ok());
+        let head = head.unwrap_or_default();
+        let mut text = format!("disk: {} {}", head.schedule_id, head.incarnation);
+        let _ = write!(text, " settled up to {}:", head.settled_up_to);
+        for line in &schedule.log {
+            let _ = match line.log {
+                Log::Audit => {
+                    let event = ScheduleEvent::decode(&*line.value).unwrap_or_default();
+                    let event = format!("{:?}", event.event);
+                    let name = event.split_once('(').map_or("", |(_, rest)| rest);
+                    let name = name.split_once('(').map_or("", |(name, _)| name);
+                    write!(text, " {} {name}", line.position)
+                }
+                Log::Ledger | Log::ManualLedger => {
+                    let it = Occurrence::decode(&*line.value).unwrap_or_default();
+                    let verdict = it.verdict();
+                    let Occurrence { nominal_at, until, reason, run_id, due_at, .. } = it;
+                    let (last, due) = (until - nominal_at, due_at - nominal_at);
+                    let log = line.log;
+                    write!(
+                        text,
+                        " {log:?} {nominal_at}+{last} due +{due} {verdict:?} {reason}{run_id};"
+                    )
+                }
+            };
+        }
+        self.say(text);
     }
 
     fn say(&self, text: String) {

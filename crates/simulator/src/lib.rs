@@ -1,6 +1,6 @@
-//! A deterministic world for runs: the server's own cells, queues and outbox under random clients and
-//! workers, crashes, commits of unknown outcome, duplicate and late messages and clock jumps, and an auditor
-//! that holds what is stored against what anyone was told.
+//! A deterministic world for runs and schedules: the server's own cells, queues and outbox under random
+//! clients and workers, crashes, commits of unknown outcome, duplicate and late messages and clock jumps, and an
+//! auditor that holds what is stored against what anyone was told.
 //!
 //! [`simulate`] makes a world from a seed, lets it go wild, lets it settle, and audits it. The same seed
 //! gives the same world, always. Nothing here is part of the product, and the auditor shares no code with
@@ -15,10 +15,13 @@ mod audit;
 mod chance;
 mod disk;
 mod executor;
+mod report;
+mod sabotage;
 mod sim;
 mod trace;
 pub mod world;
 
 pub use audit::Violation;
-pub use disk::Sabotage;
-pub use world::{Outcome, Report, simulate};
+pub use report::{Outcome, Report};
+pub use sabotage::Sabotage;
+pub use world::simulate;

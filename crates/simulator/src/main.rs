@@ -17,7 +17,8 @@ Simulate worlds and audit them.
   --seeds N       How many seeds (default: 100)
   --from S        The first of them (default: 1)
   --seed S        This one alone, and its course of events
-  --sabotage W    Without a protection: fence, deduplication or wait-for-commit
+  --sabotage W    Without a protection: fence, deduplication, wait-for-commit, progress, watermark or
+                  running
 ";
 
 fn main() -> ExitCode {
@@ -88,6 +89,9 @@ impl Request {
                         "fence" => Sabotage::Fence,
                         "deduplication" => Sabotage::Deduplication,
                         "wait-for-commit" => Sabotage::WaitForCommit,
+                        "progress" => Sabotage::Progress,
+                        "watermark" => Sabotage::Watermark,
+                        "running" => Sabotage::Running,
                         _ => return Err(format!("there is no protection `{value}`")),
                     };
                 }

@@ -12,7 +12,7 @@ use perennial_engine::{Span, Time};
 use perennial_runtime::simulation::Clock;
 use perennial_runtime::{Refusal, Runtime};
 
-use crate::audit::{Auditor, Told};
+use crate::audit::{Auditor, Told, ToldOfSchedule};
 use crate::chance::Chance;
 use crate::executor::Act;
 use crate::trace::Trace;
@@ -136,6 +136,13 @@ impl Actor {
         self.say(&format!("is told {told:?}"));
         let mut auditor = self.sim.auditor.lock().unwrap_or_else(PoisonError::into_inner);
         auditor.told(self.sim.now(), told);
+    }
+
+    /// The same of a schedule.
+    pub(crate) fn told_of_schedule(&self, told: ToldOfSchedule) {
+        self.say(&format!("is told {told:?}"));
+        let mut auditor = self.sim.auditor.lock().unwrap_or_else(PoisonError::into_inner);
+        auditor.told_of_schedule(told);
     }
 
     pub(crate) async fn sleep(&self, span: Span) {

@@ -1,7 +1,6 @@
 //! A world: made from a seed, wild for a while, then left to settle, then audited.
 
 use std::cell::Cell;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,11 +14,15 @@ use perennial_runtime::simulation::{Acknowledge, Clock, Node};
 use perennial_store::Store;
 
 use crate::actors::client::Nudge;
-use crate::actors::{NAMESPACES, QUEUE, Worker, activity_worker, client, workflow_worker};
+use crate::actors::{
+    NAMESPACES, QUEUE, Worker, activity_worker, client, schedule_client, workflow_worker,
+};
 use crate::audit::{Auditor, Violation};
 use crate::chance::Chance;
-use crate::disk::{Disk, Path, Sabotage};
+use crate::disk::{Disk, Path};
 use crate::executor::Executor;
+use crate::report::{Outcome, Report};
+use crate::sabotage::Sabotage;
 use crate::sim::{Actor, Phase, Server, Sim};
 use crate::trace::Trace;
 
@@ -31,61 +34,14 @@ const WILD_TURNS: usize = 4_000;
 const SETTLE_TURNS: usize = 200_000;
 /// Time it may take to settle.
 const SETTLE_WITHIN: Span = Span::seconds(3600);
+/// While it settles, schedules go on for this long.
+const SCHEDULES_GO_ON: Span = Span::seconds(40);
 /// While it settles, open runs are reminded this often.
 const NUDGE_EVERY: Span = Span::seconds(600);
 /// Messages that are on their way twice, at most.
 const DELAYED_MAX: usize = 16;
 /// Lines shown of a world that broke a promise.
 const LINES_SHOWN: usize = 150;
-
-/// What became of a world.
-#[derive(Debug, Clone)]
-pub struct Report {
-    /// What it was made from.
-    pub seed: u64,
-    /// Which protection it lacked.
-    pub sabotage: Sabotage,
-    /// Whether all promises held.
-    pub outcome: Outcome,
-    /// Turns taken.
-    pub turns: usize,
-    /// Times a server crashed or was replaced.
-    pub crashes: usize,
-    /// Runs there were.
-    pub runs: usize,
-    /// Equal only for equal courses of events.
-    pub fingerprint: u64,
-}
-
-/// Whether all promises held.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// They did.
-    Held,
-    /// One didn't.
-    Broken {
-        /// Which.
-        violation: Violation,
-        /// What happened before to the workflow concerned.
-        trace: String,
-    },
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, sabotage, outcome, turns, crashes, runs, .. } = self;
-        match outcome {
-            Outcome::Held => {
-                write!(f, "seed {seed}: {turns} turns, {crashes} crashes, {runs} runs")
-            }
-            Outcome::Broken { violation, trace } => write!(
-                f,
-                "seed {seed} breaks a promise\n  {violation}\n\nwhat happened before:\n{trace}\n\
-                 again: cargo xtask simulate --seed {seed}{sabotage}"
-            ),
-        }
-    }
-}
 
 /// Makes a world from a seed and sees whether all promises hold in it.
 pub fn simulate(seed: u64, sabotage: Sabotage) -> Report {
@@ -128,6 +84,8 @@ struct World {
     disk: Arc<Disk>,
     config: RuntimeConfig,
     sabotage: Sabotage,
+    /// There are schedules in it, and long times without a server.
+    has_schedules: bool,
     /// The server, and after it one that was replaced and doesn't know yet.
     servers: Vec<Running>,
     /// Messages that arrive a second time, while the server lives.
@@ -175,6 +133,7 @@ impl World {
             disk,
             config,
             sabotage,
+            has_schedules: seed.is_multiple_of(2),
             servers: Vec::new(),
             delayed: Vec::new(),
             opened: 0,
@@ -196,7 +155,7 @@ impl World {
             self.settle();
         }
         if !self.is_broken() {
-            lock(&self.sim.auditor).check_settled(self.disk.store());
+            lock(&self.sim.auditor).check_settled(self.disk.store(), self.sim.now());
         }
     }
 
@@ -229,10 +188,16 @@ impl World {
             }
             self.sim.spawn(activity_worker::work(actor(), worker.clone()));
         }
-        for number in 1..=4 {
+        let clients = if self.has_schedules { 2 } else { 4 };
+        for number in 1..=clients {
             let actor = Actor::new(&self.sim, self.chance.fork(), format!("client-{number}"));
             let deeds = 10 + self.chance.below(20);
             self.sim.spawn(client::live(actor, deeds));
+        }
+        for number in 1..=if self.has_schedules { 2 } else { 0 } {
+            let actor = Actor::new(&self.sim, self.chance.fork(), format!("planner-{number}"));
+            let deeds = 20 + self.chance.below(30);
+            self.sim.spawn(schedule_client::live(actor, deeds));
         }
     }
 
@@ -245,6 +210,7 @@ impl World {
             28..44 => self.pass(Span::millis(self.chance.between(1, 500))),
             44..46 => self.pass(Span::seconds(self.chance.between(5, 120))),
             46..48 => self.pass(Span::seconds(-self.chance.between(1, 20))),
+            48 if self.has_schedules => self.be_away(),
             _ => match self.any_turn() {
                 Some(turn) => self.take_wildly(turn),
                 None => self.pass_to_next(),
@@ -342,6 +308,19 @@ impl World {
         self.open_server();
     }
 
+    /// For minutes nobody serves.
+    fn be_away(&mut self) {
+        self.bury();
+        self.delayed.clear();
+        self.crashes += 1;
+        self.sim.say(format!("world: server {} is gone for long", self.opened));
+        if let Some(gone) = self.servers.pop() {
+            gone.is_alive.set(false);
+        }
+        self.pass(Span::seconds(self.chance.between(30, 400)));
+        self.open_server();
+    }
+
     /// The server that was replaced is gone for good.
     fn bury(&mut self) {
         *self.sim.replaced.borrow_mut() = None;
@@ -400,6 +379,14 @@ impl World {
         {
             return;
         }
+        // A refusal isn't remembered: a start that another run stood in the way of may find it gone the second
+        // time, after its schedule has heard that nothing came of it.
+        if let (Some(_), Some(Body::StartRun(start)), Some(target)) =
+            (&message.from_schedule, &message.body, &message.target)
+            && lock(&self.sim.auditor).may_be_refused(&target.workflow_id, &start.run_id)
+        {
+            return;
+        }
         let sender = message.sender.clone().unwrap_or_default().run_id;
         self.sim.say(format!("world: delivers {} of {sender} again", message.request_id));
         if let Some(running) = self.servers.first() {
@@ -422,6 +409,8 @@ impl World {
         let end = self.sim.now().after(SETTLE_WITHIN);
         let nudge = if self.chance.percent(50) { Nudge::Signal } else { Nudge::Update };
         let mut next_nudge = self.sim.now();
+        let schedules_end = self.sim.now().after(SCHEDULES_GO_ON);
+        let mut schedules_end = self.has_schedules.then_some(schedules_end);
         for _ in 0..SETTLE_TURNS {
             self.turns += 1;
             if self.is_broken() || self.sim.now() > end {
@@ -431,9 +420,15 @@ impl World {
                 self.take(turn);
                 continue;
             }
+            lock(&self.sim.auditor).check_idle(self.sim.now());
+            if schedules_end.take_if(|end| *end <= self.sim.now()).is_some() {
+                self.end_schedules();
+                continue;
+            }
             let open = lock(&self.sim.auditor).open_runs();
             let messages = self.disk.store().messages(i64::MIN, 1);
-            if open.is_empty() && messages.is_ok_and(|it| it.is_empty()) {
+            let is_quiet = open.is_empty() && messages.is_ok_and(|it| it.is_empty());
+            if is_quiet && schedules_end.is_none() {
                 return;
             }
             if self.sim.now() >= next_nudge {
@@ -445,6 +440,15 @@ impl World {
             } else {
                 self.pass_to_next();
             }
+        }
+    }
+
+    /// From now on schedules start only what they were asked for.
+    fn end_schedules(&mut self) {
+        let schedules = lock(&self.sim.auditor).schedules();
+        for schedule in schedules {
+            let actor = Actor::new(&self.sim, self.chance.fork(), "closer".to_owned());
+            self.sim.spawn(schedule_client::pause_for_good(actor, schedule));
         }
     }
 

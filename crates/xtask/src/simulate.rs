@@ -16,9 +16,10 @@ Usage: cargo xtask simulate [--seeds N] [--from S] [--sabotage W]
   --seeds N       How many worlds (default: 100)
   --from S        The seed of the first; the others follow (default: 1)
   --seed S        One world alone
-  --sabotage W    Without a protection: fence, deduplication or wait-for-commit
+  --sabotage W    Without a protection: fence, deduplication, wait-for-commit, progress, watermark or
+                  running
 
-A seed gives the same world every time. Of a world that breaks a promise it says the seed, the promise and
+A seed gives the same world every time; every other one has schedules in it. Of a world that breaks a promise it says the seed, the promise and
 what happened before; `cargo xtask test` simulates the first two hundred.
 
 Exit code: 0 all promises held, 1 one didn't, 2 wrong command line.

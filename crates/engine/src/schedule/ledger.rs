@@ -45,6 +45,21 @@ impl Skip {
         }
     }
 
+    /// The one that is written down like this.
+    pub(crate) fn named(text: &str) -> Option<Self> {
+        let all = [
+            Self::Overlap,
+            Self::NotTriggerable,
+            Self::Exhausted,
+            Self::IdTaken,
+            Self::Paused,
+            Self::Updated,
+            Self::Backfilled,
+            Self::Canceled,
+        ];
+        all.into_iter().find(|it| it.text() == text)
+    }
+
     /// Whether it counts as a skipped trigger, which operators are told of.
     fn is_counted(self) -> bool {
         match self {
@@ -119,7 +134,13 @@ impl Draft<'_> {
     ) {
         let now = self.now().0;
         let open = self.schedule.head.open_range.take();
-        let same = |open: &stored::Occurrence| open.verdict() == verdict && open.reason == reason;
+        // A start that was chosen and then replaced: times after it have their verdicts already, and may go
+        // on with theirs.
+        let is_behind = last.0 < self.schedule.head.settled_up_to;
+        let later = open.clone().filter(|open| open.until > last.0);
+        let same = |open: &stored::Occurrence| {
+            !is_behind && open.verdict() == verdict && open.reason == reason
+        };
         let line = match open.filter(same) {
             Some(open) => stored::Occurrence {
                 until: last.0,
@@ -137,7 +158,7 @@ impl Draft<'_> {
                 ..stored::Occurrence::default()
             },
         };
-        self.schedule.head.open_range = Some(line.clone());
+        self.schedule.head.open_range = if is_behind { later } else { Some(line.clone()) };
         let line = LedgerLine { is_manual: false, occurrence: line };
         self.ledger.insert((false, line.position()), line);
     }
@@ -157,6 +178,10 @@ impl Draft<'_> {
     /// What follows when a start has come to nothing.
     pub(crate) fn skipped(&mut self, start: &stored::PlannedStart, why: Skip) {
         self.remove_buffered(start.sequence);
+        self.remember_outcome(start, |request| {
+            request.run_id.clear();
+            why.text().clone_into(&mut request.skip_reason);
+        });
         if why == Skip::Overlap {
             self.schedule.head.overlap_skipped_count += 1;
         }
@@ -166,6 +191,19 @@ impl Draft<'_> {
         if start.backfill != 0 {
             self.change_backfill(start.backfill, |backfill| backfill.skipped += 1);
             self.forget_ahead(start.nominal_at);
+        }
+    }
+
+    /// Whoever asked for the start and asks again is told what came of it.
+    pub(crate) fn remember_outcome(
+        &mut self,
+        start: &stored::PlannedStart,
+        remember: impl FnOnce(&mut stored::TakenRequest),
+    ) {
+        let mut requests = self.schedule.head.requests.iter_mut();
+        let request = requests.find(|it| it.sequence != 0 && it.sequence == start.sequence);
+        if let Some(request) = request {
+            remember(request);
         }
     }
 

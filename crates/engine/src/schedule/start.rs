@@ -13,7 +13,7 @@ use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
 use serde_json::json;
 
 use super::Schedule;
-use super::decide::{delete, heard};
+use super::decide::delete;
 use super::draft::Draft;
 use super::ledger::{Skip, is_manual};
 use super::spec;
@@ -53,6 +53,7 @@ impl Draft<'_> {
             trigger_number: self.schedule.head.action_count,
             is_started: false,
             is_ending: false,
+            is_terminating: false,
         };
         let verdict = match start.reason() {
             StartReason::Catchup => Verdict::Late,
@@ -60,20 +61,22 @@ impl Draft<'_> {
         };
         self.record(start, verdict, "", Some((&run.workflow_id, &run.run_id)));
         self.remember(&run);
+        self.remember_outcome(start, |request| {
+            request.workflow_id.clone_from(&run.workflow_id);
+            request.run_id.clone_from(&run.run_id);
+        });
         self.messages.push(self.start_message(&run));
-        self.put_running(run.clone());
+        self.put_running(run);
         if start.backfill != 0 {
             self.change_backfill(start.backfill, |backfill| backfill.started += 1);
         }
-        self.after_last(&run);
+        self.after_last();
     }
 
     /// What follows when that was the last one.
-    fn after_last(&mut self, run: &stored::ScheduledRun) {
+    fn after_last(&mut self) {
         let max_runs = self.schedule.extensions().max_runs;
         if max_runs > 0 && self.schedule.head.action_count >= max_runs {
-            // Nothing comes after the end of a schedule in its audit stream.
-            heard(self, run);
             delete(self, MAX_RUNS_EXHAUSTED, None);
         } else if self.schedule.is_exhausted() {
             self.drop_scheduled(Skip::Exhausted);

@@ -62,7 +62,8 @@ fn with_cancel_other_the_latest_missed_time_takes_the_place_of_those_before() {
     world.down_until("00:01:15");
     expect![[r#"
         00:01:15 | up again
-        00:01:15 | 00:00:20 to 00:00:40, 2 times skipped (overlap_policy_skip)
+        00:01:15 | 00:00:20 skipped (overlap_policy_skip)
+        00:01:15 | 00:00:40 skipped (overlap_policy_skip)
         00:01:15 | 00:01:00 late
         00:01:15 | start run 1, w-2026-01-01T00:01:00Z
     "#]]

@@ -144,7 +144,7 @@ fn runs_that_were_allowed_to_overlap_are_in_the_way_of_those_that_may_not() {
 }
 
 #[test]
-fn buffered_starts_follow_the_policy_the_schedule_has_when_their_turn_comes() {
+fn buffered_starts_meet_the_policy_that_the_schedule_gets_while_they_wait() {
     let mut world = World::new(with_policy(Overlap::BufferAll, &["@every 10s"]));
     world.until("00:00:35");
     world.update(|config| config.overlap_policy = Overlap::Skip.into());
@@ -154,10 +154,9 @@ fn buffered_starts_follow_the_policy_the_schedule_has_when_their_turn_comes() {
         00:00:10 | start run 1, w-2026-01-01T00:00:10Z
         00:00:20 | 00:00:20 buffered
         00:00:30 | 00:00:30 buffered
-        00:00:35 | run 1 ends
-        00:00:35 | 00:00:20 fired
+        00:00:35 | 00:00:20 skipped (overlap_policy_skip)
         00:00:35 | 00:00:30 skipped (overlap_policy_skip)
-        00:00:35 | start run 2, w-2026-01-01T00:00:20Z, last result a
+        00:00:35 | run 1 ends
     "#]]
     .assert_eq(&world.story());
 }

@@ -1,15 +1,17 @@
-//! All there is to say of a schedule, also of one that is deleted.
+//! What there is to say of a schedule, also of one that is deleted.
 
 use perennial_engine::schedule::{Schedule, Status};
 use perennial_engine::{Span, Time};
 use perennial_proto::perennial::{
-    DescribeScheduleRequest, DescribeScheduleResponse, ScheduleStatus,
+    DescribeScheduleRequest, DescribeScheduleResponse, ListSchedulesRequest, ListSchedulesResponse,
+    ListedSchedule, ScheduleStatus,
 };
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 
 use super::ScheduleCall;
 use crate::errors::{Answer, refused};
-use crate::workflow::schedule::described;
+use crate::workflow::schedule::{described, list_entry};
+use crate::workflow::visibility::page;
 
 impl ScheduleCall<'_> {
     pub(crate) async fn describe_schedule(
@@ -40,6 +42,32 @@ impl ScheduleCall<'_> {
             last_fire_lag: Span(head.last_lag_nanos).get().map(Into::into),
             deleted_at: Time(head.deleted_at).get().map(Into::into),
             settled_up_to: Some(Time(head.settled_up_to).into()),
+        })
+    }
+
+    pub(crate) async fn list_schedules(
+        &self,
+        request: ListSchedulesRequest,
+    ) -> Answer<ListSchedulesResponse> {
+        let namespace = self.0.namespace(&request.namespace)?;
+        let (size, after) = page(request.page_size, &request.next_page_token)?;
+        let (runtime, query) = (self.0.runtime(), &request.query);
+        let found =
+            runtime.list_schedules(&namespace, query, request.with_deleted, size, after).await;
+        let found = found.map_err(refused)?;
+        let schedules = found.schedules.iter().map(|schedule| {
+            let (status, status_reason) = status(schedule);
+            ListedSchedule {
+                schedule: Some(list_entry(schedule, runtime.now())),
+                internal_id: schedule.head.incarnation.clone(),
+                status: status.into(),
+                status_reason,
+                deleted_at: Time(schedule.head.deleted_at).get().map(Into::into),
+            }
+        });
+        Ok(ListSchedulesResponse {
+            schedules: schedules.collect(),
+            next_page_token: found.next.map(|next| next.to_token()).unwrap_or_default(),
         })
     }
 }

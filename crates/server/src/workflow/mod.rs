@@ -21,7 +21,7 @@ mod system;
 mod task;
 mod task_queue;
 mod update;
-mod visibility;
+pub(crate) mod visibility;
 
 pub(crate) use system::CLUSTER_NAME;
 pub use system::SERVER_VERSION;

@@ -109,7 +109,7 @@ impl Call<'_> {
 }
 
 /// How many a page has at most, and after what it begins.
-pub(super) fn page(page_size: i32, token: &[u8]) -> Answer<(usize, Option<Position>)> {
+pub(crate) fn page(page_size: i32, token: &[u8]) -> Answer<(usize, Option<Position>)> {
     let asked = usize::try_from(page_size).ok().filter(|size| *size > 0);
     let size = asked.map_or(PAGE_MAX, |size| size.min(PAGE_MAX));
     let after = match token {

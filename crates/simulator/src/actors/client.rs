@@ -39,9 +39,9 @@ pub(crate) async fn live(actor: Actor, deeds: usize) {
             24 => terminate(&actor).await,
             25..29 => update(&actor, any_target(&actor)).await,
             29..31 => query(&actor).await,
-            31..34 => reset(&actor).await,
+            31..34 => reset(&actor, any_target(&actor)).await,
             34..37 => read(&actor).await,
-            37 => delete(&actor).await,
+            37 => delete(&actor, any_target(&actor)).await,
             _ => watch(&actor).await,
         }
         actor.sleep(Span::millis(actor.chance.between(0, 3_000))).await;
@@ -64,7 +64,7 @@ pub(crate) async fn nudge(actor: Actor, run: RunName, nudge: Nudge) {
 }
 
 /// Asks until there is an answer, or patience ends.
-async fn insist<T, F>(
+pub(super) async fn insist<T, F>(
     actor: &Actor,
     patience: Span,
     ask: impl Fn(Runtime) -> F,
@@ -250,8 +250,7 @@ async fn query(actor: &Actor) {
         .await;
 }
 
-async fn reset(actor: &Actor) {
-    let target = any_target(actor);
+pub(super) async fn reset(actor: &Actor, target: RunName) {
     let history = actor
         .ask(PATIENCE, |runtime| async move {
             let run = runtime.read(target).await?;
@@ -309,8 +308,7 @@ async fn watch(actor: &Actor) {
     }
 }
 
-async fn delete(actor: &Actor) {
-    let target = any_target(actor);
+pub(super) async fn delete(actor: &Actor, target: RunName) {
     let found = actor.ask(PATIENCE, |runtime| async move { runtime.read(target).await }).await;
     let Ok(run) = found else { return };
     let run_id = run.head.run_id.clone();

@@ -2,6 +2,9 @@
 
 pub(crate) mod activity_worker;
 pub(crate) mod client;
+pub(crate) mod schedule_client;
+mod schedule_wanted;
+mod scheduled_run;
 mod wanted;
 pub(crate) mod workflow_worker;
 
@@ -16,6 +19,10 @@ pub(crate) const QUEUE: &str = "queue";
 pub(crate) const WORKFLOWS: usize = 3;
 /// Workflows that other workflows start.
 pub(crate) const CHILDREN: usize = 3;
+/// Schedules of a namespace.
+pub(crate) const SCHEDULES: usize = 3;
+/// The type of the workflows that schedules start.
+pub(crate) const SCHEDULED: &str = "Scheduled";
 
 /// A worker process: where it works, and under which name.
 #[derive(Debug, Clone)]

@@ -30,6 +30,9 @@ pub(super) fn commands(actor: &Actor, grant: &WorkflowTaskGrant) -> Vec<Command>
     if actor.sim.is_settling() {
         return if is_idle(run) { vec![complete()] } else { Vec::new() };
     }
+    if super::scheduled_run::is_it(run) {
+        return super::scheduled_run::commands(actor, run);
+    }
     let chance = &actor.chance;
     if run.head.next_event_id > ENOUGH_EVENTS && is_idle(run) {
         return vec![complete()];
@@ -119,7 +122,7 @@ pub(super) fn update_answers(
     (commands, messages)
 }
 
-fn is_idle(run: &Run) -> bool {
+pub(super) fn is_idle(run: &Run) -> bool {
     // A child that closed after the run it was started by, and before that was reset, has told nobody: the
     // new run may wait for it in vain.
     let inherited = run.head.ancestors.last().map_or(0, |range| range.last_event_id);
@@ -187,7 +190,7 @@ fn cancel_activity(scheduled_event_id: &i64) -> Command {
     command(CommandType::RequestCancelActivityTask, attributes)
 }
 
-fn timer(id: &str, millis: i64) -> Command {
+pub(super) fn timer(id: &str, millis: i64) -> Command {
     let attributes = c::StartTimerCommandAttributes {
         timer_id: id.to_owned(),
         start_to_fire_timeout: Some(Span::millis(millis.max(1)).into()),
@@ -251,13 +254,13 @@ fn cancel_external(actor: &Actor) -> Command {
     command(CommandType::RequestCancelExternalWorkflowExecution, attributes)
 }
 
-fn complete() -> Command {
+pub(super) fn complete() -> Command {
     let attributes = c::CompleteWorkflowExecutionCommandAttributes::default();
     let attributes = A::CompleteWorkflowExecutionCommandAttributes(attributes);
     command(CommandType::CompleteWorkflowExecution, attributes)
 }
 
-fn fail() -> Command {
+pub(super) fn fail() -> Command {
     let attributes = c::FailWorkflowExecutionCommandAttributes {
         failure: Some(Failure { message: "no".to_owned(), ..Failure::default() }),
     };
@@ -265,13 +268,13 @@ fn fail() -> Command {
     command(CommandType::FailWorkflowExecution, attributes)
 }
 
-fn cancel() -> Command {
+pub(super) fn cancel() -> Command {
     let attributes = c::CancelWorkflowExecutionCommandAttributes::default();
     let attributes = A::CancelWorkflowExecutionCommandAttributes(attributes);
     command(CommandType::CancelWorkflowExecution, attributes)
 }
 
-fn continue_as_new() -> Command {
+pub(super) fn continue_as_new() -> Command {
     let attributes = c::ContinueAsNewWorkflowExecutionCommandAttributes::default();
     let attributes = A::ContinueAsNewWorkflowExecutionCommandAttributes(attributes);
     command(CommandType::ContinueAsNewWorkflowExecution, attributes)

@@ -13,8 +13,21 @@ use super::{Auditor, RunSeen};
 impl Auditor {
     /// These batches are durable.
     pub(crate) fn committed(&mut self, _at: Time, batches: &[Batch]) {
-        for write in batches.iter().flat_map(|batch| &batch.runs) {
-            self.wrote(write);
+        self.commits += 1;
+        for batch in batches {
+            for write in &batch.runs {
+                self.wrote(write);
+            }
+            for write in &batch.schedules {
+                let found = self.schedules.wrote(self.commits, write);
+                found.into_iter().for_each(|violation| self.report(violation));
+            }
+            for write in &batch.messages {
+                self.schedules.wrote_message(self.commits, write);
+            }
+        }
+        if !batches.iter().flat_map(|batch| &batch.runs).any(|write| write.created.is_some()) {
+            return;
         }
         let mut open: BTreeMap<_, &RunSeen> = BTreeMap::new();
         let mut doubled = None;
@@ -36,6 +49,8 @@ impl Auditor {
                 status: WorkflowExecutionStatus::Running,
                 last_event_id: 0,
                 is_deleted: false,
+                opened: self.commits,
+                closed: None,
             };
             self.by_id.insert(created.run_id.clone(), write.key);
             self.runs.insert(write.key, run);
@@ -43,6 +58,7 @@ impl Auditor {
         let Some(run) = self.runs.get_mut(&write.key) else { return };
         if write.deleted {
             run.is_deleted = true;
+            run.closed.get_or_insert(self.commits);
             return;
         }
         let head = write.head.as_ref().and_then(|head| RunHead::decode(head.as_slice()).ok());
@@ -51,6 +67,9 @@ impl Auditor {
             if write.created.is_some() {
                 run.last_event_id = head.ancestors.last().map_or(0, |range| range.last_event_id);
             }
+        }
+        if !run.is_open() {
+            run.closed.get_or_insert(self.commits);
         }
         let mut gap = None;
         for fragment in &write.history {

@@ -9,16 +9,18 @@ mod between;
 mod commits;
 mod fold;
 mod histories;
+mod schedules;
 mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use perennial_engine::{NamespaceKey, RunKey, Time};
-use perennial_proto::store::RunName;
+use perennial_proto::store::{RunName, ScheduleName};
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
 use perennial_store::{MemoryStore, Store};
 
+pub(crate) use self::schedules::ToldOfSchedule;
 pub(crate) use self::told::{ActivityEnd, Told};
 
 use self::histories::Recorded;
@@ -69,6 +71,9 @@ pub(crate) struct Auditor {
     runs: BTreeMap<RunKey, RunSeen>,
     by_id: BTreeMap<String, RunKey>,
     may_be_deleted: BTreeSet<String>,
+    schedules: schedules::Schedules,
+    /// Commits so far.
+    commits: u64,
     violation: Option<Violation>,
 }
 
@@ -81,6 +86,9 @@ struct RunSeen {
     status: WorkflowExecutionStatus,
     last_event_id: i64,
     is_deleted: bool,
+    /// The commits in which it came and closed.
+    opened: u64,
+    closed: Option<u64>,
 }
 
 impl RunSeen {
@@ -116,6 +124,12 @@ impl Auditor {
         self.may_be_deleted.contains(run_id)
     }
 
+    /// Whether the run isn't there, and another one has its workflow id.
+    pub(crate) fn may_be_refused(&self, workflow_id: &str, run_id: &str) -> bool {
+        !self.by_id.contains_key(run_id)
+            && self.runs.values().any(|run| run.workflow_id == workflow_id)
+    }
+
     pub(crate) fn runs(&self) -> usize {
         self.runs.len()
     }
@@ -128,9 +142,27 @@ impl Auditor {
         self.told.push(told);
     }
 
+    /// Someone was told something of a schedule.
+    pub(crate) fn told_of_schedule(&mut self, told: ToldOfSchedule) {
+        let found = self.schedules.told(told);
+        found.into_iter().for_each(|violation| self.report(violation));
+    }
+
+    /// Schedules that are there.
+    pub(crate) fn schedules(&self) -> Vec<ScheduleName> {
+        self.schedules.present()
+    }
+
+    /// Nothing more is to be done at this moment.
+    pub(crate) fn check_idle(&mut self, now: Time) {
+        let found = self.schedules.check_idle(now.0);
+        found.into_iter().for_each(|violation| self.report(violation));
+    }
+
     /// Holds the folds of all histories against what is stored beside them.
     pub(crate) fn check_folds(&mut self, store: &MemoryStore) {
-        match self.read_all(store) {
+        // What has closed is looked at once, at the end.
+        match self.read(store, RunSeen::is_open) {
             Ok(all) => {
                 let found = all.values().find_map(fold::check);
                 found.into_iter().for_each(|violation| self.report(violation));
@@ -140,13 +172,20 @@ impl Auditor {
     }
 
     /// Everything that must hold once the world has settled.
-    pub(crate) fn check_settled(&mut self, store: &MemoryStore) {
-        let all = match self.read_all(store) {
+    pub(crate) fn check_settled(&mut self, store: &MemoryStore, now: Time) {
+        let all = match self.read(store, |run| !run.is_deleted) {
             Ok(all) => all,
             Err(violation) => return self.report(violation),
         };
         let undelivered = store.messages(i64::MIN, 1).is_ok_and(|messages| !messages.is_empty());
         let stuck = self.runs.values().find(|run| run.is_open());
+        let others = schedules::Others {
+            all: &all,
+            runs: &self.runs,
+            by_id: &self.by_id,
+            may_be_deleted: &self.may_be_deleted,
+            now,
+        };
         let found = (all.values().find_map(histories::check))
             .or_else(|| all.values().find_map(fold::check))
             .or_else(|| all.values().find_map(|run| between::check(run, &all, self)))
@@ -161,7 +200,8 @@ impl Auditor {
                     run_id: String::new(),
                     what: "a message is undelivered though everyone is there".to_owned(),
                 })
-            });
+            })
+            .or_else(|| self.schedules.check_settled(store, others));
         found.into_iter().for_each(|violation| self.report(violation));
     }
 
@@ -169,8 +209,12 @@ impl Auditor {
         self.violation.get_or_insert(violation);
     }
 
-    fn read_all(&self, store: &MemoryStore) -> Result<BTreeMap<String, Recorded>, Violation> {
-        let present = self.runs.iter().filter(|(_, run)| !run.is_deleted);
+    fn read(
+        &self,
+        store: &MemoryStore,
+        which: impl Fn(&RunSeen) -> bool,
+    ) -> Result<BTreeMap<String, Recorded>, Violation> {
+        let present = self.runs.iter().filter(|(_, run)| which(run));
         present
             .map(|(key, run)| Ok((run.run_id.clone(), Recorded::read(store, *key, run)?)))
             .collect()

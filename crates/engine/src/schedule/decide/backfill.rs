@@ -25,9 +25,8 @@ const UNFINISHED_MAX: usize = 100;
 
 pub(super) fn begin(draft: &mut Draft<'_>, wanted: NewBackfill) -> Result<Reply, Rejection> {
     draft.schedule.present()?;
-    if super::is_repeated(draft, &wanted.request_id) {
-        let last = draft.schedule.backfills.keys().next_back();
-        return Ok(Reply::Backfill(last.copied().unwrap_or_default()));
+    if let Some(taken) = super::taken_before(draft, &wanted.request_id) {
+        return Ok(Reply::Backfill(taken.sequence));
     }
     if wanted.to < wanted.from {
         let why = "the backfill's end time is before its start time".to_owned();
@@ -39,6 +38,7 @@ pub(super) fn begin(draft: &mut Draft<'_>, wanted: NewBackfill) -> Result<Reply,
         return Err(Rejection::LimitExceeded(why));
     }
     let sequence = draft.next_sequence();
+    super::remember(draft, wanted.request_id, sequence);
     let backfill = stored::Backfill {
         sequence,
         from: wanted.from.0,

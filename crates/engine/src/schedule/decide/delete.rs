@@ -3,6 +3,7 @@
 use perennial_proto::perennial::CommandContext;
 use perennial_proto::store::Verdict;
 
+use super::start_answered::heard;
 use crate::schedule::draft::Draft;
 
 const DELETED: &str = "deleted";
@@ -32,5 +33,11 @@ pub(in crate::schedule) fn delete(
     draft.schedule.head.delete_reason = reason.to_owned();
     draft.has_more = false;
     draft.configured();
+    // Nothing comes after its end in the audit stream: what is on its way counts as started.
+    draft.audit_skips();
+    let running: Vec<_> = draft.schedule.running.values().cloned().collect();
+    for run in running {
+        heard(draft, &run);
+    }
     draft.audit_deleted(reason, context);
 }

@@ -12,7 +12,8 @@ mod trigger;
 mod update;
 
 pub(super) use delete::delete;
-pub(super) use start_answered::heard;
+
+use perennial_proto::store as stored;
 
 use super::draft::{Decision, Draft};
 use super::times::Next;
@@ -62,7 +63,11 @@ pub(super) fn obey(draft: &mut Draft<'_>, command: Command) -> Result<Reply, Rej
         Command::Delete { reason, context } => {
             draft.schedule.present()?;
             settle::settle(draft);
-            delete(draft, &reason, context);
+            overlap::start_chosen(draft);
+            // What was due may have been its end.
+            if draft.schedule.present().is_ok() {
+                delete(draft, &reason, context);
+            }
             Ok(Reply::Done)
         }
     }
@@ -84,19 +89,22 @@ pub(super) fn go_on(draft: &mut Draft<'_>) {
     backfill::finish(draft);
 }
 
-/// Whether the request took effect before; if not, it is remembered.
-fn is_repeated(draft: &mut Draft<'_>, request_id: &str) -> bool {
-    let seen = &mut draft.schedule.head.request_ids;
+/// The request, if it took effect before.
+fn taken_before(draft: &Draft<'_>, request_id: &str) -> Option<stored::TakenRequest> {
+    let mut taken = draft.schedule.head.requests.iter();
+    taken.find(|it| !request_id.is_empty() && it.request_id == request_id).cloned()
+}
+
+/// Remembers a request that takes effect, by the number of what it leads to if that has one.
+fn remember(draft: &mut Draft<'_>, request_id: String, sequence: i64) {
     if request_id.is_empty() {
-        return false;
+        return;
     }
-    if seen.iter().any(|it| it == request_id) {
-        return true;
-    }
-    seen.push(request_id.to_owned());
-    let surplus = seen.len().saturating_sub(REQUESTS_REMEMBERED);
-    seen.drain(..surplus);
-    false
+    let taken = &mut draft.schedule.head.requests;
+    let request = stored::TakenRequest { request_id, sequence, ..stored::TakenRequest::default() };
+    taken.push(request);
+    let surplus = taken.len().saturating_sub(REQUESTS_REMEMBERED);
+    taken.drain(..surplus);
 }
 
 /// When the schedule has to be looked at though nobody asks.

@@ -8,7 +8,7 @@ use perennial_proto::store::run_message::Body;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 
 use crate::schedule::draft::Draft;
-use crate::schedule::ledger::Skip;
+use crate::schedule::ledger::{Skip, is_manual};
 
 const BUFFER_FULL: &str = "buffer_full";
 
@@ -19,8 +19,7 @@ pub(super) fn take(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
         return draft.start(&start);
     }
     if is_free(draft) {
-        draft.chosen = Some(start);
-        return;
+        return choose(draft, start);
     }
     match policy {
         Overlap::Skip | Overlap::Unspecified | Overlap::AllowAll => {
@@ -39,6 +38,15 @@ pub(super) fn take(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
 /// Nothing runs, waits, or is about to run.
 fn is_free(draft: &Draft<'_>) -> bool {
     draft.chosen.is_none() && draft.schedule.running.is_empty() && draft.schedule.buffer.is_empty()
+}
+
+/// The start leaves when the step is over. Its line is written then, and the times after it may have theirs
+/// before: they don't go on with what was said of the times before it.
+fn choose(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
+    if !is_manual(&start) {
+        draft.schedule.head.open_range = None;
+    }
+    draft.chosen = Some(start);
 }
 
 fn buffer(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
@@ -94,7 +102,17 @@ fn end(draft: &mut Draft<'_>, run: &stored::ScheduledRun, terminate: bool) {
     if run.is_ending && !terminate {
         return;
     }
-    let body = if terminate {
+    let run = stored::ScheduledRun { is_ending: true, is_terminating: terminate, ..run.clone() };
+    // Its start may still be on its way, and what ends it would come first.
+    if run.is_started {
+        tell_to_end(draft, &run);
+    }
+    draft.put_running(run);
+}
+
+/// Sends what cancels a run, or terminates it.
+pub(super) fn tell_to_end(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
+    let body = if run.is_terminating {
         let reason = "terminated by schedule overlap policy".to_owned();
         Body::Terminate(stored::TerminateRun { reason })
     } else {
@@ -116,7 +134,6 @@ fn end(draft: &mut Draft<'_>, run: &stored::ScheduledRun, terminate: bool) {
         body: Some(body),
         ..stored::RunMessage::default()
     });
-    draft.put_running(stored::ScheduledRun { is_ending: true, ..run.clone() });
 }
 
 /// Nothing runs any more: what waited takes its turn, in order. Starts that name no policy follow the one
@@ -148,6 +165,17 @@ pub(super) fn drain(draft: &mut Draft<'_>) {
                 draft.chosen = Some(start);
             }
         }
+    }
+}
+
+/// The schedule has another policy: what waits and names none of its own meets that one.
+pub(super) fn reconsider(draft: &mut Draft<'_>) {
+    let waiting: Vec<_> = draft.schedule.buffer.values().cloned().collect();
+    for start in &waiting {
+        draft.remove_buffered(start.sequence);
+    }
+    for start in waiting {
+        take(draft, start);
     }
 }
 

@@ -83,13 +83,13 @@ pub(super) fn settle(draft: &mut Draft<'_>) {
 /// Settles everything that is due.
 ///
 /// # Errors
-/// If that is more than a command may do: the caller asks again in a moment.
+/// If that is more than a command may do: the caller asks again in a moment. Or if it was the schedule's end.
 pub(super) fn settle_all(draft: &mut Draft<'_>) -> Result<(), Rejection> {
     for _ in 0..ROUNDS {
         settle(draft);
         super::overlap::start_chosen(draft);
         if !draft.has_more {
-            return Ok(());
+            return draft.schedule.present().map(|_| ());
         }
     }
     Err(Rejection::Busy(

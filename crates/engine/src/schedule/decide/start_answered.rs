@@ -4,6 +4,7 @@ use perennial_proto::store as stored;
 use perennial_proto::store::Verdict;
 use perennial_proto::store::run_message::Body;
 
+use super::overlap::tell_to_end;
 use crate::run::Answer;
 use crate::schedule::draft::Draft;
 use crate::schedule::ledger::{Skip, is_manual};
@@ -16,7 +17,12 @@ pub(super) fn take(draft: &mut Draft<'_>, message: &stored::RunMessage, answer: 
     };
     let Some(run) = draft.schedule.running.get(run_id).cloned() else { return };
     match answer {
-        Answer::Started(_) | Answer::Taken => heard(draft, &run),
+        Answer::Started(_) | Answer::Taken => {
+            heard(draft, &run);
+            if run.is_ending && !run.is_started {
+                tell_to_end(draft, &run);
+            }
+        }
         Answer::IdTaken
         | Answer::RunNotFound
         | Answer::NamespaceNotFound
@@ -25,7 +31,7 @@ pub(super) fn take(draft: &mut Draft<'_>, message: &stored::RunMessage, answer: 
 }
 
 /// The run is there.
-pub(in crate::schedule) fn heard(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
+pub(super) fn heard(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     if !run.is_started {
         draft.audit_triggered(run);
         draft.put_running(stored::ScheduledRun { is_started: true, ..run.clone() });
@@ -49,5 +55,8 @@ fn refused(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     let open = draft.schedule.head.open_range.take();
     draft.record(&start, Verdict::Skipped, Skip::IdTaken.text(), None);
     draft.schedule.head.open_range = open;
-    draft.skipped(&start, Skip::IdTaken);
+    // What is over doesn't tell of skips any more.
+    if draft.schedule.head.deleted_at == 0 {
+        draft.skipped(&start, Skip::IdTaken);
+    }
 }

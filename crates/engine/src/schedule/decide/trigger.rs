@@ -15,12 +15,14 @@ use crate::schedule::{Reply, Trigger, Triggered};
 /// Pauses and limits don't stop it; the overlap policy may.
 pub(super) fn trigger(draft: &mut Draft<'_>, trigger: Trigger) -> Result<Reply, Rejection> {
     draft.schedule.present()?;
-    if super::is_repeated(draft, &trigger.request_id) {
-        return Ok(Reply::Triggered(outcome_of(draft, draft.schedule.head.last_sequence)));
+    if let Some(taken) = super::taken_before(draft, &trigger.request_id) {
+        return Ok(Reply::Triggered(outcome_of(draft, taken.sequence)));
     }
     // What was due before has its turn before.
     settle(draft);
+    draft.schedule.present()?;
     let sequence = draft.next_sequence();
+    super::remember(draft, trigger.request_id, sequence);
     let at = trigger.scheduled_at.unwrap_or_else(|| draft.now());
     let start = stored::PlannedStart {
         sequence,
@@ -55,5 +57,15 @@ fn outcome_of(draft: &Draft<'_>, sequence: i64) -> Triggered {
     if schedule.buffer.contains_key(&sequence) {
         return Triggered::Buffered { depth: schedule.buffer.len() };
     }
-    Triggered::Skipped { reason: Skip::Overlap.text() }
+    // It has ended, or came to nothing.
+    let taken = schedule.head.requests.iter().find(|taken| taken.sequence == sequence);
+    match taken.filter(|taken| !taken.run_id.is_empty()) {
+        Some(stored::TakenRequest { workflow_id, run_id, .. }) => {
+            Triggered::Started { workflow_id: workflow_id.clone(), run_id: run_id.clone() }
+        }
+        None => {
+            let why = taken.and_then(|taken| Skip::named(&taken.skip_reason));
+            Triggered::Skipped { reason: why.unwrap_or(Skip::Overlap).text() }
+        }
+    }
 }

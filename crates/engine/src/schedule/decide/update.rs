@@ -12,9 +12,10 @@ use crate::{SchedulePart, Time};
 
 pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Reply, Rejection> {
     draft.schedule.present()?;
-    if super::is_repeated(draft, &update.request_id) {
+    if super::taken_before(draft, &update.request_id).is_some() {
         return Ok(Reply::Done);
     }
+    super::remember(draft, update.request_id.clone(), 0);
     let seen = update.conflict_token;
     if seen.is_some_and(|seen| seen != draft.schedule.head.conflict_token) {
         return Err(Rejection::FailedPrecondition("mismatched conflict token".to_owned()));
@@ -42,6 +43,7 @@ pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Re
     if spec_changes {
         give_up_pending(draft);
     }
+    let policy_changes = draft.schedule.config.overlap_policy != config.overlap_policy;
     let (was_paused, was_exhausted) = (draft.schedule.head.paused, draft.schedule.is_exhausted());
     draft.set_config(config);
     set_state(draft, update.state);
@@ -64,6 +66,9 @@ pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Re
     } else if draft.schedule.is_exhausted() && !was_exhausted {
         draft.drop_scheduled(Skip::Exhausted);
     }
+    if policy_changes {
+        super::overlap::reconsider(draft);
+    }
     Ok(Reply::Done)
 }
 
@@ -78,9 +83,6 @@ fn set_state(draft: &mut Draft<'_>, state: State) {
 /// A time whose jittered time hasn't come goes with the spec it was of.
 fn give_up_pending(draft: &mut Draft<'_>) {
     let now = draft.now();
-    if !draft.schedule.acts_by_itself() {
-        return;
-    }
     if let Next::At(moment) = draft.schedule.times.after(Time(draft.schedule.head.settled_up_to))
         && moment.nominal <= now
     {

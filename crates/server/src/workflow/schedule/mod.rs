@@ -4,7 +4,7 @@ mod read;
 mod show;
 
 pub(crate) use read::{conflict_token as read_conflict_token, notes, overlap_policy};
-pub(crate) use show::{conflict_token, described};
+pub(crate) use show::{conflict_token, described, list_entry};
 
 use perennial_engine::Time;
 use perennial_engine::schedule::{Command, CreateSchedule, UpdateSchedule};

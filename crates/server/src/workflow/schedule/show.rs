@@ -70,7 +70,7 @@ fn info(schedule: &Schedule, now: Time) -> api::ScheduleInfo {
     }
 }
 
-pub(super) fn list_entry(schedule: &Schedule, now: Time) -> api::ScheduleListEntry {
+pub(crate) fn list_entry(schedule: &Schedule, now: Time) -> api::ScheduleListEntry {
     let (config, head) = (&schedule.config, &schedule.head);
     let recent = head.recent_actions.len().saturating_sub(LISTED);
     let info = api::ScheduleListInfo {

@@ -1,0 +1,95 @@
+//! Nothing starts early, and what comes late is called late or missed.
+
+use perennial_engine::Span;
+use perennial_proto::store::{CatchupMode, Occurrence, StartReason, Verdict};
+use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
+use perennial_store::Log;
+
+use super::cadence::rfc3339;
+use super::{ScheduleSeen, Violation, Written};
+
+/// Later than this is late.
+const LATE: i64 = Span::seconds(10).0;
+
+pub(super) fn check(schedule: &ScheduleSeen) -> Option<Violation> {
+    let expected = schedule.expected(schedule.head.settled_up_to);
+    let scheduled = schedule.lines.iter().filter(|((log, _), _)| *log == Log::Ledger);
+    for written in scheduled.flat_map(|(_, versions)| versions) {
+        let line = &written.line;
+        let due_by = expected.get(&line.nominal_at).map_or(i64::MAX, |it| it.due_by);
+        let is_own = matches!(
+            line.verdict(),
+            Verdict::Fired | Verdict::Late | Verdict::Buffered | Verdict::Dropped
+        );
+        let wrong = (is_own.then(|| early(line, due_by)).flatten())
+            .or_else(|| called_wrongly(line))
+            .or_else(|| missed_wrongly(written));
+        if let Some(what) = wrong {
+            let (verdict, at) = (line.verdict(), rfc3339(line.nominal_at));
+            let what = format!("{verdict:?} {} for {at}: {what}", line.reason);
+            return Some(schedule.violation("nothing starts early, and late is called so", what));
+        }
+    }
+    first_versions(schedule).find_map(|written| caught_up_wrongly(schedule, written))
+}
+
+fn early(line: &Occurrence, due_by: i64) -> Option<String> {
+    let (nominal, due, decided) = (line.nominal_at, line.due_at, line.decided_at);
+    if due < nominal || due > due_by {
+        return Some(format!("it is due {} ns after, at most {}", due - nominal, due_by - nominal));
+    }
+    (decided < due).then(|| format!("it is decided {} ns early", due - decided))
+}
+
+fn called_wrongly(line: &Occurrence) -> Option<String> {
+    let is_late = line.decided_at - line.due_at > LATE;
+    (line.verdict() == Verdict::Late && !is_late).then(|| "it isn't".to_owned())
+}
+
+fn missed_wrongly(written: &Written) -> Option<String> {
+    let line = &written.line;
+    if line.verdict() != Verdict::Missed || written.is_unclear {
+        return None;
+    }
+    let lateness = line.decided_at - line.until;
+    match line.reason.as_str() {
+        "catchup_window" => {
+            let window = written.configs.iter().map(|it| it.catchup_window_nanos).min();
+            let is_right = window.is_some_and(|window| lateness > window);
+            (!is_right).then(|| format!("it is {lateness} ns late, and the window is {window:?}"))
+        }
+        "catchup_mode" => {
+            let is_all = |it: CatchupMode| it == CatchupMode::All;
+            let is_wrong = written.configs.iter().all(|config| is_all(config.catchup_mode()));
+            is_wrong.then(|| "all are caught up".to_owned())
+        }
+        _ => Some("nobody knows why".to_owned()),
+    }
+}
+
+fn first_versions(schedule: &ScheduleSeen) -> impl Iterator<Item = &Written> {
+    let scheduled = schedule.lines.iter().filter(|((log, _), _)| *log == Log::Ledger);
+    scheduled.filter_map(|(_, versions)| versions.first())
+}
+
+/// What doesn't wait in a buffer is started when its fate is decided, so both happen at the line's time.
+fn caught_up_wrongly(schedule: &ScheduleSeen, written: &Written) -> Option<Violation> {
+    let line = &written.line;
+    let may_wait = |policy: Overlap| !matches!(policy, Overlap::Skip | Overlap::AllowAll);
+    let may_wait = schedule.policies().into_iter().any(may_wait);
+    if line.run_id.is_empty() || may_wait || written.is_unclear {
+        return None;
+    }
+    let lateness = line.decided_at - line.due_at;
+    let is_late = line.start_reason() == StartReason::Catchup;
+    let window = written.configs.iter().map(|it| it.catchup_window_nanos).max().unwrap_or(0);
+    let what = if lateness > window {
+        format!("it is {lateness} ns late, and the window is {window}")
+    } else if is_late != (lateness > LATE) {
+        format!("it is {lateness} ns late, and called {:?}", line.verdict())
+    } else {
+        return None;
+    };
+    let what = format!("{} was started: {what}", rfc3339(line.nominal_at));
+    Some(schedule.violation("nothing starts early, and late is called so", what))
+}

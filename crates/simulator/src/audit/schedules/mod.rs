@@ -1,0 +1,164 @@
+//! Schedules: what became of each of their times, and whether anyone was told otherwise.
+//!
+//! The auditor looks at what each commit writes of a schedule ([`commits`]), computes by arithmetic which
+//! times there are ([`cadence`]), and, once the world has settled, holds both against each other
+//! ([`verdicts`], [`lateness`], [`pauses`]), against the runs there are ([`starts`], [`overlap`]), against the
+//! audit stream ([`stream`]) and against what clients were told ([`told`]). Nothing may be left over
+//! ([`left_over`]).
+
+mod cadence;
+mod commits;
+mod lateness;
+mod left_over;
+mod overlap;
+mod pauses;
+mod starts;
+mod stream;
+mod told;
+mod verdicts;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use perennial_engine::{NamespaceKey, RunKey, ScheduleKey, Time};
+use perennial_proto::perennial::ScheduleEvent;
+use perennial_proto::store::{
+    Backfill, Occurrence, PlannedStart, ScheduleConfig, ScheduleHead, ScheduleName, ScheduledRun,
+};
+use perennial_store::{Log, MemoryStore, Store};
+use prost::Message;
+
+pub(crate) use self::told::ToldOfSchedule;
+
+use super::histories::Recorded;
+use super::{RunSeen, Violation};
+
+/// All schedules there were.
+#[derive(Default)]
+pub(super) struct Schedules {
+    seen: BTreeMap<ScheduleKey, ScheduleSeen>,
+    told: Vec<ToldOfSchedule>,
+    /// Messages by which schedules end runs, by their keys.
+    endings: BTreeMap<i64, Ending>,
+}
+
+/// A schedule as the commits so far tell of it: one incarnation of its id.
+struct ScheduleSeen {
+    namespace: NamespaceKey,
+    schedule_id: String,
+    key: ScheduleKey,
+    head: ScheduleHead,
+    config: Arc<ScheduleConfig>,
+    running: BTreeMap<String, ScheduledRun>,
+    buffer: BTreeMap<i64, PlannedStart>,
+    /// As they were last, those that are forgotten too.
+    backfills: BTreeMap<i64, Backfill>,
+    /// Every version of every line.
+    lines: BTreeMap<(Log, i64), Vec<Written>>,
+    events: BTreeMap<i64, ScheduleEvent>,
+}
+
+/// A line of a ledger as one commit wrote it.
+#[derive(Debug)]
+struct Written {
+    commit: u64,
+    line: Occurrence,
+    /// Before and after the commit.
+    configs: [Arc<ScheduleConfig>; 2],
+    /// The configuration changed more than once in the commit: what it was in between nobody knows.
+    is_unclear: bool,
+    /// Something ran or was started in this commit or just before it.
+    was_busy: bool,
+}
+
+/// A message that is to end a run.
+struct Ending {
+    schedule: ScheduleKey,
+    first_run_id: String,
+    /// Its sender knows that it has arrived.
+    answered: Option<u64>,
+}
+
+/// What there is besides schedules.
+#[derive(Clone, Copy)]
+pub(super) struct Others<'a> {
+    pub(super) all: &'a BTreeMap<String, Recorded>,
+    pub(super) runs: &'a BTreeMap<RunKey, RunSeen>,
+    pub(super) by_id: &'a BTreeMap<String, RunKey>,
+    pub(super) may_be_deleted: &'a BTreeSet<String>,
+    pub(super) now: Time,
+}
+
+impl Others<'_> {
+    fn seen(&self, run_id: &str) -> Option<&RunSeen> {
+        self.runs.get(self.by_id.get(run_id)?)
+    }
+}
+
+impl Schedules {
+    /// Schedules that haven't been deleted.
+    pub(super) fn present(&self) -> Vec<ScheduleName> {
+        let present = self.seen.values().filter(|it| it.head.deleted_at == 0);
+        let name = |it: &ScheduleSeen| ScheduleName {
+            namespace: it.namespace.0,
+            schedule_id: it.schedule_id.clone(),
+            key: it.key.0,
+        };
+        present.map(name).collect()
+    }
+
+    /// Everything that must hold once the world has settled.
+    pub(super) fn check_settled(
+        &self,
+        store: &MemoryStore,
+        others: Others<'_>,
+    ) -> Option<Violation> {
+        let each =
+            |check: &dyn Fn(&ScheduleSeen) -> Option<Violation>| self.seen.values().find_map(check);
+        each(&|it| it.is_readable(store))
+            .or_else(|| each(&stream::check))
+            .or_else(|| each(&verdicts::check))
+            .or_else(|| each(&lateness::check))
+            .or_else(|| each(&pauses::check))
+            .or_else(|| each(&|it| overlap::check(it, others)))
+            .or_else(|| each(&|it| starts::check(it, others)))
+            .or_else(|| starts::check_origins(self, others))
+            .or_else(|| overlap::check_endings(self, others))
+            .or_else(|| self.told.iter().find_map(|told| self.hold_to(told, others)))
+            .or_else(|| each(&|it| left_over::check(it, others)))
+    }
+}
+
+impl ScheduleSeen {
+    fn violation(&self, promise: &'static str, what: String) -> Violation {
+        let (workflow_id, run_id) = (self.schedule_id.clone(), self.head.incarnation.clone());
+        Violation { promise, workflow_id, run_id, what }
+    }
+
+    /// The lines of a ledger as they are now, in order.
+    fn ledger(&self, of: Log) -> impl Iterator<Item = &Occurrence> {
+        let lines = self.lines.iter().filter(move |((log, _), _)| *log == of);
+        lines.filter_map(|(_, versions)| versions.last()).map(|written| &written.line)
+    }
+
+    /// What the store says is what was committed.
+    fn is_readable(&self, store: &MemoryStore) -> Option<Violation> {
+        let wrong =
+            |what: &str| Some(self.violation("what was committed can be read", what.to_owned()));
+        let Ok(stored) = store.load_schedules(&[self.key]) else { return wrong("it isn't there") };
+        let head = stored.first().and_then(|it| ScheduleHead::decode(it.head.as_slice()).ok());
+        if head.as_ref() != Some(&self.head) {
+            return wrong("its head differs");
+        }
+        for log in [Log::Ledger, Log::ManualLedger] {
+            let range = (i64::MIN, i64::MAX);
+            let lines = store.schedule_log(self.key, log, range, usize::MAX, false);
+            let lines: Vec<_> = lines.unwrap_or_default();
+            let decoded = lines.iter().filter_map(|it| Occurrence::decode(&*it.value).ok());
+            if !decoded.eq(self.ledger(log).cloned()) {
+                return wrong("a ledger differs");
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,161 @@
+//! What clients were told of schedules, and what must therefore be.
+
+use perennial_engine::schedule::Triggered;
+use perennial_engine::{ScheduleKey, Time};
+use perennial_proto::store::Verdict;
+use perennial_store::Log;
+
+use super::{Others, ScheduleSeen, Schedules, Violation};
+
+const NOTHING_LOST: &str = "nothing acknowledged is lost";
+
+/// Something that someone was told of a schedule.
+#[derive(Debug, Clone)]
+pub(crate) enum ToldOfSchedule {
+    /// It is as far as this.
+    Saw {
+        key: ScheduleKey,
+        audit_sequence: i64,
+        settled_up_to: i64,
+    },
+    /// It was paused, or let go, after this event.
+    Paused {
+        key: ScheduleKey,
+        audit_sequence: i64,
+        is_paused: bool,
+    },
+    Triggered {
+        key: ScheduleKey,
+        request_id: String,
+        scheduled_at: Option<Time>,
+        outcome: Triggered,
+    },
+    Backfilled {
+        key: ScheduleKey,
+        sequence: i64,
+        from: Time,
+        to: Time,
+    },
+    Deleted {
+        key: ScheduleKey,
+    },
+}
+
+impl ToldOfSchedule {
+    fn key(&self) -> ScheduleKey {
+        match self {
+            Self::Saw { key, .. }
+            | Self::Paused { key, .. }
+            | Self::Triggered { key, .. }
+            | Self::Backfilled { key, .. }
+            | Self::Deleted { key } => *key,
+        }
+    }
+}
+
+impl Schedules {
+    /// Says what can be wrong with it the moment it is told.
+    pub(in crate::audit) fn told(&mut self, told: ToldOfSchedule) -> Option<Violation> {
+        let violation = self.told_before(&told);
+        self.told.push(told);
+        violation
+    }
+
+    /// Whoever asks again hears of the same effect.
+    fn told_before(&self, told: &ToldOfSchedule) -> Option<Violation> {
+        let ToldOfSchedule::Triggered { key, request_id, outcome, .. } = told else { return None };
+        let before = self.told.iter().rev().find_map(|before| match before {
+            ToldOfSchedule::Triggered { request_id: id, outcome, .. } if id == request_id => {
+                Some(outcome)
+            }
+            _ => None,
+        })?;
+        let agrees = match (before, outcome) {
+            (Triggered::Buffered { .. }, _) => true,
+            (Triggered::Started { .. }, Triggered::Started { .. }) => before == outcome,
+            // Another run had its id, as turned out.
+            (Triggered::Started { .. }, Triggered::Skipped { reason }) => {
+                *reason == "workflow_id_taken"
+            }
+            (Triggered::Skipped { .. }, Triggered::Skipped { .. }) => true,
+            (Triggered::Started { .. } | Triggered::Skipped { .. }, _) => false,
+        };
+        let schedule = self.seen.get(key)?;
+        (!agrees).then(|| {
+            let what = format!("{request_id} was {before:?}, and then {outcome:?}");
+            schedule.violation("who asks again hears of the same", what)
+        })
+    }
+
+    /// Holds what is stored against what was told.
+    pub(super) fn hold_to(&self, told: &ToldOfSchedule, others: Others<'_>) -> Option<Violation> {
+        let Some(schedule) = self.seen.get(&told.key()) else {
+            let what = format!("there is no such schedule, but someone was told {told:?}");
+            let (workflow_id, run_id) = (String::new(), String::new());
+            return Some(Violation { promise: NOTHING_LOST, workflow_id, run_id, what });
+        };
+        let wrong = |what: &str| {
+            let what = format!("{what}, but someone was told {told:?}");
+            Some(schedule.violation(NOTHING_LOST, what))
+        };
+        match told {
+            ToldOfSchedule::Saw { audit_sequence, settled_up_to, .. } => {
+                let head = &schedule.head;
+                let is_less =
+                    head.audit_sequence < *audit_sequence || head.settled_up_to < *settled_up_to;
+                if is_less { wrong("it isn't as far") } else { None }
+            }
+            ToldOfSchedule::Paused { audit_sequence, is_paused, .. } => {
+                let is_so = schedule.was_paused_after(*audit_sequence) == *is_paused;
+                if is_so { None } else { wrong("its audit stream says otherwise") }
+            }
+            ToldOfSchedule::Deleted { .. } => {
+                if schedule.head.deleted_at != 0 {
+                    None
+                } else {
+                    wrong("it is there")
+                }
+            }
+            ToldOfSchedule::Backfilled { sequence, from, to, .. } => {
+                let backfill = schedule.backfills.get(sequence);
+                let is_it = backfill.is_some_and(|it| (it.from, it.to) == (from.0, to.0));
+                if is_it { None } else { wrong("that is no such backfill") }
+            }
+            ToldOfSchedule::Triggered { scheduled_at, outcome, .. } => {
+                schedule.hold_to_trigger(*scheduled_at, outcome, others).and_then(wrong)
+            }
+        }
+    }
+}
+
+impl ScheduleSeen {
+    /// What is wrong with what was said of a trigger.
+    fn hold_to_trigger(
+        &self,
+        scheduled_at: Option<Time>,
+        outcome: &Triggered,
+        others: Others<'_>,
+    ) -> Option<&'static str> {
+        let line = scheduled_at
+            .and_then(|at| self.ledger(Log::ManualLedger).find(|line| line.nominal_at == at.0));
+        if scheduled_at.is_some() && line.is_none() {
+            return Some("the ledger has no line for it");
+        }
+        match outcome {
+            Triggered::Started { run_id, .. } => {
+                let is_there = others.all.contains_key(run_id)
+                    || others.may_be_deleted.contains(run_id)
+                    || line.is_none_or(|line| line.reason == "workflow_id_taken");
+                (!is_there).then_some("there is no such run")
+            }
+            Triggered::Skipped { .. } => {
+                let is_started = line.is_some_and(|line| !line.run_id.is_empty());
+                is_started.then_some("it was started")
+            }
+            Triggered::Buffered { .. } => {
+                let waits = line.is_some_and(|line| line.verdict() == Verdict::Buffered);
+                waits.then_some("it waits still")
+            }
+        }
+    }
+}
