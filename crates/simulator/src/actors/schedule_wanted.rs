@@ -4,7 +4,8 @@
 
 use perennial_engine::schedule::{CreateSchedule, NewBackfill, State, Trigger, UpdateSchedule};
 use perennial_engine::{Span, Time};
-use perennial_proto::store::{CatchupMode, ScheduleConfig};
+use perennial_proto::perennial::{CatchupMode, ScheduleExtensions};
+use perennial_proto::store::ScheduleConfig;
 use perennial_proto::temporal::common::v1::{RetryPolicy, WorkflowType};
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 use perennial_proto::temporal::schedule::v1::schedule_action::Action;
@@ -112,11 +113,14 @@ fn config(actor: &Actor, schedule_id: &str) -> ScheduleConfig {
         action: Some(action(actor, schedule_id)),
         overlap_policy: any_policy(actor).into(),
         catchup_window_nanos: window[chance.below(3)].0,
-        catchup_mode: mode.into(),
+        extensions: Some(ScheduleExtensions {
+            catchup_mode: mode.into(),
+            max_runs: if chance.percent(5) { chance.between(2, 8) } else { 0 },
+            buffer_max: if chance.percent(10) { 2 } else { 0 },
+            ..ScheduleExtensions::default()
+        }),
         pause_on_failure: chance.percent(20),
         keep_original_workflow_id: chance.percent(5),
-        max_runs: if chance.percent(5) { chance.between(2, 8) } else { 0 },
-        buffer_max: if chance.percent(10) { 2 } else { 0 },
         ..ScheduleConfig::default()
     }
 }

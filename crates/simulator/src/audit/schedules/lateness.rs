@@ -1,7 +1,8 @@
 //! Nothing starts early, and what comes late is called late or missed.
 
 use perennial_engine::Span;
-use perennial_proto::store::{CatchupMode, Occurrence, StartReason, Verdict};
+use perennial_proto::perennial::CatchupMode;
+use perennial_proto::store::{Occurrence, StartReason, Verdict};
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 use perennial_store::Log;
 
@@ -60,7 +61,10 @@ fn missed_wrongly(written: &Written) -> Option<String> {
         }
         "catchup_mode" => {
             let is_all = |it: CatchupMode| it == CatchupMode::All;
-            let is_wrong = written.configs.iter().all(|config| is_all(config.catchup_mode()));
+            let is_wrong = written
+                .configs
+                .iter()
+                .all(|config| is_all(config.extensions.unwrap_or_default().catchup_mode()));
             is_wrong.then(|| "all are caught up".to_owned())
         }
         _ => Some("nobody knows why".to_owned()),
