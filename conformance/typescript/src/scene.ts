@@ -1,9 +1,14 @@
 /** What every test needs: a client, a worker, and ids that nobody else uses. */
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 
 import {
   Client,
   Connection,
+  type ScheduleHandle,
+  ScheduleNotFoundError,
+  type ScheduleOptions,
   type WorkflowHandle,
   type WorkflowHandleWithFirstExecutionRunId,
   type WorkflowStartOptions,
@@ -20,6 +25,7 @@ export const PATIENCE = 30_000;
 export class Scene {
   readonly activities = new Activities();
   readonly taskQueue = `typescript-${randomUUID()}`;
+  private readonly schedules: ScheduleHandle[] = [];
   private opened?: { client: Client; native: NativeConnection; worker: Worker; running: Promise<void> };
 
   async open(): Promise<void> {
@@ -45,6 +51,7 @@ export class Scene {
   async close(): Promise<void> {
     if (this.opened === undefined) return;
     const { client, native, worker, running } = this.opened;
+    await Promise.all(this.schedules.map((schedule) => schedule.delete().catch(unlessGone)));
     worker.shutdown();
     await running;
     await client.connection.close();
@@ -66,10 +73,38 @@ export class Scene {
     return this.client.workflow.start(type, options);
   }
 
+  /** Creates a schedule under an id that nobody else uses, and deletes it when the tests are over. */
+  async schedule<T extends Workflow>(
+    type: T,
+    args: Parameters<T>,
+    options: Omit<ScheduleOptions, 'scheduleId' | 'action'>
+  ): Promise<ScheduleHandle> {
+    const scheduleId = `typescript-${randomUUID()}`;
+    const action = { type: 'startWorkflow' as const, workflowType: type, taskQueue: this.taskQueue, args };
+    const schedule = await this.client.schedule.create({ ...options, scheduleId, action } as ScheduleOptions);
+    this.schedules.push(schedule);
+    return schedule;
+  }
+
   /** The types of all events of a run, in order. */
   async eventTypes(handle: WorkflowHandle): Promise<string[]> {
     const { events } = await handle.fetchHistory();
     const { EventType } = temporal.api.enums.v1;
     return (events ?? []).map((event) => EventType[event.eventType ?? 0].replace('EVENT_TYPE_', ''));
   }
+}
+
+/** Asks until the answer is as wished. Gives up before the test does, and so can say what it was instead. */
+export async function until<T>(ask: () => Promise<T>, holds: (answer: T) => boolean): Promise<T> {
+  const deadline = Date.now() + PATIENCE / 2;
+  for (;;) {
+    const answer = await ask();
+    if (holds(answer)) return answer;
+    assert.ok(Date.now() < deadline, `still ${JSON.stringify(answer)}`);
+    await setTimeout(50);
+  }
+}
+
+function unlessGone(error: unknown): void {
+  if (!(error instanceof ScheduleNotFoundError)) throw error;
 }

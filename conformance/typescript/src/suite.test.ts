@@ -9,6 +9,9 @@ import { after, before, describe } from 'node:test';
 import { activityFacts } from './facts/activities';
 import { messageFacts } from './facts/messages';
 import { runFacts } from './facts/runs';
+import { scheduleSpecFacts } from './facts/schedule-specs';
+import { scheduledRunFacts } from './facts/scheduled-runs';
+import { scheduleFacts } from './facts/schedules';
 import { PATIENCE, Scene } from './scene';
 
 describe('the TypeScript SDK', { concurrency: true, timeout: PATIENCE }, () => {
@@ -19,4 +22,7 @@ describe('the TypeScript SDK', { concurrency: true, timeout: PATIENCE }, () => {
   activityFacts(scene);
   messageFacts(scene);
   runFacts(scene);
+  scheduleFacts(scene);
+  scheduleSpecFacts(scene);
+  scheduledRunFacts(scene);
 });

@@ -1,5 +1,7 @@
 /** The workflows under test. The SDK bundles this file for its sandbox, so it imports nothing else. */
+import { defineSearchAttributeKey } from '@temporalio/common';
 import {
+  ApplicationFailure,
   condition,
   continueAsNew,
   defineQuery,
@@ -12,6 +14,7 @@ import {
   setHandler,
   sleep,
   uuid4,
+  workflowInfo,
 } from '@temporalio/workflow';
 
 import type { RegisteredActivities } from './activities';
@@ -22,6 +25,9 @@ export const finish = defineSignal('finish');
 export const number = defineSignal<[number]>('number');
 export const state = defineQuery<string>('state');
 export const add = defineUpdate<number, [number]>('add');
+
+const scheduledById = defineSearchAttributeKey('TemporalScheduledById', 'KEYWORD');
+const scheduledStartTime = defineSearchAttributeKey('TemporalScheduledStartTime', 'DATETIME');
 
 const activities = proxyActivities<RegisteredActivities>({ startToCloseTimeout: PATIENCE });
 const local = proxyLocalActivities<RegisteredActivities>({ startToCloseTimeout: PATIENCE });
@@ -112,3 +118,28 @@ export async function drawOnce(): Promise<string> {
 }
 
 export async function listedByItsType(): Promise<void> {}
+
+/** Tells which schedule started it, and for which time. */
+export async function tellSchedule(): Promise<{ by?: string; at?: string }> {
+  const { typedSearchAttributes } = workflowInfo();
+  const at = typedSearchAttributes.get(scheduledStartTime);
+  return { by: typedSearchAttributes.get(scheduledById), at: at?.toISOString() };
+}
+
+/** One more than the run before it returned, by what its schedule told it. */
+export async function countRuns(): Promise<number> {
+  const { lastResult } = workflowInfo();
+  return typeof lastResult === 'number' ? lastResult + 1 : 1;
+}
+
+/** The first run returns, the second one fails, and the third one tells what it knows of them. */
+export async function failSecond(): Promise<string> {
+  const { lastResult, lastFailure } = workflowInfo();
+  if (lastResult === undefined) return 'poured';
+  if (lastFailure === undefined) throw ApplicationFailure.nonRetryable('spilled');
+  return `${lastResult}, ${lastFailure.message}`;
+}
+
+export async function fail(): Promise<void> {
+  throw ApplicationFailure.nonRetryable('no more teapots');
+}
