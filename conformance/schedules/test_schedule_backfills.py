@@ -155,3 +155,16 @@ async def test_matching_times_follow_an_update(scheduled):
 
 def calendar_at(hour: int) -> ScheduleCalendarSpec:
     return ScheduleCalendarSpec(hour=[ScheduleRange(hour)])
+
+
+async def test_describe_names_only_runs_that_are_there(scheduled):
+    await scheduled.create(EVERY_SECOND, paused=True)
+    await scheduled.backfill(LONG_AGO, LONG_AGO + dt.timedelta(seconds=49))
+    count = 0
+    while count < 50:
+        info = await scheduled.info()
+        count = info.action_count
+        named = [action.start_workflow_result.workflow_id for action in info.recent_actions]
+        for workflow_id in {*named, *(run.workflow_id for run in info.running_workflows)}:
+            assert await scheduled.status(workflow_id) != "NOT_FOUND"
+    assert len(await scheduled.runs()) == 50

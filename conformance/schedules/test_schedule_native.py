@@ -38,7 +38,7 @@ async def until_occurrence(native, holds, **fields) -> list[dict]:
 async def test_a_trigger_answers_with_what_came_of_it(scheduled, native):
     await scheduled.create()
     started = native.call("TriggerSchedule")["started"]
-    await scheduled.until_status(started["workflow_id"], "RUNNING")
+    assert await scheduled.status(started["workflow_id"]) == "RUNNING"
     assert native.call("TriggerSchedule") == {"skipped": "overlap_policy_skip"}
     assert native.call("TriggerSchedule", overlap_policy=BUFFER_ALL) == {"buffered": "1"}
     assert "started" in native.call("TriggerSchedule", overlap_policy=ALLOW_ALL)

@@ -7,6 +7,8 @@ use perennial_proto::perennial::ScheduleExtensions;
 use perennial_proto::store as stored;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 
+use super::Triggered;
+use super::ledger::Skip;
 use super::times::{Next, Times};
 use crate::run::Rejection;
 use crate::{ScheduleKey, Span, Time};
@@ -128,6 +130,38 @@ impl Schedule {
         let left = if self.head.limited_actions { self.head.remaining_actions } else { i64::MAX };
         let count = count.min(usize::try_from(left).unwrap_or(0));
         self.times.due_after(now).take(count).collect()
+    }
+}
+
+impl Schedule {
+    /// Runs that are there for others to see. A start that is still on its way isn't.
+    pub fn started_runs(&self) -> impl Iterator<Item = &Arc<stored::ScheduledRun>> {
+        self.running.values().filter(|run| run.is_started)
+    }
+
+    /// What it started last, as far as that is there to be seen.
+    pub fn recent_actions(&self) -> impl Iterator<Item = &stored::RecentAction> {
+        self.head.recent_actions.iter().filter(|action| !self.is_on_its_way(&action.run_id))
+    }
+
+    /// How many runs it has started.
+    pub fn action_count(&self) -> i64 {
+        let on_their_way = self.running.len() - self.started_runs().count();
+        self.head.action_count - i64::try_from(on_their_way).unwrap_or(0)
+    }
+
+    /// Whether a start hasn't been answered.
+    pub fn is_on_its_way(&self, run_id: &str) -> bool {
+        self.running.get(run_id).is_some_and(|run| !run.is_started)
+    }
+
+    /// What became of a start that was on its way.
+    pub fn arrived(&self, workflow_id: &str, run_id: &str) -> Triggered {
+        if self.head.recent_actions.iter().any(|action| action.run_id == run_id) {
+            let (workflow_id, run_id) = (workflow_id.to_owned(), run_id.to_owned());
+            return Triggered::Started { workflow_id, run_id };
+        }
+        Triggered::Skipped { reason: Skip::IdTaken.text() }
     }
 }
 

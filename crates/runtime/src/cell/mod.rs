@@ -19,6 +19,7 @@ mod tasks;
 mod updates;
 mod wakes;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use perennial_engine::run::Limits;
@@ -34,6 +35,7 @@ pub(crate) use self::schedule_cache::{ScheduleId, read as read_schedule};
 use self::batch::OpenBatch;
 use self::cache::{Cache, Resolved, Unloaded, WaitFor};
 use self::schedule_cache::Schedules;
+use self::schedules::AwaitedStart;
 use self::wakes::Wakes;
 use crate::Evaluation;
 use crate::api::Refusal;
@@ -94,6 +96,8 @@ pub(crate) struct Cell {
     zones: Arc<Zones>,
     cache: Cache,
     schedules: Schedules,
+    /// Triggers whose runs are being started: whoever asked is told when they are there.
+    awaited_starts: BTreeMap<ScheduleId, Vec<AwaitedStart>>,
     wakes: Wakes,
     /// Memory that all pages of completions take.
     page_bytes: usize,
@@ -126,6 +130,7 @@ impl Cell {
             zones,
             cache: Cache::new(cached),
             schedules: Schedules::new(cached),
+            awaited_starts: BTreeMap::new(),
             wakes: Wakes::new(evaluation),
             page_bytes: 0,
             open: OpenBatch::default(),
@@ -201,6 +206,11 @@ impl Cell {
         let mut lost = self.in_flight.take().unwrap_or_default();
         lost.extend(self.open.take_releases());
         lost.append(&mut self.ready);
+        let awaited = std::mem::take(&mut self.awaited_starts).into_values().flatten();
+        lost.extend(awaited.map(|it| {
+            let why = Refusal::Unavailable("the cell is starting again".to_owned());
+            Release::Reply(it.reply, Box::new(Err(why)))
+        }));
         let parked = self.cache.take_parked().into_iter().chain(self.schedules.take_parked());
         for incoming in parked {
             let why = Refusal::Unavailable("the cell is starting again".to_owned());

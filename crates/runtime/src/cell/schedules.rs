@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use perennial_engine::run::Answer;
-use perennial_engine::schedule::{self, Command, CreateSchedule, Reply, Schedule, Transition};
+use perennial_engine::schedule::{
+    self, Command, CreateSchedule, Reply, Schedule, Transition, Triggered,
+};
 use perennial_engine::{NamespaceKey, ScheduleKey, Slot, Time};
 use perennial_proto::store::ScheduleName;
 use perennial_proto::store::run_message::Body;
@@ -43,7 +45,13 @@ impl Cell {
             }
             Request::Schedule { command, .. } => {
                 let done = self.command_schedule(meant, &id, command, world);
-                self.answer_schedule(&id, reply, done);
+                match AwaitedStart::of(&done) {
+                    Some((workflow_id, run_id)) => {
+                        let awaited = AwaitedStart { workflow_id, run_id, reply };
+                        self.awaited_starts.entry(id).or_default().push(awaited);
+                    }
+                    None => self.answer_schedule(&id, reply, done),
+                }
             }
             Request::ReadSchedule { .. } => {
                 let read = meant.map(|it| Response::Schedule(it, Reply::Done));
@@ -64,6 +72,7 @@ impl Cell {
                 {
                     let command = Command::RunClosed(Box::new(closed));
                     let _ = self.command_schedule(Some(schedule), &id, command, world);
+                    self.answer_awaited(&id);
                 }
                 self.answer_schedule(&id, reply, Ok(Response::Answer(Answer::Taken)));
             }
@@ -72,6 +81,7 @@ impl Cell {
                 if let Some(schedule) = meant {
                     let command = Command::Settle { message, answer };
                     let _ = self.command_schedule(Some(schedule), &id, command, world);
+                    self.answer_awaited(&id);
                 }
                 self.open.put_message(key, MessageWrite::Delete(key));
                 self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
@@ -158,6 +168,22 @@ impl Cell {
         }
     }
 
+    /// Tells those who triggered the schedule and whose runs are there by now.
+    fn answer_awaited(&mut self, id: &ScheduleId) {
+        let Some(awaited) = self.awaited_starts.remove(id) else { return };
+        let Some(schedule) = self.schedules.find(id).flatten() else { return };
+        let (waiting, arrived): (Vec<_>, Vec<_>) =
+            awaited.into_iter().partition(|it| schedule.is_on_its_way(&it.run_id));
+        if !waiting.is_empty() {
+            self.awaited_starts.insert(id.clone(), waiting);
+        }
+        for AwaitedStart { workflow_id, run_id, reply } in arrived {
+            let outcome = Reply::Triggered(schedule.arrived(&workflow_id, &run_id));
+            let response = Response::Schedule(Arc::clone(&schedule), outcome);
+            self.answer_schedule(id, reply, Ok(response));
+        }
+    }
+
     fn answer_schedule(
         &mut self,
         id: &ScheduleId,
@@ -166,6 +192,26 @@ impl Cell {
     ) {
         let wait_for = self.schedules.wait_for(id);
         self.answer_after(wait_for, Release::Reply(reply, Box::new(response)));
+    }
+}
+
+/// A trigger whose run is being started, and who is told when it is there.
+pub(super) struct AwaitedStart {
+    workflow_id: String,
+    run_id: String,
+    pub(super) reply: ReplyTo,
+}
+
+impl AwaitedStart {
+    /// The run that an answer names and that isn't there yet.
+    fn of(answer: &Result<Response, Refusal>) -> Option<(String, String)> {
+        match answer {
+            Ok(Response::Schedule(
+                schedule,
+                Reply::Triggered(Triggered::Started { workflow_id, run_id }),
+            )) if schedule.is_on_its_way(run_id) => Some((workflow_id.clone(), run_id.clone())),
+            _ => None,
+        }
     }
 }
 

@@ -32,7 +32,7 @@ impl ScheduleCall<'_> {
             extensions: Some(schedule.extensions()),
             next_fire_at: schedule.next_due().map(Into::into),
             last_fired_at: Time(head.last_fired_at).get().map(Into::into),
-            latest_run: head.recent_actions.last().map(|action| WorkflowExecution {
+            latest_run: schedule.recent_actions().last().map(|action| WorkflowExecution {
                 workflow_id: action.workflow_id.clone(),
                 run_id: action.run_id.clone(),
             }),

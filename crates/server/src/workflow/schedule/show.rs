@@ -51,17 +51,16 @@ fn schedule(schedule: &Schedule) -> api::Schedule {
 fn info(schedule: &Schedule, now: Time) -> api::ScheduleInfo {
     let head = &schedule.head;
     api::ScheduleInfo {
-        action_count: head.action_count,
+        action_count: schedule.action_count(),
         missed_catchup_window: head.missed_count,
         overlap_skipped: head.overlap_skipped_count,
         buffer_dropped: head.buffer_dropped_count,
         buffer_size: i64::try_from(schedule.buffer.len()).unwrap_or(i64::MAX),
         running_workflows: schedule
-            .running
-            .values()
+            .started_runs()
             .map(|run| execution(&run.workflow_id, &run.run_id))
             .collect(),
-        recent_actions: head.recent_actions.iter().map(action_result).collect(),
+        recent_actions: schedule.recent_actions().map(action_result).collect(),
         future_action_times: future_times(schedule, now, DESCRIBED),
         create_time: Some(Time(head.created_at).into()),
         update_time: Time(head.updated_at).get().map(Into::into),
@@ -72,7 +71,8 @@ fn info(schedule: &Schedule, now: Time) -> api::ScheduleInfo {
 
 pub(crate) fn list_entry(schedule: &Schedule, now: Time) -> api::ScheduleListEntry {
     let (config, head) = (&schedule.config, &schedule.head);
-    let recent = head.recent_actions.len().saturating_sub(LISTED);
+    let recent: Vec<_> = schedule.recent_actions().collect();
+    let recent = &recent[recent.len().saturating_sub(LISTED)..];
     let info = api::ScheduleListInfo {
         // The file inside it is of no use in a list.
         spec: config
@@ -82,7 +82,7 @@ pub(crate) fn list_entry(schedule: &Schedule, now: Time) -> api::ScheduleListEnt
         workflow_type: schedule.action().and_then(|action| action.workflow_type.clone()),
         notes: head.notes.clone(),
         paused: head.paused,
-        recent_actions: head.recent_actions[recent..].iter().map(action_result).collect(),
+        recent_actions: recent.iter().map(|action| action_result(action)).collect(),
         future_action_times: future_times(schedule, now, LISTED),
         state_size_bytes: 0,
     };
