@@ -40,6 +40,7 @@ impl Draft<'_> {
         let now = self.now();
         let head = &mut self.schedule.head;
         head.action_count += 1;
+        head.starts_on_their_way += 1;
         head.last_fired_at = now.0;
         if !is_manual {
             head.remaining_actions -= i64::from(head.limited_actions);

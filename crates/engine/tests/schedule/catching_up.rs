@@ -146,3 +146,15 @@ fn the_window_is_measured_on_the_jittered_time() {
     world.do_it(perennial_engine::schedule::Command::Wake);
     assert_eq!(world.runs.len(), 1, "ten seconds after it was due it isn't missed yet");
 }
+
+#[test]
+fn with_a_hundred_starts_unanswered_a_schedule_waits_for_answers() {
+    let mut world = World::new(with_policy(Overlap::AllowAll, &["@every 1s"]));
+    world.held = Some(Vec::new());
+    world.down_until("00:10:00");
+    assert_eq!(world.held.as_ref().unwrap().len(), 100);
+    assert!(world.schedule.next_due().unwrap() < world.now, "there is more to start");
+    world.let_go();
+    assert_eq!(world.runs.len(), 600);
+    assert_eq!(world.schedule.head.starts_on_their_way, 0);
+}

@@ -1,6 +1,7 @@
 //! A schedule in a world of its own: a clock, runs that start when they are asked to, and a story of what
 //! happened, a line for each thing.
 
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
@@ -54,6 +55,10 @@ pub(crate) struct World {
     wake_at: Option<Time>,
     /// Started, in order; the first is run 1.
     pub(crate) runs: Vec<RunMessage>,
+    outbox: VecDeque<RunMessage>,
+    is_delivering: bool,
+    /// Messages that nobody answers until they are let go; `None` if all are answered at once.
+    pub(crate) held: Option<Vec<RunMessage>>,
     /// Workflow ids that some other run has.
     pub(crate) taken: Vec<String>,
     story: String,
@@ -123,6 +128,9 @@ impl World {
             limits,
             wake_at: None,
             runs: Vec::new(),
+            outbox: VecDeque::new(),
+            is_delivering: false,
+            held: None,
             taken: Vec::new(),
             story: String::new(),
             shows_audit: false,
@@ -255,12 +263,33 @@ impl World {
                 self.tell(&format!("audit {}: {told}", event.sequence));
             }
         }
-        for message in step.messages {
+        self.outbox.extend(step.messages);
+        self.deliver_all();
+    }
+
+    /// One after the other: an answer may lead to more.
+    fn deliver_all(&mut self) {
+        if std::mem::replace(&mut self.is_delivering, true) {
+            return;
+        }
+        while let Some(message) = self.outbox.pop_front() {
             self.deliver(message);
         }
+        self.is_delivering = false;
+    }
+
+    /// What was held is answered, and so is everything after it.
+    pub(crate) fn let_go(&mut self) -> &mut Self {
+        self.outbox.extend(self.held.take().unwrap_or_default());
+        self.deliver_all();
+        self
     }
 
     fn deliver(&mut self, message: RunMessage) {
+        if let Some(held) = &mut self.held {
+            held.push(message);
+            return;
+        }
         let workflow_id = message.target.clone().unwrap_or_default().workflow_id;
         let answer = match &message.body {
             Some(Body::StartRun(_)) if self.taken.contains(&workflow_id) => Answer::IdTaken,

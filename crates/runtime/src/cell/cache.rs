@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use perennial_engine::RunKey;
 use perennial_engine::run::{Run, Unreadable};
+use perennial_proto::store::RunMessage;
 use perennial_proto::store::run_message::Body;
-use perennial_proto::store::{RunHead, RunMessage};
 use perennial_store::{Fragment, StoredRun};
 
 use super::pages::Pages;
@@ -370,16 +370,14 @@ impl Cache {
             && cached.updates.is_empty()
             && cached.pages.is_empty()
             // What is being read for the same workflow may be older than what would be forgotten.
-            && !is_asked_for(&self.parked, &cached.run.head)
+            && !is_asked_for(&self.parked, cached.run.head.namespace, &cached.run.head.workflow_id)
     }
 
     fn forget_absent(&mut self) {
         let parked = &self.parked;
-        let is_asked_for = |name: &WorkflowName| {
-            parked.keys().any(|wanted| wanted.namespace == name.0 && wanted.workflow_id == name.1)
-        };
-        let (keep, drop): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.absent).into_iter().partition(is_asked_for);
+        let (keep, drop): (Vec<_>, Vec<_>) = std::mem::take(&mut self.absent)
+            .into_iter()
+            .partition(|(namespace, workflow_id)| is_asked_for(parked, *namespace, workflow_id));
         self.absent = keep;
         for name in drop {
             let Some(workflow) = self.workflows.get_mut(&name) else { continue };
@@ -437,10 +435,13 @@ impl Cached {
     }
 }
 
-/// Whether a run of this one's workflow is being read.
-fn is_asked_for(parked: &BTreeMap<WantedRun, Vec<Incoming>>, head: &RunHead) -> bool {
-    let workflow_id = head.workflow_id.clone();
-    let first = WantedRun { namespace: head.namespace, workflow_id, run_id: None };
+/// Whether a run of a workflow is being read. Found by order: there may be many of both.
+fn is_asked_for(
+    parked: &BTreeMap<WantedRun, Vec<Incoming>>,
+    namespace: i64,
+    workflow_id: &str,
+) -> bool {
+    let first = WantedRun { namespace, workflow_id: workflow_id.to_owned(), run_id: None };
     parked.range(&first..).next().is_some_and(|(wanted, _)| {
         wanted.namespace == first.namespace && wanted.workflow_id == first.workflow_id
     })

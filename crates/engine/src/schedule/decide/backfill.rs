@@ -7,6 +7,7 @@ use perennial_proto::store::StartReason;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 
 use super::overlap::take;
+use super::settle::has_enough_on_their_way;
 use crate::run::Rejection;
 use crate::schedule::draft::Draft;
 use crate::schedule::ledger::Skip;
@@ -117,6 +118,7 @@ fn has_room(draft: &Draft<'_>, sequence: i64) -> bool {
     let Some(backfill) = draft.schedule.backfills.get(&sequence) else { return false };
     let policy = draft.schedule.overlap_policy(backfill.overlap_policy());
     !backfill.is_planned
+        && !has_enough_on_their_way(draft)
         && (policy != ScheduleOverlapPolicy::BufferAll
             || draft.schedule.buffer.len() < BUFFERED_MAX)
 }

@@ -116,6 +116,10 @@ pub(super) fn wake_at(draft: &Draft<'_>) -> Option<Time> {
     if draft.has_more {
         return Some(now);
     }
+    // The next answer brings it back.
+    if settle::has_enough_on_their_way(draft) {
+        return None;
+    }
     if schedule.times.broken().is_some() {
         return Some(now.after(BROKEN_CHECKED_EVERY));
     }

@@ -13,6 +13,8 @@ use crate::schedule::ledger::Skip;
 use crate::schedule::times::{Moment, Next};
 use crate::{Span, Time};
 
+/// With so many starts unanswered a schedule sends no more: a slow machine is never buried in them.
+const ON_THEIR_WAY_MAX: i64 = 100;
 /// Times that meet the overlap policy in one step.
 const SETTLED_AT_ONCE: usize = 500;
 /// Times that are found to be missed in one step: they cost little.
@@ -27,8 +29,18 @@ const ROUNDS: usize = 20;
 const TOO_LATE: &str = "catchup_window";
 const NOT_CAUGHT_UP: &str = "catchup_mode";
 
-/// Settles what is due; the schedule says that there is more if there is.
+/// Settles what is due; the schedule says that there is more if there is. With many starts on their way it
+/// waits for answers, each of which brings it back here.
 pub(super) fn settle(draft: &mut Draft<'_>) {
+    settle_while(draft, |draft| !has_enough_on_their_way(draft));
+}
+
+/// Whether so many starts haven't been answered that no more are sent.
+pub(super) fn has_enough_on_their_way(draft: &Draft<'_>) -> bool {
+    draft.schedule.head.starts_on_their_way >= ON_THEIR_WAY_MAX
+}
+
+fn settle_while(draft: &mut Draft<'_>, may_go_on: impl Fn(&Draft<'_>) -> bool) {
     draft.has_more = false;
     if draft.schedule.head.deleted_at != 0 {
         return;
@@ -37,6 +49,9 @@ pub(super) fn settle(draft: &mut Draft<'_>) {
     notice_outage(draft, now);
     let (mut settled, mut missed) = (0, 0);
     while draft.schedule.acts_by_itself() {
+        if !may_go_on(draft) {
+            return;
+        }
         let after = Time(draft.schedule.head.settled_up_to);
         let moment = match draft.schedule.times.after(after) {
             Next::At(moment) if moment.due <= now => moment,
@@ -86,7 +101,7 @@ pub(super) fn settle(draft: &mut Draft<'_>) {
 /// If that is more than a command may do: the caller asks again in a moment. Or if it was the schedule's end.
 pub(super) fn settle_all(draft: &mut Draft<'_>) -> Result<(), Rejection> {
     for _ in 0..ROUNDS {
-        settle(draft);
+        settle_while(draft, |_| true);
         super::overlap::start_chosen(draft);
         if !draft.has_more {
             return draft.schedule.present().map(|_| ());

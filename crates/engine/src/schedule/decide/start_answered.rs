@@ -33,6 +33,7 @@ pub(super) fn take(draft: &mut Draft<'_>, message: &stored::RunMessage, answer: 
 /// The run is there.
 pub(super) fn heard(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     if !run.is_started {
+        draft.schedule.head.starts_on_their_way -= 1;
         draft.audit_triggered(run);
         draft.put_running(stored::ScheduledRun { is_started: true, ..run.clone() });
     }
@@ -44,6 +45,7 @@ fn refused(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     let start = run.start.clone().unwrap_or_default();
     let head = &mut draft.schedule.head;
     head.action_count -= 1;
+    head.starts_on_their_way -= i64::from(!run.is_started);
     head.recent_actions.retain(|action| action.run_id != run.run_id);
     if !is_manual(&start) {
         head.remaining_actions += i64::from(head.limited_actions);
