@@ -50,7 +50,7 @@ async def test_nothing_fires_until_someone_asks_and_then_what_is_due_does_in_tha
     assert first["outcome"] == "triggered"
     assert first["instance_id"] == sooner.run_id(dt.datetime.fromisoformat(first["occurrence_time"]))
     assert first["next_fire_at"] > first["occurrence_time"]
-    assert (await sooner.info()).action_count >= 3
+    await sooner.until_info(lambda info: info.action_count >= 3)
 
     await until(now, lambda time: time > created + dt.timedelta(seconds=5.5))
     [one] = native.call("EvaluateSchedules", limit=1)["evaluated"]
