@@ -58,7 +58,7 @@ pub(super) async fn run(address: &str, schedules: u64, log: &Path) -> Value {
         }
     };
     for stopped in stopping.await.expect("the schedules are stopped") {
-        let Stopped { id, created_at, runs_until, ended_by, .. } = &stopped;
+        let Stopped { id, created_at, runs_until, ended_by } = &stopped;
         let info = describe(&service, id).await;
         log.write(format_args!(
             "schedule {id} {created_at} {runs_until} {ended_by} {}",
@@ -128,43 +128,48 @@ async fn stop_all(service: Service, schedules: u64) -> Vec<Stopped> {
 async fn stop(service: Service, id: String) -> Stopped {
     let created_at = describe(&service, &id).await.create_time.expect("it was created").seconds;
     let runs_until = now_seconds();
-    until_heard(async || {
-        let pause = SchedulePatch { pause: "enough".to_owned(), ..Default::default() };
-        let patch = PatchScheduleRequest {
-            namespace: NAMESPACE.to_owned(),
-            schedule_id: id.clone(),
-            patch: Some(pause),
-            identity: IDENTITY.to_owned(),
-            request_id: format!("{id}-enough"),
-        };
-        service.clone().patch_schedule(patch).await
-    })
-    .await;
+    let patch = PatchScheduleRequest {
+        namespace: NAMESPACE.to_owned(),
+        schedule_id: id.clone(),
+        patch: Some(SchedulePatch { pause: "enough".to_owned(), ..Default::default() }),
+        identity: IDENTITY.to_owned(),
+        request_id: format!("{id}-enough"),
+    };
+    let paused = until_heard(|| {
+        let (mut service, patch) = (service.clone(), patch.clone());
+        async move { service.patch_schedule(patch).await }
+    });
+    paused.await;
     Stopped { id, created_at, runs_until, ended_by: now_seconds() }
 }
 
 async fn describe(service: &Service, id: &str) -> ScheduleInfo {
-    let described = until_heard(async || {
-        let describe =
-            DescribeScheduleRequest { namespace: NAMESPACE.to_owned(), schedule_id: id.to_owned() };
-        service.clone().describe_schedule(describe).await
+    let describe =
+        DescribeScheduleRequest { namespace: NAMESPACE.to_owned(), schedule_id: id.to_owned() };
+    let described = until_heard(|| {
+        let (mut service, describe) = (service.clone(), describe.clone());
+        async move { service.describe_schedule(describe).await }
     });
     described.await.into_inner().info.expect("a schedule has a state")
 }
 
 async fn open_runs(service: &Service) -> i64 {
-    let counted = until_heard(async || {
-        let count = CountWorkflowExecutionsRequest {
-            namespace: NAMESPACE.to_owned(),
-            query: "ExecutionStatus = 'Running'".to_owned(),
-        };
-        service.clone().count_workflow_executions(count).await
+    let count = CountWorkflowExecutionsRequest {
+        namespace: NAMESPACE.to_owned(),
+        query: "ExecutionStatus = 'Running'".to_owned(),
+    };
+    let counted = until_heard(|| {
+        let (mut service, count) = (service.clone(), count.clone());
+        async move { service.count_workflow_executions(count).await }
     });
     counted.await.into_inner().count
 }
 
 /// A call without an answer is made again.
-async fn until_heard<T>(call: impl AsyncFn() -> Result<T, Status>) -> T {
+async fn until_heard<T, C>(call: impl Fn() -> C) -> T
+where
+    C: Future<Output = Result<T, Status>>,
+{
     loop {
         match call().await {
             Ok(answer) => return answer,
