@@ -11,7 +11,7 @@ use temporalio_common::protos::temporal::api::workflowservice::v1::{
 };
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::task::JoinSet;
-use tonic::Code;
+use tonic::{Code, Request};
 
 use super::spec::task_queue;
 use super::{IDENTITY, NAMESPACE, Service};
@@ -32,6 +32,8 @@ pub(super) struct Worker {
 }
 
 const POLLERS: usize = 32;
+/// Temporal's server refuses a poll that names none.
+const POLL_TIMEOUT: Duration = Duration::from_secs(70);
 /// Runs that nobody has looked at yet.
 const UNREAD_MAX: usize = 100_000;
 /// Between tries of a call that has failed, because there is no server, say.
@@ -50,12 +52,13 @@ impl Worker {
 
 async fn work(mut service: Service, received: Sender<Received>) {
     loop {
-        let poll = PollWorkflowTaskQueueRequest {
+        let mut poll = Request::new(PollWorkflowTaskQueueRequest {
             namespace: NAMESPACE.to_owned(),
             task_queue: Some(task_queue()),
             identity: IDENTITY.to_owned(),
             ..Default::default()
-        };
+        });
+        poll.set_timeout(POLL_TIMEOUT);
         let Ok(task) = service.poll_workflow_task_queue(poll).await else {
             tokio::time::sleep(TRY_AGAIN).await;
             continue;
