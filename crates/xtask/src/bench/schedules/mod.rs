@@ -79,8 +79,11 @@ struct Created {
     rss_mb_after: f64,
 }
 
-/// How long after they were due all had started.
+/// How long after they were due all had started, or nobody waited any longer.
 struct Burst {
+    started: f64,
+    /// Some didn't exist yet when they were due.
+    created_late: bool,
     all_started_s: f64,
     /// And a worker had received all, where there was one.
     all_received_s: Option<f64>,
@@ -193,10 +196,9 @@ impl Load<'_> {
     fn burst(&self, contender: &Contender, schedules: u32, with_worker: bool) -> Result<Burst> {
         let server = self.server(contender)?;
         let said = self.run(&server, "burst", &[schedules, u32::from(with_worker)])?;
-        let started = number(&said, "started")?;
-        anyhow::ensure!(started == f64::from(schedules), "not all have started: {said}");
-        anyhow::ensure!(said["created_late"] == false, "they were due before they existed: {said}");
         Ok(Burst {
+            started: number(&said, "started")?,
+            created_late: said["created_late"] == true,
             all_started_s: number(&said, "all_started_s")?,
             all_received_s: said["all_received_s"].as_f64(),
         })
@@ -266,6 +268,7 @@ fn number(said: &Value, name: &str) -> Result<f64> {
 
 fn run_and_read(command: &mut Command) -> Result<Value> {
     let said = process::output(command)?;
+    println!("  {}", said.trim());
     serde_json::from_str(&said).context("the load printed no JSON")
 }
 

@@ -65,12 +65,12 @@ fn goals(text: &mut String, size: &Size, results: &Results) -> Result<()> {
     let created = &results.created[0];
     let a_second = created.a_second;
     goal("created a second", "≥ 5,000", format!("{a_second:.0}"), a_second >= 5_000.0)?;
-    let Burst { all_started_s, .. } = results.burst;
+    let Burst { started, all_started_s, .. } = results.burst;
     goal(
         &format!("{} due in the same second: all started", size.burst),
         "≤ 2 s",
-        format!("{all_started_s:.2} s"),
-        all_started_s <= 2.0,
+        format!("{started:.0} after {all_started_s:.2} s"),
+        all_started_s <= 2.0 && started == f64::from(size.burst),
     )?;
     let idle = &results.idle;
     let each = idle.rss_mb * 1e6 / idle.schedules.max(1.0);
@@ -151,14 +151,19 @@ fn burst(text: &mut String, size: &Size, results: &Results) -> Result<()> {
         text,
         "## {} due in the same second\n\n\
          Ours alone: at the rates above the others would take minutes to create them.\n\n\
-         | | all started | the worker has all |\n|---|---:|---:|",
+         | | started | the worker has all |\n|---|---:|---:|",
         size.burst
     )?;
     for (what, it) in
         [("no worker", &results.burst), ("a worker ends each at once", &results.burst_with_worker)]
     {
         let received = it.all_received_s.map_or("–".to_owned(), |it| format!("{it:.2} s"));
-        writeln!(text, "| {what} | {:.2} s | {received} |", it.all_started_s)?;
+        let late = if it.created_late { ", some created late" } else { "" };
+        writeln!(
+            text,
+            "| {what} | {:.0} after {:.2} s{late} | {received} |",
+            it.started, it.all_started_s
+        )?;
     }
     writeln!(text)?;
     Ok(())
