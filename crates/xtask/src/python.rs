@@ -1,4 +1,5 @@
-//! Python for the conformance suite: found or installed, with its packages in `.venv`.
+//! Python for the conformance suite and for benchmarks: found or installed, with its packages in a virtual
+//! environment.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,21 +28,22 @@ pub(crate) fn find() -> Result<&'static str, &'static str> {
     Ok(PYTHON)
 }
 
-/// Brings `.venv` up to what `requirements` lists, and returns its Python.
-pub(crate) fn environment(
-    repository: &Repository,
-    python: &str,
-    requirements: &Path,
-) -> Result<PathBuf> {
+/// Where the conformance suite has its packages.
+pub(crate) fn conformance_environment(repository: &Repository, python: &str) -> Result<PathBuf> {
+    let requirements = repository.root.join("conformance/requirements.txt");
+    environment(&repository.root.join(".venv"), python, &requirements)
+}
+
+/// Brings the virtual environment in `folder` up to what `requirements` lists, and returns its Python.
+pub(crate) fn environment(folder: &Path, python: &str, requirements: &Path) -> Result<PathBuf> {
     let wanted = fs::read_to_string(requirements)
         .with_context(|| format!("cannot read {}", requirements.display()))?;
-    let folder = repository.root.join(".venv");
     let venv_python = folder.join("bin").join("python");
     // A copy of what is installed, written last: an installation that broke half-way is repeated.
     let installed = folder.join("installed-requirements.txt");
 
     if process::probe(Command::new(&venv_python).args(["-m", "pip", "--version"])).is_none() {
-        process::run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
+        process::run(Command::new(python).args(["-m", "venv", "--clear"]).arg(folder))?;
     }
     if fs::read_to_string(&installed).is_ok_and(|installed| installed == wanted) {
         return Ok(venv_python);

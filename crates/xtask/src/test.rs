@@ -10,7 +10,7 @@ use anyhow::Result;
 use crate::dev_server::DevServer;
 use crate::repository::Repository;
 use crate::sdk_suites::{Found, Suite};
-use crate::{crash, process, python, tools, usage};
+use crate::{crash, process, python, sdk_suites, tools, usage};
 
 pub(crate) const HELP: &str = "\
 Run every check and every test, in order, and stop at the first failure.
@@ -39,7 +39,8 @@ const STEPS: &[Step] = &[
     Step { name: "go conformance", run: |session| sdk_suite(session, Suite::go) },
     Step { name: "java conformance", run: |session| sdk_suite(session, Suite::java) },
     Step { name: "rust conformance", run: |session| sdk_suite(session, Suite::rust) },
-    Step { name: "crashes under load", run: crashes },
+    Step { name: "workflows across crashes", run: workflow_crashes },
+    Step { name: "schedules across crashes", run: schedule_crashes },
 ];
 
 /// The three workspaces beside the product's own.
@@ -178,8 +179,7 @@ fn python_conformance(session: &mut Session<'_>) -> Result<Outcome> {
         Err(missing) => return Ok(Outcome::Skipped(missing)),
     };
     let repository = session.repository;
-    let suite = repository.root.join("conformance");
-    let python = python::environment(repository, python, &suite.join("requirements.txt"))?;
+    let python = python::conformance_environment(repository, python)?;
     let mut pytest = Command::new(python);
     pytest
         .current_dir(&repository.root)
@@ -188,10 +188,21 @@ fn python_conformance(session: &mut Session<'_>) -> Result<Outcome> {
     passed(&mut pytest)
 }
 
-/// A few; `cargo xtask crash` has more.
-fn crashes(session: &mut Session<'_>) -> Result<Outcome> {
+/// A few; `cargo xtask crash workflows` has more.
+fn workflow_crashes(session: &mut Session<'_>) -> Result<Outcome> {
     const KILLS: u32 = 10;
-    let said = crash::crash(session.repository, &binary(session.repository)?, KILLS)?;
+    let said = crash::workflows::crash(session.repository, &binary(session.repository)?, KILLS)?;
+    println!("      {said}");
+    Ok(Outcome::Passed)
+}
+
+/// A few of each; `cargo xtask crash schedules` has more.
+fn schedule_crashes(session: &mut Session<'_>) -> Result<Outcome> {
+    const PLAN: crash::schedules::Plan =
+        crash::schedules::Plan { schedules: 100, lasting: Duration::from_secs(20), kills: 5 };
+    let binary = binary(session.repository)?;
+    let load = sdk_suites::build_load(session.repository, "dev")?;
+    let said = crash::schedules::crash(session.repository, &binary, &load, &PLAN)?;
     println!("      {said}");
     Ok(Outcome::Passed)
 }

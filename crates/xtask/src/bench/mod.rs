@@ -1,6 +1,8 @@
 //! `cargo xtask bench`: measures, and writes the report that the repository shows.
 
 mod chart;
+mod schedules;
+mod servers;
 mod workflows;
 
 use std::fs;
@@ -21,6 +23,9 @@ Benchmarks:
   workflows   Workflows of one activity, side by side with Temporal's dev server: how many a second,
               how fast, what they cost; and how soon a server is ready. `--sleepers N` says how many
               sleeping workflows are in the file it starts from (1000000).
+  schedules   Schedules side by side with Temporal's dev server and DBOS: how late they act, how many are
+              made a second, what they cost idle. `--quick` tries it out with a hundredth of everything,
+              and writes no report.
 
 Run it on a quiet machine: everything in a report comes from one run.
 ";
@@ -34,6 +39,10 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitC
                 return Ok(usage(&format!("`{count}` is no number of workflows"), HELP));
             };
             workflows::run(repository, count)?;
+        }
+        [name] if name == "schedules" => schedules::run(repository, &schedules::FULL)?,
+        [name, option] if name == "schedules" && option == "--quick" => {
+            schedules::run(repository, &schedules::QUICK)?;
         }
         [] => return Ok(usage("`bench` needs the name of a benchmark", HELP)),
         [unknown, ..] => {

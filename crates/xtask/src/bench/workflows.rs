@@ -1,7 +1,7 @@
 //! Workflows of one activity each, under the same load, against our server and Temporal's dev server.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -9,23 +9,17 @@ use anyhow::{Context, Result, anyhow, ensure};
 use serde_json::Value;
 
 use super::chart::{Bars, chart};
+use super::servers::{Contender, machine, ours, resident_mb, temporal};
 use super::write;
 use crate::dev_server::DevServer;
 use crate::process;
 use crate::repository::Repository;
-use crate::{python, sdk_suites};
+use crate::sdk_suites;
 
 /// Workflows in flight.
 const AT_ONCE: [u32; 4] = [1, 16, 64, 256];
 /// How long each load is measured.
 const SECONDS: u32 = 10;
-
-/// A server to be measured.
-struct Contender {
-    name: &'static str,
-    binary: PathBuf,
-    version: String,
-}
 
 /// What one load measured.
 struct Measured {
@@ -249,40 +243,4 @@ fn sleeping(
         rss_mb: resident_mb(server.process_id())?,
         file_mb: server.bytes_on_disk()? as f64 / 1e6,
     })
-}
-
-fn ours(repository: &Repository) -> Result<Contender> {
-    let mut build = process::cargo(&repository.root);
-    build.args(["build", "--release", "--locked", "--package", "perennial-cli"]);
-    process::run(&mut build)?;
-    let binary = repository.target.join("release").join("perennial");
-    let version = process::output(Command::new(&binary).arg("--version"))?.trim().to_owned();
-    Ok(Contender { name: "perennial", binary, version })
-}
-
-fn temporal(repository: &Repository) -> Result<Contender> {
-    let python = python::find().map_err(|why| anyhow!(why))?;
-    let requirements = repository.root.join("conformance/requirements.txt");
-    let python = python::environment(repository, python, &requirements)?;
-    let binary = python.with_file_name("temporal");
-    let version = process::output(Command::new(&binary).arg("--version"))?.trim().to_owned();
-    Ok(Contender { name: "Temporal dev server", binary, version })
-}
-
-fn resident_mb(process: u32) -> Result<f64> {
-    let path = format!("/proc/{process}/status");
-    let status = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib: f64 = line
-        .and_then(|line| line.split_whitespace().next()?.parse().ok())
-        .with_context(|| format!("{path} doesn't say VmRSS"))?;
-    Ok(kib * 1024.0 / 1e6)
-}
-
-fn machine() -> String {
-    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let model = model.map_or("unknown processor", |(_, model)| model);
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    format!("{model}, {cores} cores")
 }

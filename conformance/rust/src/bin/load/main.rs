@@ -8,10 +8,13 @@
 //! `load <host:port> sleep <at once> <workflows> <process id of the server>` starts workflows that sleep;
 //! `load <host:port> crash <at once> 0 0` runs workflows until its standard input ends, on a server that is
 //! killed meanwhile, and says what was lost.
+//!
+//! `load <host:port> schedules …` makes schedules; [`schedules`] says which there are.
 
 mod cost;
 mod crash;
 mod raw;
+mod schedules;
 mod sdk;
 mod worker;
 
@@ -31,24 +34,34 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Not measured: connections open, caches fill.
 const WARM_UP: Duration = Duration::from_secs(2);
 
-const USAGE: &str =
-    "usage: load <host:port> <sdk|raw> <at once> <seconds> <process id of the server>";
+const USAGE: &str = "\
+usage: load <host:port> <sdk|raw|sleep|crash> <at once> <seconds or workflows> <process id of the server>
+       load <host:port> schedules <fire|create|burst|look|crash> …";
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some((address, client, load)) = read(&arguments) else {
+    let result = match arguments.as_slice() {
+        [address, what, rest @ ..] if what == "schedules" => schedules::run(address, rest).await,
+        arguments => workflows(arguments).await,
+    };
+    let Some(result) = result else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
-    let result = match client {
+    println!("{result}");
+    ExitCode::SUCCESS
+}
+
+/// `None`: the command line can't be understood.
+async fn workflows(arguments: &[String]) -> Option<serde_json::Value> {
+    let (address, client, load) = read(arguments)?;
+    Some(match client {
         "sdk" => sdk::run(address, load).await,
         "sleep" => raw::put_to_sleep(address, load).await,
         "crash" => crash::run(address, load).await,
         _ => raw::run(address, load).await,
-    };
-    println!("{result}");
-    ExitCode::SUCCESS
+    })
 }
 
 fn read(arguments: &[String]) -> Option<(&str, &str, Load)> {

@@ -1,50 +1,29 @@
-//! `cargo xtask crash`: kills the server under load, again and again, and looks for what was lost.
+//! Workflows of the official SDK on a server that is killed again and again.
 
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::dev_server::DevServer;
 use crate::repository::Repository;
-use crate::{process, sdk_suites, usage};
+use crate::{process, sdk_suites};
 
-pub(crate) const HELP: &str = "\
-Kill the server with SIGKILL at random moments while a worker and clients of the official Rust SDK keep
-it busy, and start it again on the file it left. Fails if anything that was acknowledged is lost or
-happened twice, or if a workflow is stuck.
+use super::chance;
 
-Usage: cargo xtask crash [--kills N]
-
-Options:
-  --kills N   How often (100)
-";
-
-const KILLS: u32 = 100;
 /// Workflows in flight.
 const AT_ONCE: u32 = 16;
 /// A server lives this long at least, and at most so much longer.
 const LIVES_MIN: Duration = Duration::from_millis(100);
 const LIVES_LONGER: Duration = Duration::from_millis(700);
 
-pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitCode> {
-    let kills = match arguments {
-        [] => KILLS,
-        [option, kills] if option == "--kills" => match kills.parse() {
-            Ok(kills) => kills,
-            Err(_) => return Ok(usage(&format!("`{kills}` is no number of kills"), HELP)),
-        },
-        [unknown, ..] => {
-            return Ok(usage(&format!("`crash` can't use the argument `{unknown}`"), HELP));
-        }
-    };
+pub(super) fn run(repository: &Repository, kills: u32) -> Result<String> {
     let mut build = process::cargo(&repository.root);
     process::run(build.args(["build", "--locked", "--package", "perennial-cli"]))?;
     let binary = repository.target.join("debug").join("perennial");
-    println!("{}", crash(repository, &binary, kills)?);
-    Ok(ExitCode::SUCCESS)
+    crash(repository, &binary, kills)
 }
 
 /// Says what ran, in one line; fails with what was lost.
@@ -82,10 +61,4 @@ pub(crate) fn crash(repository: &Repository, binary: &Path, kills: u32) -> Resul
         said["signals"],
         slowest.as_secs_f64() * 1_000.0
     ))
-}
-
-/// Between 0 and 1. The moments of the kills needn't be repeatable: the load isn't either.
-fn chance() -> f64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    f64::from(now.subsec_nanos() % 1_000_003) / 1_000_003.0
 }

@@ -1,0 +1,121 @@
+//! `cargo xtask crash`: kills the server under load, again and again, and looks for what was lost.
+
+mod audit;
+pub(crate) mod schedules;
+pub(crate) mod workflows;
+
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+
+use crate::repository::Repository;
+use crate::usage;
+
+pub(crate) const HELP: &str = "\
+Kill the server with SIGKILL at random moments while it is busy, and start it again on the file it left.
+Fails if anything is lost, happens twice, or is stuck.
+
+Usage: cargo xtask crash workflows [--kills N]
+       cargo xtask crash schedules [--schedules N] [--minutes N] [--kills N]
+
+workflows   A worker and clients of the official Rust SDK keep it busy: activities, signals, timers. What was
+            acknowledged must all have happened, once.
+  --kills N       How often (100)
+
+schedules   Schedules that start a workflow every second, and a worker. Every second of every schedule must
+            have its run, and only one.
+  --schedules N   How many (1000)
+  --minutes N     How long they act (10); the worker then gets the time it needs
+  --kills N       How often (15 a minute)
+";
+
+pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitCode> {
+    let said = match parse(arguments) {
+        Ok(Wanted::Workflows { kills }) => workflows::run(repository, kills)?,
+        Ok(Wanted::Schedules(plan)) => schedules::run(repository, &plan)?,
+        Err(wrong) => return Ok(usage(&wrong, HELP)),
+    };
+    println!("{said}");
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Wanted {
+    Workflows { kills: u32 },
+    Schedules(schedules::Plan),
+}
+
+const KILLS: u32 = 100;
+const SCHEDULES: u32 = 1_000;
+const MINUTES: u32 = 10;
+const KILLS_A_MINUTE: u32 = 15;
+
+fn parse(arguments: &[String]) -> Result<Wanted, String> {
+    let Some((what, options)) = arguments.split_first() else {
+        return Err("`crash` needs to know what to put under load".to_owned());
+    };
+    let known: &[&str] = match what.as_str() {
+        "workflows" => &["--kills"],
+        "schedules" => &["--schedules", "--minutes", "--kills"],
+        unknown => return Err(format!("`crash` can't use the argument `{unknown}`")),
+    };
+    let mut given = Vec::new();
+    for pair in options.chunks(2) {
+        let option = pair[0].as_str();
+        if !known.contains(&option) {
+            return Err(format!("`crash {what}` has no option `{option}`"));
+        }
+        let value = pair.get(1).ok_or_else(|| format!("`{option}` needs a value"))?;
+        let value = value.parse::<u32>().ok().filter(|it| (1..=1_000_000).contains(it));
+        let value = value.ok_or_else(|| format!("`{option}` needs a number from 1 to 1000000"))?;
+        given.push((option, value));
+    }
+    let get = |name| given.iter().find(|(option, _)| *option == name).map(|(_, value)| *value);
+    if what == "workflows" {
+        return Ok(Wanted::Workflows { kills: get("--kills").unwrap_or(KILLS) });
+    }
+    let minutes = get("--minutes").unwrap_or(MINUTES);
+    Ok(Wanted::Schedules(schedules::Plan {
+        schedules: get("--schedules").unwrap_or(SCHEDULES),
+        lasting: Duration::from_secs(60 * u64::from(minutes)),
+        kills: get("--kills").unwrap_or_else(|| KILLS_A_MINUTE.saturating_mul(minutes)),
+    }))
+}
+
+/// Between 0 and 1. The moments of the kills needn't be repeatable: the load isn't either.
+fn chance() -> f64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    f64::from(now.subsec_nanos() % 1_000_003) / 1_000_003.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_line(line: &str) -> Result<Wanted, String> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        parse(&arguments)
+    }
+
+    #[test]
+    fn options_that_are_left_out_have_the_values_that_help_says() {
+        assert_eq!(parse_line("workflows"), Ok(Wanted::Workflows { kills: 100 }));
+        let plan =
+            schedules::Plan { schedules: 1_000, lasting: Duration::from_secs(120), kills: 30 };
+        assert_eq!(parse_line("schedules --minutes 2"), Ok(Wanted::Schedules(plan)));
+    }
+
+    #[test]
+    fn a_wrong_command_line_says_what_is_wrong() {
+        for (line, wrong) in [
+            ("", "`crash` needs to know what to put under load"),
+            ("runs", "`crash` can't use the argument `runs`"),
+            ("workflows --minutes 3", "`crash workflows` has no option `--minutes`"),
+            ("schedules --minutes", "`--minutes` needs a value"),
+            ("schedules --minutes 0", "`--minutes` needs a number from 1 to 1000000"),
+        ] {
+            assert_eq!(parse_line(line), Err(wrong.to_owned()));
+        }
+    }
+}
