@@ -2,7 +2,7 @@
 //!
 //! [`Schedule`] is its state, [`Command`] what can be asked of it, [`Schedule::decide`] what follows, and
 //! [`create`] makes one. Whatever the command, the same happens around it: times that are due get their
-//! verdict ([`settle`](decide)), starts that waited for a run to end take their turn, and the next wake-up
+//! verdict, starts that waited for a run to end take their turn, and the next wake-up
 //! follows.
 //!
 //! Progress is the nominal time up to which every time has its verdict. It moves with the verdict and the
