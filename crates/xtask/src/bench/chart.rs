@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// One contender's bars: a value for each group.
+/// One contender's bars: a value for each group, NaN where there is none.
 pub(super) struct Bars {
     pub(super) name: &'static str,
     pub(super) values: Vec<f64>,
@@ -56,9 +56,10 @@ pub(super) fn chart(title: &str, groups: &[String], bars: &[Bars]) -> String {
         for (group, value) in bars.values.iter().enumerate() {
             let left = LEFT + group_width * (group as f64 + 0.1) + bar_width * index as f64;
             let top = y(*value);
+            let shown = if value.is_nan() { "–".to_owned() } else { format!("{value:.0}") };
             line(format!(
                 "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{bar_width:.1}\" height=\"{:.1}\" \
-                 fill=\"{colour}\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{value:.0}</text>",
+                 fill=\"{colour}\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{shown}</text>",
                 HEIGHT - BOTTOM - top,
                 left + bar_width / 2.0,
                 top - 4.0

@@ -90,7 +90,7 @@ struct Burst {
 }
 
 struct Idle {
-    schedules: f64,
+    created: Created,
     file_mb: f64,
     ready: Duration,
     rss_mb: f64,
@@ -164,10 +164,10 @@ pub(super) fn run(repository: &Repository, size: &Size) -> Result<()> {
         .zip(&results.fired)
         .map(|(name, fired)| Bars {
             name,
-            values: fired.iter().map(|it| it.p99_ms.unwrap_or_default()).collect(),
+            values: fired.iter().map(|it| it.p99_ms.unwrap_or(f64::NAN)).collect(),
         })
         .collect();
-    let title = "p99 of how late a worker hears of a scheduled start, ms (logarithmic)";
+    let title = "Lag of the starts that arrived, p99 in ms (logarithmic, less is better)";
     write(repository, "schedules.svg", &chart(title, &labels, &bars))?;
     write(repository, "schedules.md", &text)
 }
@@ -212,7 +212,7 @@ impl Load<'_> {
         let (ready, rss_mb) = (server.ready_in(), resident_mb(server.process_id())?);
         let looked = self.run(&server, "look", &[created.created as u32])?;
         Ok(Idle {
-            schedules: created.created,
+            created,
             file_mb: server.bytes_on_disk()? as f64 / 1e6,
             ready,
             rss_mb,
