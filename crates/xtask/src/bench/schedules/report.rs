@@ -100,6 +100,7 @@ fn lags(text: &mut String, size: &Size, results: &Results) -> Result<()> {
     writeln!(
         text,
         "## Lag of schedules that act every second\n\n\
+         Where one fires none at all we don't know whether that is its own limit or our use of it.\n\n\
          | schedules | | fired | p50 | p99 | max | CPU a start |\n\
          |---:|---|---:|---:|---:|---:|---:|"
     )?;
