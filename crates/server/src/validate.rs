@@ -2,7 +2,9 @@
 
 use perennial_engine::Span;
 use perennial_proto::Duration;
-use perennial_proto::temporal::common::v1::{Payloads, Priority, RetryPolicy, WorkflowExecution};
+use perennial_proto::temporal::common::v1::{
+    Payloads, Priority, RetryPolicy, WorkflowExecution, WorkflowType,
+};
 use perennial_proto::temporal::enums::v1::{
     TaskQueueKind, TimeoutType, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
 };
@@ -63,6 +65,14 @@ pub(crate) fn no_longer_than_an_id(text: &str, field: &str) -> Answer<()> {
         return invalid(format!("{field} length exceeds limit."));
     }
     Ok(())
+}
+
+/// The type of a workflow to start.
+pub(crate) fn workflow_type(kind: Option<&WorkflowType>) -> Answer<()> {
+    match kind {
+        Some(kind) if !kind.name.is_empty() => no_longer_than_an_id(&kind.name, "WorkflowType"),
+        _ => invalid("WorkflowType is not set on request."),
+    }
 }
 
 /// A task queue; its kind is normal unless it says otherwise.

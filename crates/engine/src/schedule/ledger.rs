@@ -46,7 +46,7 @@ impl Skip {
     }
 
     /// The one that is written down like this.
-    pub(crate) fn named(text: &str) -> Option<Self> {
+    pub fn named(text: &str) -> Option<Self> {
         let all = [
             Self::Overlap,
             Self::NotTriggerable,

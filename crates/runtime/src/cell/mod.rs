@@ -207,14 +207,11 @@ impl Cell {
         lost.extend(self.open.take_releases());
         lost.append(&mut self.ready);
         let awaited = std::mem::take(&mut self.awaited_starts).into_values().flatten();
-        lost.extend(awaited.map(|it| {
-            let why = Refusal::Unavailable("the cell is starting again".to_owned());
-            Release::Reply(it.reply, Box::new(Err(why)))
-        }));
         let parked = self.cache.take_parked().into_iter().chain(self.schedules.take_parked());
-        for incoming in parked {
+        let replies = awaited.map(|it| it.reply).chain(parked.map(|incoming| incoming.reply));
+        for reply in replies {
             let why = Refusal::Unavailable("the cell is starting again".to_owned());
-            lost.push(Release::Reply(incoming.reply, Box::new(Err(why))));
+            lost.push(Release::Reply(reply, Box::new(Err(why))));
         }
         lost
     }

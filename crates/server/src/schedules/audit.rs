@@ -2,12 +2,10 @@
 
 use perennial_proto::perennial::{ListScheduleEventsRequest, ListScheduleEventsResponse};
 
-use super::ScheduleCall;
+use super::{ScheduleCall, page_limit};
 use crate::errors::{Answer, refused};
 
-/// Events of a page, if nothing is said.
-const LIMIT_DEFAULT: i32 = 100;
-const LIMIT_MAX: i32 = 500;
+const LIMIT_MAX: usize = 500;
 
 impl ScheduleCall<'_> {
     pub(crate) async fn list_schedule_events(
@@ -16,11 +14,7 @@ impl ScheduleCall<'_> {
     ) -> Answer<ListScheduleEventsResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
-        let limit = match request.limit {
-            0 => LIMIT_DEFAULT,
-            given => given.clamp(1, LIMIT_MAX),
-        };
-        let limit = usize::try_from(limit).unwrap_or_default();
+        let limit = page_limit(request.limit, LIMIT_MAX);
         let after = request.after_sequence.max(0);
         // One more than that tells of another page.
         let read = self.0.runtime().schedule_events(schedule.key, after, limit + 1).await;

@@ -27,8 +27,7 @@ impl ScheduleCall<'_> {
         };
         let (from, to) = (Time::from(from), Time::from(to));
         if request.dry_run {
-            let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
-            schedule.present().map_err(|rejection| refused(rejection.into()))?;
+            let schedule = self.0.present_schedule(target).await?;
             let mut times: Vec<_> = schedule
                 .times
                 .nominal_from(from, to)

@@ -3,23 +3,17 @@
 use perennial_engine::Time;
 use perennial_proto::perennial::{EvaluateSchedulesRequest, EvaluateSchedulesResponse, Evaluated};
 
-use super::ScheduleCall;
+use super::{ScheduleCall, page_limit};
 use crate::errors::{Answer, refused};
 
-/// Schedules looked at, if nothing is said.
-const LIMIT_DEFAULT: i32 = 100;
-const LIMIT_MAX: i32 = 1_000;
+const LIMIT_MAX: usize = 1_000;
 
 impl ScheduleCall<'_> {
     pub(crate) async fn evaluate_schedules(
         &self,
         request: EvaluateSchedulesRequest,
     ) -> Answer<EvaluateSchedulesResponse> {
-        let limit = match request.limit {
-            0 => LIMIT_DEFAULT,
-            given => given.clamp(1, LIMIT_MAX),
-        };
-        let limit = usize::try_from(limit).unwrap_or_default();
+        let limit = page_limit(request.limit, LIMIT_MAX);
         let evaluated = self.0.runtime().evaluate_schedules(limit).await.map_err(refused)?;
         let evaluated = evaluated.into_iter().map(|(before, after)| {
             let (was, is) = (&before.head, &after.head);

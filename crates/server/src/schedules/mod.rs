@@ -116,6 +116,15 @@ impl ScheduleCall<'_> {
     }
 }
 
+/// How many a page has: a hundred if nothing is said, one at least.
+fn page_limit(given: i32, max: usize) -> usize {
+    const DEFAULT: usize = 100;
+    match given {
+        0 => DEFAULT,
+        given => usize::try_from(given).unwrap_or(1).clamp(1, max),
+    }
+}
+
 /// Who asks, for the audit stream: what the caller says, and the id of the request.
 fn context(given: Option<CommandContext>, request_id: &str) -> Option<CommandContext> {
     let mut context = given?;

@@ -10,13 +10,11 @@ use perennial_proto::store as stored;
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_runtime::Ledger;
 
-use super::{ScheduleCall, words};
+use super::{ScheduleCall, page_limit, words};
 use crate::errors::{Answer, refused};
 use crate::validate::invalid;
 
-/// Lines of a page, if nothing is said.
-const LIMIT_DEFAULT: i32 = 100;
-const LIMIT_MAX: i32 = 1_000;
+const LIMIT_MAX: usize = 1_000;
 /// Starts that people asked for, for one time.
 const MANUAL_MAX: usize = 100;
 
@@ -27,11 +25,7 @@ impl ScheduleCall<'_> {
     ) -> Answer<ListOccurrencesResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
-        let limit = match request.limit {
-            0 => LIMIT_DEFAULT,
-            given => given.clamp(1, LIMIT_MAX),
-        };
-        let limit = usize::try_from(limit).unwrap_or_default();
+        let limit = page_limit(request.limit, LIMIT_MAX);
         let from = request.start_time.map_or(Time(i64::MIN), Time::from);
         let to = request.end_time.map_or(Time(i64::MAX), Time::from);
         let ledger = if request.manual { Ledger::Manual } else { Ledger::Scheduled };

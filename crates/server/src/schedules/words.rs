@@ -60,19 +60,18 @@ fn own_fate(schedule: &Schedule, time: Time, occurrence: &Occurrence) -> String 
     }
 }
 
-fn skip_reason(reason: &str) -> String {
-    let known = [
-        (Skip::Overlap, "another run was still going, and the overlap policy says no"),
-        (Skip::NotTriggerable, "the schedule couldn't act"),
-        (Skip::Exhausted, "the limited actions were used up"),
-        (Skip::IdTaken, "a run had its workflow id already"),
-        (Skip::Paused, "the schedule was paused"),
-        (Skip::Updated, "the spec was changed between the time and its jittered time"),
-        (Skip::Backfilled, "a backfill had started it before it came"),
-        (Skip::Canceled, "its backfill was canceled"),
-    ];
-    let found = known.into_iter().find(|(skip, _)| skip.text() == reason);
-    found.map_or_else(|| reason.to_owned(), |(_, words)| words.to_owned())
+fn skip_reason(reason: &str) -> &str {
+    match Skip::named(reason) {
+        Some(Skip::Overlap) => "another run was still going, and the overlap policy says no",
+        Some(Skip::NotTriggerable) => "the schedule couldn't act",
+        Some(Skip::Exhausted) => "the limited actions were used up",
+        Some(Skip::IdTaken) => "a run had its workflow id already",
+        Some(Skip::Paused) => "the schedule was paused",
+        Some(Skip::Updated) => "the spec was changed between the time and its jittered time",
+        Some(Skip::Backfilled) => "a backfill had started it before it came",
+        Some(Skip::Canceled) => "its backfill was canceled",
+        None => reason,
+    }
 }
 
 fn to_come(schedule: &Schedule) -> String {

@@ -18,7 +18,6 @@ use perennial_proto::temporal::workflowservice::v1::{
     StartWorkflowExecutionRequest, StartWorkflowExecutionResponse,
 };
 use perennial_runtime::Started;
-use prost::Message;
 use tonic::Status;
 
 use super::task;
@@ -50,12 +49,7 @@ impl Call<'_> {
         let retry_policy = validate::retry_policy(request.retry_policy)?;
         let delay = start_delay(&request.cron_schedule, request.workflow_start_delay.as_ref())?;
         cron(&request.cron_schedule)?;
-        match &request.workflow_type {
-            Some(kind) if !kind.name.is_empty() => {
-                validate::no_longer_than_an_id(&kind.name, "WorkflowType")?;
-            }
-            _ => return invalid("WorkflowType is not set on request."),
-        }
+        validate::workflow_type(request.workflow_type.as_ref())?;
         let queue = validate::task_queue(request.task_queue)?;
         let timeouts = Timeouts::of(
             request.workflow_execution_timeout.as_ref(),
@@ -76,9 +70,7 @@ impl Call<'_> {
         }
         let limits = self.runtime().limits();
         validate::blob(request.input.as_ref(), limits.payload_bytes)?;
-        if request.memo.as_ref().map_or(0, Message::encoded_len) > limits.memo_bytes {
-            return invalid("Memo size exceeds limit.");
-        }
+        let memo = self.checked_memo(request.memo)?;
 
         let eager = request.request_eager_execution.then(|| EagerStart {
             identity: request.identity.clone(),
@@ -99,7 +91,7 @@ impl Call<'_> {
             identity: request.identity,
             retry_policy,
             cron_schedule: request.cron_schedule,
-            memo: request.memo,
+            memo,
             search_attributes,
             header: request.header,
             priority: request.priority,

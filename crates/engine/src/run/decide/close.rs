@@ -30,15 +30,7 @@ pub(super) fn time_out(draft: &mut Draft<'_>) {
     let chain_is_over = draft.run.head.execution_expires_at != 0
         && draft.run.head.execution_expires_at <= draft.cx.now.0;
     abandon_task(draft);
-    let failure = Failure {
-        message: "workflow timeout".to_owned(),
-        source: "Server".to_owned(),
-        failure_info: Some(FailureInfo::TimeoutFailureInfo(TimeoutFailureInfo {
-            timeout_type: TimeoutType::StartToClose.into(),
-            last_heartbeat_details: None,
-        })),
-        ..Failure::default()
-    };
+    let failure = timeout_failure();
     let (retry_state, next) =
         if chain_is_over { (RetryState::Timeout, None) } else { after_failure(draft, &failure) };
     let new_execution_run_id = next.map(|next| continue_chain(draft, next)).unwrap_or_default();
@@ -49,6 +41,19 @@ pub(super) fn time_out(draft: &mut Draft<'_>) {
         },
     ));
     after_close(draft);
+}
+
+/// What a run that took too long has failed with.
+pub(crate) fn timeout_failure() -> Failure {
+    Failure {
+        message: "workflow timeout".to_owned(),
+        source: "Server".to_owned(),
+        failure_info: Some(FailureInfo::TimeoutFailureInfo(TimeoutFailureInfo {
+            timeout_type: TimeoutType::StartToClose.into(),
+            last_heartbeat_details: None,
+        })),
+        ..Failure::default()
+    }
 }
 
 /// What a chain goes on with.

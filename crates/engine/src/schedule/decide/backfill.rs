@@ -33,8 +33,7 @@ pub(super) fn begin(draft: &mut Draft<'_>, wanted: NewBackfill) -> Result<Reply,
         let why = "the backfill's end time is before its start time".to_owned();
         return Err(Rejection::InvalidArgument(why));
     }
-    let unfinished = draft.schedule.backfills.values().filter(|it| it.finished_at == 0).count();
-    if unfinished >= UNFINISHED_MAX {
+    if unfinished(draft).len() >= UNFINISHED_MAX {
         let why = format!("the schedule has {UNFINISHED_MAX} backfills that aren't over");
         return Err(Rejection::LimitExceeded(why));
     }
@@ -108,7 +107,7 @@ pub(super) fn finish(draft: &mut Draft<'_>) {
     }
 }
 
-fn unfinished(draft: &Draft<'_>) -> Vec<i64> {
+pub(super) fn unfinished(draft: &Draft<'_>) -> Vec<i64> {
     let backfills = draft.schedule.backfills.values();
     backfills.filter(|it| it.finished_at == 0).map(|it| it.sequence).collect()
 }

@@ -3,6 +3,7 @@
 use perennial_proto::perennial::CommandContext;
 use perennial_proto::store::Verdict;
 
+use super::backfill::unfinished;
 use super::start_answered::heard;
 use crate::schedule::draft::Draft;
 
@@ -21,10 +22,8 @@ pub(in crate::schedule) fn delete(
         draft.schedule.head.buffer_dropped_count += 1;
         draft.remove_buffered(start.sequence);
     }
-    let unfinished: Vec<_> =
-        draft.schedule.backfills.values().filter(|it| it.finished_at == 0).cloned().collect();
-    for backfill in unfinished {
-        draft.change_backfill(backfill.sequence, |backfill| {
+    for sequence in unfinished(draft) {
+        draft.change_backfill(sequence, |backfill| {
             backfill.finished_at = now.0;
             backfill.is_canceled = true;
         });

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use perennial_proto::store as stored;
-use perennial_proto::temporal::enums::v1::{TimeoutType, WorkflowExecutionStatus as Status};
-use perennial_proto::temporal::failure::v1::failure::FailureInfo;
-use perennial_proto::temporal::failure::v1::{Failure, TimeoutFailureInfo};
+use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus as Status;
+use perennial_proto::temporal::failure::v1::Failure;
 use perennial_proto::temporal::history::v1::HistoryEvent;
 use perennial_proto::temporal::history::v1::history_event::Attributes;
 
 use super::pause::pause_now;
 use super::start_answered::heard;
 use crate::SchedulePart;
+use crate::run::timeout_failure;
 use crate::schedule::draft::Draft;
 
 pub(super) fn take(draft: &mut Draft<'_>, closed: &stored::ScheduledRunClosed) {
@@ -60,7 +60,7 @@ impl End {
                 Self::Failed(end.failure.clone().unwrap_or_default())
             }
             Some(Attributes::WorkflowExecutionTimedOutEventAttributes(_)) => {
-                Self::TimedOut(timeout())
+                Self::TimedOut(timeout_failure())
             }
             Some(Attributes::WorkflowExecutionCanceledEventAttributes(_)) => {
                 Self::Other(Status::Canceled)
@@ -95,26 +95,12 @@ impl End {
 fn remember(draft: &mut Draft<'_>, end: End) {
     let outcome = Arc::make_mut(&mut draft.schedule.outcome);
     match end {
-        Completed(result) => {
+        End::Completed(result) => {
             outcome.failure = None;
             outcome.result = result.or(outcome.result.take());
         }
-        Failed(failure) | TimedOut(failure) => outcome.failure = Some(failure),
-        Other(_) => return,
+        End::Failed(failure) | End::TimedOut(failure) => outcome.failure = Some(failure),
+        End::Other(_) => return,
     }
     draft.touched.insert(SchedulePart::LastOutcome);
-}
-
-use End::{Completed, Failed, Other, TimedOut};
-
-fn timeout() -> Failure {
-    Failure {
-        message: "workflow timeout".to_owned(),
-        source: "Server".to_owned(),
-        failure_info: Some(FailureInfo::TimeoutFailureInfo(TimeoutFailureInfo {
-            timeout_type: TimeoutType::StartToClose.into(),
-            last_heartbeat_details: None,
-        })),
-        ..Failure::default()
-    }
 }

@@ -6,8 +6,10 @@ mod show;
 pub(crate) use read::{conflict_token as read_conflict_token, notes, overlap_policy};
 pub(crate) use show::{conflict_token, described, list_entry};
 
+use std::sync::Arc;
+
 use perennial_engine::Time;
-use perennial_engine::schedule::{Command, CreateSchedule, UpdateSchedule};
+use perennial_engine::schedule::{Command, CreateSchedule, Schedule, UpdateSchedule};
 use perennial_proto::perennial::CommandContext;
 use perennial_proto::store::ScheduleName;
 use perennial_proto::temporal::workflowservice::v1::{
@@ -19,7 +21,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 
 use crate::call::Call;
-use crate::errors::{Answer, refused, schedule_refused};
+use crate::errors::{Answer, refused, rejected, schedule_refused};
 use crate::search_attributes;
 use crate::validate::{self, invalid};
 
@@ -71,8 +73,7 @@ impl Call<'_> {
         request: DescribeScheduleRequest,
     ) -> Answer<DescribeScheduleResponse> {
         let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
-        let schedule = self.runtime().read_schedule(target).await.map_err(refused)?;
-        schedule.present().map_err(|rejection| refused(rejection.into()))?;
+        let schedule = self.present_schedule(target).await?;
         Ok(described(&schedule, self.runtime().now()))
     }
 
@@ -120,8 +121,7 @@ impl Call<'_> {
         request: ListScheduleMatchingTimesRequest,
     ) -> Answer<ListScheduleMatchingTimesResponse> {
         let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
-        let schedule = self.runtime().read_schedule(target).await.map_err(refused)?;
-        schedule.present().map_err(|rejection| refused(rejection.into()))?;
+        let schedule = self.present_schedule(target).await?;
         let time = |given: Option<perennial_proto::Timestamp>| given.map_or(Time::NONE, Time::from);
         let (from, to) = (time(request.start_time), time(request.end_time));
         let times = schedule.times.due_between(from, to).take(MATCHING_TIMES_MAX);
@@ -165,6 +165,13 @@ impl Call<'_> {
         let counted = counted.map_err(refused)?;
         let groups = counted.groups.into_iter().map(show::count_group).collect();
         Ok(CountSchedulesResponse { count: counted.total, groups })
+    }
+
+    /// A schedule as it is now, if it isn't deleted.
+    pub(crate) async fn present_schedule(&self, target: ScheduleName) -> Answer<Arc<Schedule>> {
+        let schedule = self.runtime().read_schedule(target).await.map_err(refused)?;
+        schedule.present().map_err(rejected)?;
+        Ok(schedule)
     }
 
     /// The schedule a request is about.

@@ -68,12 +68,7 @@ impl Call<'_> {
             given => given,
         };
         validate::workflow_id(&format!("{base}{SUFFIX_EXAMPLE}"))?;
-        match &workflow.workflow_type {
-            Some(kind) if !kind.name.is_empty() => {
-                validate::no_longer_than_an_id(&kind.name, "WorkflowType")?;
-            }
-            _ => return invalid("WorkflowType is not set on request."),
-        }
+        validate::workflow_type(workflow.workflow_type.as_ref())?;
         workflow.task_queue = Some(validate::task_queue(workflow.task_queue)?);
         validate::timeout(
             workflow.workflow_execution_timeout.as_ref(),
@@ -101,7 +96,7 @@ impl Call<'_> {
         Ok(workflow)
     }
 
-    pub(super) fn checked_memo(&self, memo: Option<Memo>) -> Answer<Option<Memo>> {
+    pub(in crate::workflow) fn checked_memo(&self, memo: Option<Memo>) -> Answer<Option<Memo>> {
         let bytes = memo.as_ref().map_or(0, Message::encoded_len);
         if bytes > self.runtime().limits().memo_bytes {
             return invalid("Memo size exceeds limit.");
