@@ -13,19 +13,27 @@
     reason = "a command talks through its standard streams"
 )]
 
+mod arguments;
 mod calendar;
+mod client;
 mod failure;
+mod input;
+mod logging;
+mod output;
+mod schedule;
 mod server;
+mod session;
 mod system_zones;
 mod terminal;
 
+use std::env;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use terminal::Color;
+use session::GlobalArgs;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -37,26 +45,19 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// Colour the output
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        value_name = "WHEN",
-        default_value_t,
-        help_heading = "Output"
-    )]
-    color: Color,
+    #[command(flatten)]
+    global: GlobalArgs,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     Calendar(Box<calendar::Args>),
+    Schedule(Box<schedule::Args>),
     Server(Box<server::Args>),
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match read() {
         Ok(cli) => cli,
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             // Asked for nothing, so asked what there is: that is no mistake.
@@ -64,12 +65,27 @@ fn main() -> ExitCode {
         }
         Err(error) => error.exit(),
     };
+    let global = &cli.global;
+    finish(match cli.command {
+        Command::Calendar(args) => with_stdout(|out| calendar::run(*args, global, out)),
+        Command::Schedule(args) => schedule::run(*args, global),
+        Command::Server(args) => with_stdout(|out| server::run(*args, out)),
+    })
+}
+
+fn read() -> Result<Cli, clap::Error> {
+    let mut command = Cli::command();
+    let arguments = arguments::split_group(env::args_os().collect(), &command);
+    let mut matches = command.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+fn with_stdout(
+    run: impl FnOnce(&mut BufWriter<io::StdoutLock<'static>>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let done = match cli.command {
-        Command::Calendar(args) => calendar::run(*args, cli.color, &mut out),
-        Command::Server(args) => server::run(*args, &mut out),
-    };
-    finish(done.and_then(|()| Ok(out.flush()?)))
+    run(&mut out)?;
+    Ok(out.flush()?)
 }
 
 fn finish(done: anyhow::Result<()>) -> ExitCode {
@@ -81,8 +97,6 @@ fn finish(done: anyhow::Result<()>) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

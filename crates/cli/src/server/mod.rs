@@ -2,7 +2,6 @@
 
 mod dynamic_config;
 mod launch;
-mod logging;
 mod pair;
 mod settings;
 mod shutdown;
