@@ -13,18 +13,25 @@
     reason = "a command talks through its standard streams"
 )]
 
+mod absent;
+mod activity;
 mod arguments;
+mod batch;
 mod calendar;
 mod client;
+mod confirm;
 mod failure;
 mod input;
 mod logging;
+mod operator;
 mod output;
 mod schedule;
 mod server;
 mod session;
 mod system_zones;
+mod task_queue;
 mod terminal;
+mod workflow;
 
 use std::env;
 use std::io::{self, BufWriter, Write};
@@ -51,9 +58,18 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Activity(Box<activity::Args>),
+    Batch(Box<batch::Args>),
     Calendar(Box<calendar::Args>),
+    #[command(hide = true)]
+    Namespace(Box<operator::NamespaceArgs>),
+    Operator(Box<operator::Args>),
     Schedule(Box<schedule::Args>),
     Server(Box<server::Args>),
+    #[command(visible_alias = "tq", alias = "taskqueue")]
+    TaskQueue(Box<task_queue::Args>),
+    #[command(visible_alias = "wf")]
+    Workflow(Box<workflow::Args>),
 }
 
 fn main() -> ExitCode {
@@ -67,9 +83,15 @@ fn main() -> ExitCode {
     };
     let global = &cli.global;
     finish(match cli.command {
+        Command::Activity(args) => activity::run(*args, global),
+        Command::Batch(args) => batch::run(*args, global),
         Command::Calendar(args) => with_stdout(|out| calendar::run(*args, global, out)),
+        Command::Namespace(args) => operator::run_namespace(*args, global),
+        Command::Operator(args) => operator::run(*args, global),
         Command::Schedule(args) => schedule::run(*args, global),
         Command::Server(args) => with_stdout(|out| server::run(*args, out)),
+        Command::TaskQueue(args) => task_queue::run(*args, global),
+        Command::Workflow(args) => workflow::run(*args, global),
     })
 }
 

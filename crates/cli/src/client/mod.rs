@@ -8,6 +8,7 @@ mod args;
 mod config_file;
 mod connect;
 mod headers;
+mod long_poll;
 mod settings;
 mod tls;
 
@@ -24,6 +25,7 @@ use tonic_health::pb::health_client::HealthClient;
 pub(crate) use self::args::{ConfigArgs, ConnectionArgs};
 pub(crate) use self::config_file::{ConfigFile, config_folder};
 pub(crate) use self::headers::Headers;
+pub(crate) use self::long_poll::long_poll;
 pub(crate) use self::settings::{Environment, Settings};
 
 /// A history of fifty thousand events is asked for in pages, but one event may be as large as a server takes.
