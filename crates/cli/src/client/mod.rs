@@ -22,7 +22,6 @@ use tonic::transport::Channel;
 use tonic_health::pb::health_client::HealthClient;
 
 pub(crate) use self::args::{ConfigArgs, ConnectionArgs};
-pub(crate) use self::config_file::{ConfigFile, config_folder};
 pub(crate) use self::headers::Headers;
 pub(crate) use self::settings::{Environment, Settings};
 

@@ -5,7 +5,7 @@ mod payloads;
 mod times;
 mod words;
 
-pub(crate) use self::pairs::{json_pair, memo, search_attributes, text_pair};
-pub(crate) use self::payloads::InputArgs;
+pub(crate) use self::pairs::{json_pair, memo, search_attributes};
+pub(crate) use self::payloads::{InputArgs, json_payload};
 pub(crate) use self::times::{EndText, InstantText};
-pub(crate) use self::words::{in_words, overlap_policy, overlap_policy_name};
+pub(crate) use self::words::{overlap_policy, overlap_policy_name};
