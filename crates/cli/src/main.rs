@@ -97,7 +97,8 @@ fn main() -> ExitCode {
 
 fn read() -> Result<Cli, clap::Error> {
     let mut command = Cli::command();
-    let arguments = arguments::split_group(env::args_os().collect(), &command);
+    let arguments = arguments::dash_flags(env::args_os().collect());
+    let arguments = arguments::split_group(arguments, &command);
     let mut matches = command.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }

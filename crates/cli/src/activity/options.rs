@@ -7,7 +7,7 @@ use perennial_proto::temporal::activity::v1::ActivityOptions;
 use perennial_proto::temporal::common::v1::RetryPolicy;
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 
-use crate::failure::Usage;
+use crate::input::length;
 
 /// What changes; the rest stays as it is.
 #[derive(Debug, clap::Args)]
@@ -54,8 +54,8 @@ impl OptionsArgs {
     /// The options, and the names of those that were given.
     pub(super) fn read(&self) -> anyhow::Result<(ActivityOptions, Vec<String>)> {
         let retry_policy = RetryPolicy {
-            initial_interval: length(self.retry_initial_interval)?,
-            maximum_interval: length(self.retry_maximum_interval)?,
+            initial_interval: optional(self.retry_initial_interval)?,
+            maximum_interval: optional(self.retry_maximum_interval)?,
             backoff_coefficient: self.retry_backoff_coefficient.unwrap_or_default(),
             maximum_attempts: self.retry_maximum_attempts.unwrap_or_default(),
             ..RetryPolicy::default()
@@ -63,10 +63,10 @@ impl OptionsArgs {
         let queue = |name: &String| TaskQueue { name: name.clone(), ..TaskQueue::default() };
         let options = ActivityOptions {
             task_queue: self.task_queue.as_ref().map(queue),
-            schedule_to_close_timeout: length(self.schedule_to_close_timeout)?,
-            schedule_to_start_timeout: length(self.schedule_to_start_timeout)?,
-            start_to_close_timeout: length(self.start_to_close_timeout)?,
-            heartbeat_timeout: length(self.heartbeat_timeout)?,
+            schedule_to_close_timeout: optional(self.schedule_to_close_timeout)?,
+            schedule_to_start_timeout: optional(self.schedule_to_start_timeout)?,
+            start_to_close_timeout: optional(self.start_to_close_timeout)?,
+            heartbeat_timeout: optional(self.heartbeat_timeout)?,
             retry_policy: Some(retry_policy),
             ..ActivityOptions::default()
         };
@@ -86,10 +86,9 @@ impl OptionsArgs {
     }
 }
 
-/// A length of time as messages have it.
-pub(super) fn length(
-    length: Option<Duration>,
+/// A length of time as messages have it, if there is one.
+pub(super) fn optional(
+    given: Option<Duration>,
 ) -> anyhow::Result<Option<perennial_proto::Duration>> {
-    let read = length.map(perennial_proto::Duration::try_from).transpose();
-    read.map_err(|_| Usage::new("a duration is too long").into())
+    given.map(length).transpose()
 }

@@ -8,7 +8,7 @@ use perennial_proto::temporal::workflowservice::v1::reset_activity_request::Acti
 use serde::Serialize;
 
 use super::ActivityRefArgs;
-use super::options::length;
+use super::options::optional;
 use crate::session::Session;
 
 /// Begin an activity anew, with its first attempt
@@ -53,7 +53,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         identity: session.client.identity.clone(),
         reset_heartbeat: args.clear_heartbeat_details,
         keep_paused: args.keep_paused,
-        jitter: length(args.jitter)?,
+        jitter: optional(args.jitter)?,
         restore_original_options: args.restore_original_options,
         activity: Some(Activity::Id(args.activity.activity_id)),
     };

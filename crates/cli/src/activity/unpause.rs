@@ -7,7 +7,7 @@ use perennial_proto::temporal::workflowservice::v1::UnpauseActivityRequest;
 use perennial_proto::temporal::workflowservice::v1::unpause_activity_request::Activity;
 
 use super::ActivityRefArgs;
-use super::options::length;
+use super::options::optional;
 use crate::session::Session;
 
 /// Let a paused activity go on
@@ -41,7 +41,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         identity: session.client.identity.clone(),
         reset_attempts: args.reset_attempts,
         reset_heartbeat: args.reset_heartbeat,
-        jitter: length(args.jitter)?,
+        jitter: optional(args.jitter)?,
         activity: Some(Activity::Id(args.activity.activity_id)),
     };
     session.client.workflow().unpause_activity(request).await?;

@@ -18,6 +18,10 @@ use std::io::Write;
 
 use clap::Subcommand;
 
+pub(crate) use self::explain::explain;
+pub(crate) use self::listing::{Limits, write as list_times};
+pub(crate) use self::view::ViewArgs;
+
 use crate::session::GlobalArgs;
 
 /// When does it fire? Preview and explain schedules before creating anything

@@ -23,7 +23,6 @@ use tonic::transport::Channel;
 use tonic_health::pb::health_client::HealthClient;
 
 pub(crate) use self::args::{ConfigArgs, ConnectionArgs};
-pub(crate) use self::config_file::{ConfigFile, config_folder};
 pub(crate) use self::headers::Headers;
 pub(crate) use self::long_poll::long_poll;
 pub(crate) use self::settings::{Environment, Settings};

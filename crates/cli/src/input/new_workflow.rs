@@ -9,6 +9,7 @@ use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
 use serde_json::Value;
 
+use super::length;
 use super::pairs::{headers, json_pair, memo, search_attributes};
 use super::payloads::{InputArgs, json_payload};
 use crate::failure::Usage;
@@ -18,67 +19,56 @@ use crate::failure::Usage;
 #[group(id = "new-workflow-args")]
 pub(crate) struct NewWorkflowArgs {
     /// Workflow type
-    #[arg(
-        long = "type",
-        alias = "name",
-        alias = "workflow-type",
-        alias = "wt",
-        value_name = "NAME"
-    )]
-    #[arg(help_heading = "Workflow", id = "workflow_type")]
+    #[arg(long = "type", aliases = ["name", "workflow-type", "wt"], value_name = "NAME")]
+    #[arg(help_heading = "What", id = "workflow_type")]
     workflow_type: Option<String>,
 
     /// Task queue whose workers run it
-    #[arg(long, short, alias = "tq", alias = "taskqueue", value_name = "NAME")]
-    #[arg(help_heading = "Workflow")]
+    #[arg(long, short = 't', aliases = ["tq", "taskqueue"], value_name = "NAME", help_heading = "What")]
     task_queue: Option<String>,
 
     /// Fail a workflow that takes longer than this, with retries and new runs
-    #[arg(long, alias = "et", value_name = "DURATION", value_parser = parse_duration)]
-    #[arg(help_heading = "Workflow")]
+    #[arg(long, value_name = "DURATION", help_heading = "What", value_parser = parse_duration)]
     execution_timeout: Option<Duration>,
 
     /// Fail a run that takes longer than this
-    #[arg(long, alias = "rt", value_name = "DURATION", value_parser = parse_duration)]
-    #[arg(help_heading = "Workflow")]
+    #[arg(long, value_name = "DURATION", help_heading = "What", value_parser = parse_duration)]
     run_timeout: Option<Duration>,
 
     /// Give a workflow task to another worker after this long [default: 10s]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
-    #[arg(help_heading = "Workflow")]
+    #[arg(long, value_name = "DURATION", help_heading = "What", value_parser = parse_duration)]
     task_timeout: Option<Duration>,
 
-    /// Memo; repeatable
-    #[arg(long, value_name = "KEY=JSON", help_heading = "Workflow", value_parser = json_pair)]
+    /// Memo of each run; repeatable
+    #[arg(long, value_name = "KEY=JSON", help_heading = "What", value_parser = json_pair)]
     memo: Vec<(String, Value)>,
 
-    /// Search attribute; repeatable
-    #[arg(long, alias = "search-attr", value_name = "KEY=JSON", value_parser = json_pair)]
-    #[arg(help_heading = "Workflow")]
+    /// Search attribute of each run; repeatable
+    #[arg(long, value_name = "KEY=JSON", help_heading = "What", value_parser = json_pair)]
     search_attribute: Vec<(String, Value)>,
 
-    /// Header that workflow code sees; repeatable
-    #[arg(long, value_name = "KEY=JSON", help_heading = "Workflow", value_parser = json_pair)]
+    /// Header of each run; repeatable
+    #[arg(long, value_name = "KEY=JSON", help_heading = "What", value_parser = json_pair)]
     headers: Vec<(String, Value)>,
 
     /// One line on what it does, shown by user interfaces
-    #[arg(long, value_name = "TEXT", help_heading = "Workflow")]
+    #[arg(long, value_name = "TEXT", help_heading = "What")]
     static_summary: Option<String>,
 
     /// More on what it does, as Markdown
-    #[arg(long, value_name = "TEXT", help_heading = "Workflow")]
+    #[arg(long, value_name = "TEXT", help_heading = "What")]
     static_details: Option<String>,
 
     /// Priority of its tasks, 1 (first) to 5 (last)
-    #[arg(long, value_name = "N", help_heading = "Workflow")]
+    #[arg(long, value_name = "N", help_heading = "What")]
     priority_key: Option<i32>,
 
     /// Tasks of one key share what workers can do
-    #[arg(long, value_name = "KEY", help_heading = "Workflow")]
+    #[arg(long, value_name = "KEY", help_heading = "What")]
     fairness_key: Option<String>,
 
     /// How large the share of the key is, 0.001 to 1000
-    #[arg(long, value_name = "WEIGHT", help_heading = "Workflow")]
+    #[arg(long, value_name = "WEIGHT", help_heading = "What")]
     fairness_weight: Option<f32>,
 
     #[command(flatten)]
@@ -86,46 +76,85 @@ pub(crate) struct NewWorkflowArgs {
 }
 
 impl NewWorkflowArgs {
-    /// The workflow; type and task queue have to be there.
-    pub(crate) fn read(&self) -> anyhow::Result<NewWorkflowExecutionInfo> {
-        let name = self.workflow_type.clone();
-        let name = name.ok_or_else(|| Usage::new("say which workflow to start: --type NAME"))?;
-        let queue = self.task_queue.clone();
-        let queue =
-            queue.ok_or_else(|| Usage::new("say whose workers run it: --task-queue NAME"))?;
-        let length = |length: Option<Duration>| length.map(message_of).transpose();
-        let text = |text: &Option<String>| text.clone().map(|text| json_payload(&text.into()));
-        let (summary, details) = (text(&self.static_summary), text(&self.static_details));
-        let is_told = summary.is_some() || details.is_some();
-        Ok(NewWorkflowExecutionInfo {
-            workflow_type: Some(WorkflowType { name }),
-            task_queue: Some(TaskQueue { name: queue, ..TaskQueue::default() }),
-            input: self.input.payloads()?,
-            workflow_execution_timeout: length(self.execution_timeout)?,
-            workflow_run_timeout: length(self.run_timeout)?,
-            workflow_task_timeout: length(self.task_timeout)?,
-            memo: memo(&self.memo),
-            search_attributes: search_attributes(&self.search_attribute),
-            header: headers(&self.headers),
-            user_metadata: is_told.then_some(UserMetadata { summary, details }),
-            priority: self.priority(),
-            ..NewWorkflowExecutionInfo::default()
-        })
+    /// Whether any of them was given.
+    pub(crate) fn is_given(&self) -> bool {
+        let texts = [
+            &self.workflow_type,
+            &self.task_queue,
+            &self.static_summary,
+            &self.static_details,
+            &self.fairness_key,
+        ];
+        let timeouts = [self.execution_timeout, self.run_timeout, self.task_timeout];
+        let pairs = [&self.memo, &self.search_attribute, &self.headers];
+        texts.iter().any(|it| it.is_some())
+            || timeouts.iter().any(|it| it.is_some())
+            || pairs.iter().any(|it| !it.is_empty())
+            || self.priority_key.is_some()
+            || self.fairness_weight.is_some()
+            || self.input.is_given()
     }
 
-    fn priority(&self) -> Option<Priority> {
+    /// A new workflow.
+    pub(crate) fn read(&self) -> anyhow::Result<NewWorkflowExecutionInfo> {
+        if self.workflow_type.is_none() {
+            return Err(Usage::new("say which workflow to start: --type NAME").into());
+        }
+        if self.task_queue.is_none() {
+            return Err(Usage::new("say whose workers run it: --task-queue NAME").into());
+        }
+        self.change(NewWorkflowExecutionInfo::default())
+    }
+
+    /// What they make of a workflow: what is given takes the place of what was there.
+    pub(crate) fn change(
+        &self,
+        present: NewWorkflowExecutionInfo,
+    ) -> anyhow::Result<NewWorkflowExecutionInfo> {
+        let mut action = present;
+        if let Some(name) = &self.workflow_type {
+            action.workflow_type = Some(WorkflowType { name: name.clone() });
+        }
+        if let Some(name) = &self.task_queue {
+            action.task_queue = Some(TaskQueue { name: name.clone(), ..TaskQueue::default() });
+        }
+        for (given, place) in [
+            (self.execution_timeout, &mut action.workflow_execution_timeout),
+            (self.run_timeout, &mut action.workflow_run_timeout),
+            (self.task_timeout, &mut action.workflow_task_timeout),
+        ] {
+            if let Some(given) = given {
+                *place = Some(length(given)?);
+            }
+        }
+        if let Some(input) = self.input.payloads()? {
+            action.input = Some(input);
+        }
+        action.memo = memo(&self.memo).or(action.memo);
+        let attributes = search_attributes(&self.search_attribute);
+        action.search_attributes = attributes.or(action.search_attributes);
+        action.header = headers(&self.headers).or(action.header);
+        let text =
+            |text: &Option<String>| text.clone().map(|text| json_payload(&Value::from(text)));
+        let (summary, details) = (text(&self.static_summary), text(&self.static_details));
+        if summary.is_some() || details.is_some() {
+            let present = action.user_metadata.unwrap_or_default();
+            action.user_metadata = Some(UserMetadata {
+                summary: summary.or(present.summary),
+                details: details.or(present.details),
+            });
+        }
         let given = self.priority_key.is_some()
             || self.fairness_key.is_some()
             || self.fairness_weight.is_some();
-        given.then(|| Priority {
-            priority_key: self.priority_key.unwrap_or_default(),
-            fairness_key: self.fairness_key.clone().unwrap_or_default(),
-            fairness_weight: self.fairness_weight.unwrap_or_default(),
-        })
+        if given {
+            let present = action.priority.unwrap_or_default();
+            action.priority = Some(Priority {
+                priority_key: self.priority_key.unwrap_or(present.priority_key),
+                fairness_key: self.fairness_key.clone().unwrap_or(present.fairness_key),
+                fairness_weight: self.fairness_weight.unwrap_or(present.fairness_weight),
+            });
+        }
+        Ok(action)
     }
-}
-
-fn message_of(length: Duration) -> anyhow::Result<perennial_proto::Duration> {
-    let read = perennial_proto::Duration::try_from(length);
-    read.map_err(|_| Usage::new("a duration is too long").into())
 }

@@ -28,12 +28,6 @@ pub(crate) fn overlap_policy_name(policy: i32) -> &'static str {
     found.map_or("Skip", |(name, _)| name)
 }
 
-/// `VERDICT_NOT_A_TIME` after `VERDICT` is `not a time`.
-pub(crate) fn in_words(name: &str, prefix: &str) -> String {
-    let name = name.strip_prefix(prefix).unwrap_or(name);
-    name.trim_start_matches('_').to_lowercase().replace('_', " ")
-}
-
 fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase()
 }

@@ -27,7 +27,7 @@ pub(crate) fn write_wrapped(
     indent: &str,
     text: &str,
     look: Look,
-    out: &mut impl Write,
+    out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
     let most = look.width.map_or(usize::MAX, usize::from).max(20);
     let mut line = indent.to_owned();

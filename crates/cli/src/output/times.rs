@@ -39,10 +39,14 @@ impl Times {
         clock(time, &self.zone)
     }
 
+    /// The time on the clock here.
+    pub(crate) fn at(&self, time: Timestamp) -> Zoned {
+        Zoned::new(time, self.zone.clone())
+    }
+
     /// `in 3 h`, `2 d ago`.
     pub(crate) fn distance(&self, time: Timestamp) -> String {
-        let at = |time: Timestamp| Zoned::new(time, self.zone.clone());
-        let (time, now) = (at(time), at(self.now));
+        let (time, now) = (self.at(time), self.at(self.now));
         if time.timestamp().as_second() == now.timestamp().as_second() {
             return "now".to_owned();
         }
@@ -72,7 +76,7 @@ pub(crate) fn clock(time: Timestamp, zone: &TimeZone) -> String {
 }
 
 /// Whether the zone's clock is the one in which times are stored.
-pub(crate) fn is_utc(zone: &TimeZone) -> bool {
+fn is_utc(zone: &TimeZone) -> bool {
     zone == &TimeZone::UTC || matches!(zone.iana_name(), Some("UTC" | "Etc/UTC" | "Etc/UCT"))
 }
 

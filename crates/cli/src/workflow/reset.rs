@@ -1,4 +1,5 @@
 //! `perennial workflow reset`.
+#![allow(deprecated, reason = "what Temporal deprecated is still typed, and still means something")]
 
 use clap::ValueEnum;
 use perennial_proto::temporal::batch::v1::BatchOperationReset;
@@ -152,7 +153,6 @@ impl Args {
         })
     }
 
-    #[allow(deprecated, reason = "the flag that Temporal deprecated is still typed")]
     fn reapplied(&self) -> ResetReapplyType {
         match self.reapply_type {
             Reapply::All => ResetReapplyType::AllEligible,

@@ -8,8 +8,7 @@ use perennial_proto::temporal::enums::v1::{WorkflowIdConflictPolicy, WorkflowIdR
 use perennial_proto::temporal::workflowservice::v1::StartWorkflowExecutionRequest;
 
 use crate::client::Client;
-use crate::failure::Usage;
-use crate::input::NewWorkflowArgs;
+use crate::input::{NewWorkflowArgs, length};
 
 /// What is started, under which id, and what if the id is taken.
 #[derive(Debug, Clone, clap::Args)]
@@ -96,7 +95,6 @@ impl StartArgs {
             IdReuse::RejectDuplicate => WorkflowIdReusePolicy::RejectDuplicate,
             IdReuse::TerminateIfRunning => WorkflowIdReusePolicy::TerminateIfRunning,
         });
-        let delay = self.start_delay.map(perennial_proto::Duration::try_from).transpose();
         let id = self.workflow_id.clone().filter(|id| !id.is_empty());
         Ok(StartWorkflowExecutionRequest {
             namespace: client.namespace.clone(),
@@ -115,7 +113,7 @@ impl StartArgs {
             memo: workflow.memo,
             search_attributes: workflow.search_attributes,
             header: workflow.header,
-            workflow_start_delay: delay.map_err(|_| Usage::new("--start-delay is too long"))?,
+            workflow_start_delay: self.start_delay.map(length).transpose()?,
             user_metadata: workflow.user_metadata,
             priority: workflow.priority,
             ..StartWorkflowExecutionRequest::default()

@@ -7,8 +7,7 @@ use perennial_calendar::parse_duration;
 use perennial_proto::temporal::enums::v1::ArchivalState;
 use perennial_proto::temporal::replication::v1::ClusterReplicationConfig;
 
-use crate::failure::Usage;
-use crate::input::text_pair;
+use crate::input::{length, text_pair};
 
 /// What can be said of a namespace.
 #[derive(Debug, clap::Args)]
@@ -84,8 +83,7 @@ impl SettingsArgs {
     }
 
     pub(super) fn retention(&self) -> anyhow::Result<Option<perennial_proto::Duration>> {
-        let read = self.retention.map(perennial_proto::Duration::try_from).transpose();
-        read.map_err(|_| Usage::new("--retention is too long").into())
+        self.retention.map(length).transpose()
     }
 }
 

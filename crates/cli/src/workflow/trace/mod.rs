@@ -4,7 +4,7 @@ mod draw;
 mod fetch;
 mod tree;
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::Duration;
 
 use clap::ValueEnum;
