@@ -13,7 +13,8 @@ use perennial_proto::temporal::workflowservice::v1::DescribeTaskQueueRequest;
 use serde::Serialize;
 
 use super::TaskQueueArgs;
-use crate::output::{Column, Output, Row, duration, instant, serialize_instant};
+use super::age::age;
+use crate::output::{Column, Output, Row, instant, serialize_instant};
 use crate::session::Session;
 
 /// Show who polls a task queue, and what waits in it
@@ -178,7 +179,7 @@ fn stats(build: String, version: &TaskQueueVersionInfo) -> Vec<Stats> {
             build_id: build.clone(),
             task_queue_type: type_name(kind),
             approximate_backlog_count: stats.approximate_backlog_count,
-            approximate_backlog_age: duration(stats.approximate_backlog_age.as_ref()),
+            approximate_backlog_age: age(stats.approximate_backlog_age.as_ref()),
             backlog_increase_rate: stats.tasks_add_rate - stats.tasks_dispatch_rate,
             tasks_add_rate: stats.tasks_add_rate,
             tasks_dispatch_rate: stats.tasks_dispatch_rate,

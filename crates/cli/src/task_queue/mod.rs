@@ -1,5 +1,6 @@
 //! `perennial task-queue`.
 
+mod age;
 mod describe;
 mod list_partition;
 

@@ -5,6 +5,7 @@ use perennial_proto::temporal::workflowservice::v1::DeleteWorkflowExecutionReque
 use perennial_proto::temporal::workflowservice::v1::start_batch_operation_request::Operation;
 
 use super::target::{Target, TargetArgs, start_batch};
+use crate::confirm::confirm;
 use crate::session::Session;
 
 /// Delete a workflow, or many, with their histories
@@ -22,13 +23,15 @@ pub(super) struct Args {
 }
 
 const EXAMPLES: &str = r#"Examples:
-  perennial workflow delete order-42
+  perennial workflow delete order-42 --yes
   perennial workflow delete --query 'WorkflowType = "Demo"' --yes
 "#;
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
     match args.target.confirmed("Delete", session).await? {
         Target::One(execution) => {
+            let question = format!("Delete the workflow {}?", execution.workflow_id);
+            confirm(&question, args.target.yes, &mut session.output)?;
             let request = DeleteWorkflowExecutionRequest {
                 namespace: session.client.namespace.clone(),
                 workflow_execution: Some(execution),

@@ -1,5 +1,6 @@
 //! `perennial workflow result`.
 
+use super::describe::describe;
 use super::history::close_event;
 use super::outcome::{Ended, Outcome};
 use crate::input::ExecutionArgs;
@@ -22,7 +23,10 @@ const EXAMPLES: &str = r#"Examples:
 "#;
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
-    let execution = args.execution.get()?;
+    // The run that is meant is known from here on, whichever comes after it.
+    let described = describe(&session.client, args.execution.get()?).await?;
+    let info = described.workflow_execution_info.unwrap_or_default();
+    let execution = info.execution.unwrap_or_default();
     let event = close_event(&session.client, execution.clone()).await?;
     let Some(outcome) = Outcome::of(&event) else { return Ok(()) };
     let payloads = session.output.payloads;

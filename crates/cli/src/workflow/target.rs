@@ -35,7 +35,7 @@ pub(super) struct TargetArgs {
     #[arg(long, short, value_name = "FILTER", help_heading = "Many workflows")]
     query: Option<String>,
 
-    /// Don't ask before a batch
+    /// Don't ask first
     #[arg(long, short, help_heading = "Many workflows")]
     pub(super) yes: bool,
 
