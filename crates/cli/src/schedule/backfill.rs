@@ -108,10 +108,13 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
 }
 
 /// The times, however many there are: the server gives as many as fit.
-async fn dry_run(mut request: BackfillScheduleRequest, session: &mut Session) -> anyhow::Result<()> {
+async fn dry_run(
+    mut request: BackfillScheduleRequest,
+    session: &mut Session,
+) -> anyhow::Result<()> {
     let client = session.client.clone();
     let zone = session.output.times.zone_name().to_owned();
-    let mut list = session.output.list(vec![Column::new(zone), Column::new("")]);
+    let mut list = session.output.list(vec![Column::new(zone), Column::new("How far")]);
     loop {
         let page = client.schedules().backfill_schedule(request.clone()).await;
         let page = page.map_err(only_perennial)?.into_inner();

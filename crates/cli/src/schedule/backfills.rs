@@ -81,14 +81,15 @@ pub(super) fn line(backfill: &Backfill, times: &Times) -> String {
     let state = state(backfill);
     let up_to = instant(backfill.planned_up_to.as_ref()).map(|time| times.clock(time));
     let up_to = up_to.map(|time| format!(" up to {time}")).unwrap_or_default();
-    format!("Backfill {} is {state}{up_to}: {started} started, {skipped} skipped", backfill.backfill_id)
+    format!(
+        "Backfill {} is {state}{up_to}: {started} started, {skipped} skipped",
+        backfill.backfill_id
+    )
 }
 
 async fn all(client: &Client, id: &str) -> anyhow::Result<Vec<Backfill>> {
-    let request = ListBackfillsRequest {
-        namespace: client.namespace.clone(),
-        schedule_id: id.to_owned(),
-    };
+    let request =
+        ListBackfillsRequest { namespace: client.namespace.clone(), schedule_id: id.to_owned() };
     let response = client.schedules().list_backfills(request).await;
     Ok(response.map_err(only_perennial)?.into_inner().backfills)
 }

@@ -74,14 +74,11 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         schedule_id: schedule_id.clone(),
         schedule: Some(Schedule {
             spec: Some(spec::canonical(&args.when.read()?)),
-            action: Some(ScheduleAction {
-                action: Some(Action::StartWorkflow(args.what.read()?)),
-            }),
+            action: Some(ScheduleAction { action: Some(Action::StartWorkflow(args.what.read()?)) }),
             policies: Some(args.how.policies(SchedulePolicies::default())?),
-            state: Some(args.how.state(ScheduleState {
-                paused: args.paused,
-                ..ScheduleState::default()
-            })),
+            state: Some(
+                args.how.state(ScheduleState { paused: args.paused, ..ScheduleState::default() }),
+            ),
         }),
         initial_patch: args.trigger_immediately.then(|| SchedulePatch {
             trigger_immediately: Some(TriggerImmediatelyRequest::default()),

@@ -1,7 +1,7 @@
 //! `perennial schedule evaluate`.
 
 use perennial_proto::Timestamp;
-use perennial_proto::perennial::{Evaluated, EvaluateSchedulesRequest};
+use perennial_proto::perennial::{EvaluateSchedulesRequest, Evaluated};
 use serde::Serialize;
 
 use super::only_perennial;

@@ -127,7 +127,9 @@ pub(super) fn row(occurrence: &Occurrence, times: &Times) -> Row {
         instant(time).map(|time| times.clock(time)).unwrap_or_default()
     };
     let mut time = clock(occurrence.nominal_time.as_ref());
-    if occurrence.count > 1 || occurrence.until.is_some_and(|it| Some(it) != occurrence.nominal_time) {
+    if occurrence.count > 1
+        || occurrence.until.is_some_and(|it| Some(it) != occurrence.nominal_time)
+    {
         time.push_str(&format!(" – {}", clock(occurrence.until.as_ref())));
         if occurrence.count > 0 {
             time.push_str(&format!(" ({} times)", thousands(occurrence.count.unsigned_abs())));
@@ -147,6 +149,8 @@ pub(super) fn row(occurrence: &Occurrence, times: &Times) -> Row {
     row.styled(match occurrence.verdict() {
         Verdict::Missed | Verdict::Dropped | Verdict::Late => Style::Warning,
         Verdict::Skipped | Verdict::Excluded | Verdict::NotATime => Style::Faint,
-        Verdict::Fired | Verdict::Buffered | Verdict::Pending | Verdict::Unspecified => Style::Plain,
+        Verdict::Fired | Verdict::Buffered | Verdict::Pending | Verdict::Unspecified => {
+            Style::Plain
+        }
     })
 }

@@ -67,10 +67,8 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
             return Err(only_perennial(status));
         }
         Err(status) if is_unimplemented(&status) => {
-            let trigger = TriggerImmediatelyRequest {
-                overlap_policy: policy.into(),
-                scheduled_time,
-            };
+            let trigger =
+                TriggerImmediatelyRequest { overlap_policy: policy.into(), scheduled_time };
             let trigger =
                 SchedulePatch { trigger_immediately: Some(trigger), ..SchedulePatch::default() };
             patch(client, &id, trigger).await?;
@@ -83,7 +81,9 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
             Some(Outcome::Started(run)) => {
                 format!("Started {} (run {})", run.workflow_id, run.run_id)
             }
-            Some(Outcome::Buffered(1)) => "Buffered: it starts when the run before it ends".to_owned(),
+            Some(Outcome::Buffered(1)) => {
+                "Buffered: it starts when the run before it ends".to_owned()
+            }
             Some(Outcome::Buffered(depth)) => {
                 format!("Buffered: it starts when those before it have run; {depth} wait now")
             }

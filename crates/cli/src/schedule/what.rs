@@ -143,7 +143,8 @@ impl WhatArgs {
             let fields = self.headers.iter().map(|(key, value)| (key.clone(), json_payload(value)));
             action.header = Some(Header { fields: fields.collect() });
         }
-        let text = |text: &Option<String>| text.clone().map(|text| json_payload(&Value::from(text)));
+        let text =
+            |text: &Option<String>| text.clone().map(|text| json_payload(&Value::from(text)));
         let (summary, details) = (text(&self.static_summary), text(&self.static_details));
         if summary.is_some() || details.is_some() {
             let present = action.user_metadata.unwrap_or_default();
