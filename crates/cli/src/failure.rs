@@ -170,6 +170,12 @@ fn in_words(status: &Status) -> String {
     }
 }
 
+/// In Perennial's words, or in those of Temporal's server, whose schedules are workflows.
+fn is_about_a_schedule(status: &Status) -> bool {
+    let message = status.message();
+    message.contains("schedule not found") || message.contains("temporal-sys-scheduler:")
+}
+
 /// What to do about it, where the server's words don't say so.
 fn advice_on(status: &Status) -> Option<&'static str> {
     match exit_of_status(status) {
@@ -188,6 +194,9 @@ fn advice_on(status: &Status) -> Option<&'static str> {
         }
         Exit::NotFound if status.message().to_lowercase().contains("namespace") => Some(
             "`perennial operator namespace list` shows those that are there; --namespace names one",
+        ),
+        Exit::NotFound if is_about_a_schedule(status) => Some(
+            "`perennial schedule list` shows those that are there; --namespace names another namespace",
         ),
         Exit::Failed | Exit::Usage | Exit::NotFound | Exit::Conflict => None,
     }

@@ -19,7 +19,12 @@ mod arguments;
 mod batch;
 mod calendar;
 mod client;
+mod completion;
+mod config;
 mod confirm;
+mod demo;
+mod doctor;
+mod env;
 mod failure;
 mod input;
 mod logging;
@@ -33,7 +38,8 @@ mod task_queue;
 mod terminal;
 mod workflow;
 
-use std::env;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
@@ -47,7 +53,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Durable workflows and schedules.
 #[derive(Debug, Parser)]
-#[command(name = "perennial", version, arg_required_else_help = true)]
+#[command(name = "perennial", version, arg_required_else_help = true, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -56,24 +62,51 @@ struct Cli {
     global: GlobalArgs,
 }
 
+const AFTER_HELP: &str = r#"Exit codes:
+  0  done
+  1  failed
+  2  an argument can't be read, or the server refuses it
+  3  not found
+  4  there already, or changed by someone else meanwhile
+  5  the server can't be reached
+  6  not done in time
+  7  not allowed
+
+Examples:
+  perennial demo
+  perennial server start-dev
+  perennial schedule list
+  perennial schedule explain --cron '0 9 * * MON-FRI' --time-zone Europe/Oslo
+"#;
+
 #[derive(Debug, Subcommand)]
 enum Command {
-    Activity(Box<activity::Args>),
-    Batch(Box<batch::Args>),
-    Calendar(Box<calendar::Args>),
-    #[command(hide = true)]
-    Namespace(Box<operator::NamespaceArgs>),
-    Operator(Box<operator::Args>),
     Schedule(Box<schedule::Args>),
-    Server(Box<server::Args>),
-    #[command(visible_alias = "tq", alias = "taskqueue")]
-    TaskQueue(Box<task_queue::Args>),
+    Calendar(Box<calendar::Args>),
     #[command(visible_alias = "wf")]
     Workflow(Box<workflow::Args>),
+    Activity(Box<activity::Args>),
+    Batch(Box<batch::Args>),
+    #[command(visible_alias = "tq", alias = "taskqueue")]
+    TaskQueue(Box<task_queue::Args>),
+    Server(Box<server::Args>),
+    Operator(Box<operator::Args>),
+    #[command(hide = true)]
+    Namespace(Box<operator::NamespaceArgs>),
+    Demo(demo::Args),
+    Doctor(Box<doctor::Args>),
+    Config(config::Args),
+    Env(env::Args),
+    Completion(completion::Args),
 }
 
 fn main() -> ExitCode {
-    let cli = match read() {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let presets = match arguments::presets(&arguments) {
+        Ok(presets) => presets,
+        Err(error) => return failure::report(&error),
+    };
+    let cli = match read(arguments, &presets) {
         Ok(cli) => cli,
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             // Asked for nothing, so asked what there is: that is no mistake.
@@ -83,22 +116,26 @@ fn main() -> ExitCode {
     };
     let global = &cli.global;
     finish(match cli.command {
+        Command::Schedule(args) => schedule::run(*args, global),
+        Command::Calendar(args) => with_stdout(|out| calendar::run(*args, global, out)),
+        Command::Workflow(args) => workflow::run(*args, global),
         Command::Activity(args) => activity::run(*args, global),
         Command::Batch(args) => batch::run(*args, global),
-        Command::Calendar(args) => with_stdout(|out| calendar::run(*args, global, out)),
-        Command::Namespace(args) => operator::run_namespace(*args, global),
-        Command::Operator(args) => operator::run(*args, global),
-        Command::Schedule(args) => schedule::run(*args, global),
-        Command::Server(args) => with_stdout(|out| server::run(*args, out)),
         Command::TaskQueue(args) => task_queue::run(*args, global),
-        Command::Workflow(args) => workflow::run(*args, global),
+        Command::Server(args) => with_stdout(|out| server::run(*args, out)),
+        Command::Operator(args) => operator::run(*args, global),
+        Command::Namespace(args) => operator::run_namespace(*args, global),
+        Command::Demo(args) => demo::run(args, global),
+        Command::Doctor(args) => doctor::run(*args, global),
+        Command::Config(args) => config::run(args, global),
+        Command::Env(args) => env::run(args, global),
+        Command::Completion(args) => with_stdout(|out| completion::run(&args, Cli::command(), out)),
     })
 }
 
-fn read() -> Result<Cli, clap::Error> {
-    let mut command = Cli::command();
-    let arguments = arguments::dash_flags(env::args_os().collect());
-    let arguments = arguments::split_group(arguments, &command);
+fn read(arguments: Vec<OsString>, presets: &BTreeMap<String, String>) -> Result<Cli, clap::Error> {
+    let mut command = arguments::with_presets(Cli::command(), presets);
+    let arguments = arguments::split_group(arguments::dash_flags(arguments), &command);
     let mut matches = command.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }

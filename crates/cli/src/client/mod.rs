@@ -9,6 +9,8 @@ mod config_file;
 mod connect;
 mod headers;
 mod long_poll;
+mod presets;
+mod private_file;
 mod settings;
 mod tls;
 
@@ -25,6 +27,8 @@ use tonic_health::pb::health_client::HealthClient;
 pub(crate) use self::args::{ConfigArgs, ConnectionArgs};
 pub(crate) use self::headers::Headers;
 pub(crate) use self::long_poll::long_poll;
+pub(crate) use self::presets::Presets;
+pub(crate) use self::private_file::write_private;
 pub(crate) use self::settings::{Environment, Settings};
 
 /// A history of fifty thousand events is asked for in pages, but one event may be as large as a server takes.
@@ -37,7 +41,6 @@ pub(crate) type Connection = InterceptedService<Channel, Headers>;
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     connection: Connection,
-    pub(crate) address: String,
     pub(crate) namespace: String,
     pub(crate) identity: String,
 }
@@ -52,7 +55,6 @@ impl Client {
         let headers = Headers::new(&settings)?;
         Ok(Client {
             connection: InterceptedService::new(channel, headers),
-            address: settings.address,
             namespace: settings.namespace,
             identity: settings.identity,
         })

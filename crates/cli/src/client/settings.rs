@@ -8,6 +8,7 @@ use anyhow::Context;
 
 use super::args::{ConfigArgs, ConnectionArgs, TlsArgs};
 use super::config_file::{ConfigFile, Profile, TlsProfile, config_folder};
+use super::presets::Presets;
 use crate::failure::Usage;
 
 /// What a connection is made with, whoever said so.
@@ -78,6 +79,19 @@ impl ConfigArgs {
             Some(path) => Some((path, true)),
             None => Some((config_folder()?.join("temporalio").join("temporal.toml"), false)),
         }
+    }
+
+    /// Where the older presets are.
+    pub(crate) fn env_path(&self, environment: &Environment) -> Option<PathBuf> {
+        let named = self.env_file.clone();
+        let named = named.or_else(|| environment.get("TEMPORAL_ENV_FILE").map(PathBuf::from));
+        named.or_else(Presets::default_path)
+    }
+
+    /// Which of the older presets are meant.
+    pub(crate) fn env_name(&self, environment: &Environment) -> String {
+        let named = self.env.as_deref().or_else(|| environment.get("TEMPORAL_ENV"));
+        named.unwrap_or("default").to_owned()
     }
 
     /// The profile's name, and whether someone named it.

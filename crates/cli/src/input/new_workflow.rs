@@ -28,11 +28,13 @@ pub(crate) struct NewWorkflowArgs {
     task_queue: Option<String>,
 
     /// Fail a workflow that takes longer than this, with retries and new runs
-    #[arg(long, value_name = "DURATION", help_heading = "What", value_parser = parse_duration)]
+    #[arg(long, alias = "et", value_name = "DURATION", value_parser = timeout)]
+    #[arg(help_heading = "What")]
     execution_timeout: Option<Duration>,
 
     /// Fail a run that takes longer than this
-    #[arg(long, value_name = "DURATION", help_heading = "What", value_parser = parse_duration)]
+    #[arg(long, alias = "rt", value_name = "DURATION", value_parser = timeout)]
+    #[arg(help_heading = "What")]
     run_timeout: Option<Duration>,
 
     /// Give a workflow task to another worker after this long [default: 10s]
@@ -156,5 +158,13 @@ impl NewWorkflowArgs {
             });
         }
         Ok(action)
+    }
+}
+
+/// A duration; a bare number is seconds, as older tools have it.
+fn timeout(text: &str) -> Result<Duration, String> {
+    match text.parse::<u32>() {
+        Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
+        Err(_) => parse_duration(text).map_err(|error| error.to_string()),
     }
 }

@@ -27,7 +27,7 @@ pub(crate) use self::progress::Progress;
 pub(crate) use self::relative::distance;
 pub(crate) use self::table::{Column, Row, Table};
 pub(crate) use self::text::{printable, thousands, write_wrapped};
-pub(crate) use self::times::{Times, clock, duration, instant, serialize_instant, stamp};
+pub(crate) use self::times::{Times, duration, instant, serialize_instant, stamp};
 use crate::terminal::{Look, say};
 
 /// Where answers go, and what they look like.

@@ -28,7 +28,11 @@ impl Times {
     pub(crate) fn show(&self, time: Option<Timestamp>) -> String {
         let Some(time) = time else { return String::new() };
         match self.format {
-            TimeFormat::Full => format!("{} ({})", self.clock(time), self.distance(time)),
+            TimeFormat::Full => {
+                // Next to a distance nobody needs fractions.
+                let whole = Timestamp::from_second(time.as_second()).unwrap_or(time);
+                format!("{} ({})", self.clock(whole), self.distance(time))
+            }
             TimeFormat::Relative => self.distance(time),
             TimeFormat::Iso => time.to_string(),
         }
@@ -36,7 +40,15 @@ impl Times {
 
     /// What the clock here shows then: `2026-11-16 10:00:00 +01:00`.
     pub(crate) fn clock(&self, time: Timestamp) -> String {
-        clock(time, &self.zone)
+        self.clock_in(time, &self.zone)
+    }
+
+    /// The same of a clock elsewhere.
+    pub(crate) fn clock_in(&self, time: Timestamp, zone: &TimeZone) -> String {
+        match self.format {
+            TimeFormat::Full | TimeFormat::Relative => clock(time, zone),
+            TimeFormat::Iso => time.to_string(),
+        }
     }
 
     /// The time on the clock here.
@@ -47,7 +59,7 @@ impl Times {
     /// `in 3 h`, `2 d ago`.
     pub(crate) fn distance(&self, time: Timestamp) -> String {
         let (time, now) = (self.at(time), self.at(self.now));
-        if time.timestamp().as_second() == now.timestamp().as_second() {
+        if time.timestamp().duration_since(now.timestamp()).abs().as_secs() == 0 {
             return "now".to_owned();
         }
         match time > now {
@@ -63,7 +75,7 @@ impl Times {
 }
 
 /// What a clock shows at that time, in full seconds unless there is a fraction.
-pub(crate) fn clock(time: Timestamp, zone: &TimeZone) -> String {
+fn clock(time: Timestamp, zone: &TimeZone) -> String {
     let zoned = Zoned::new(time, zone.clone());
     let shown = zoned.strftime(match zoned.subsec_nanosecond() {
         0 => "%Y-%m-%d %H:%M:%S",

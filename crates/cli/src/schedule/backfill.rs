@@ -114,7 +114,7 @@ async fn dry_run(
 ) -> anyhow::Result<()> {
     let client = session.client.clone();
     let zone = session.output.times.zone_name().to_owned();
-    let mut list = session.output.list(vec![Column::new(zone), Column::new("")]);
+    let mut list = session.output.list(vec![Column::new(zone), Column::new("How far")]);
     loop {
         let page = client.schedules().backfill_schedule(request.clone()).await;
         let page = page.map_err(only_perennial)?.into_inner();

@@ -14,7 +14,7 @@ use super::fetch::Described;
 use super::spec_of;
 use super::words::{reason_in_words, status_name};
 use crate::input::overlap_policy_name;
-use crate::output::{Card, Column, Output, Row, Times, clock, duration, instant, thousands};
+use crate::output::{Card, Column, Output, Row, TimeFormat, Times, duration, instant, thousands};
 use crate::terminal::Style;
 
 /// So many runs are named before the rest is counted.
@@ -55,7 +55,10 @@ pub(super) fn write(described: &Described, output: &mut Output) -> anyhow::Resul
     output.card(&card)?;
 
     runs(&info, output)?;
-    coming(&info, spec.as_ref(), state.paused, output)
+    match described.ours.as_ref().is_some_and(|ours| ours.status() == ScheduleStatus::Deleted) {
+        true => Ok(()),
+        false => coming(&info, spec.as_ref(), state.paused, output),
+    }
 }
 
 fn heading(card: &mut Card, described: &Described, state: &ScheduleState, times: &Times) {
@@ -227,10 +230,16 @@ fn coming(
     let times = output.times.clone();
     let zone = spec.map(|spec| (spec.zone().name().to_owned(), spec.zone()));
     let here = times.zone_name().to_owned();
+    let iso = times.format == TimeFormat::Iso;
     let elsewhere = zone.filter(|(name, zone)| {
-        *name != here && next.iter().any(|&it| zone.at(it).offset() != times.at(it).offset())
+        !iso && *name != here
+            && next.iter().any(|&it| zone.at(it).offset() != times.at(it).offset())
     });
-    let mut columns = vec![Column::new(here.clone()), Column::new("In")];
+    let here = if iso { "UTC".to_owned() } else { here };
+    let mut columns = vec![Column::new(here), Column::new("How far")];
+    if iso {
+        columns.pop();
+    }
     if let Some((name, _)) = &elsewhere {
         columns.insert(0, Column::new(name.clone()));
     }
@@ -239,7 +248,7 @@ fn coming(
         .map(|&time| {
             let mut cells = vec![times.clock(time), times.distance(time)];
             if let Some((_, zone)) = &elsewhere {
-                cells.insert(0, clock(time, zone.at(time).time_zone()));
+                cells.insert(0, times.clock_in(time, zone.at(time).time_zone()));
             }
             Row::from(cells)
         })

@@ -71,6 +71,8 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         if next.is_empty() || left == 0 {
             break;
         }
+        // The next page may take a while.
+        list.flush()?;
         token = next;
     }
     let written = list.finish()?;
@@ -163,7 +165,9 @@ fn row(listed: &ListedSchedule, detail: Detail, times: &Times) -> Row {
     let mut cells = vec![
         entry.schedule_id.clone(),
         status_name(status).to_owned(),
-        times.show(instant(info.future_action_times.first()).filter(|_| !info.paused)),
+        times.show(
+            instant(info.future_action_times.first()).filter(|_| status == ScheduleStatus::Active),
+        ),
         times.show(instant(last)),
         info.workflow_type.clone().unwrap_or_default().name,
         when(&info),

@@ -43,7 +43,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         let found = response.start_time.iter().filter_map(|time| instant(Some(time)));
         let rows: Vec<Row> =
             found.map(|time| Row::from([times.clock(time), times.distance(time)])).collect();
-        let columns = vec![Column::new(times.zone_name()), Column::new("In")];
+        let columns = vec![Column::new(times.zone_name()), Column::new("How far")];
         if rows.is_empty() {
             output.remark("no time of the schedule is in this window")?;
         }

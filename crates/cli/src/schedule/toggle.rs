@@ -43,6 +43,7 @@ struct ReasonArgs {
 
 /// Pause a schedule, as `toggle --pause` does
 #[derive(Debug, clap::Args)]
+#[command(after_help = SHORT_EXAMPLES)]
 pub(super) struct PauseArgs {
     #[command(flatten)]
     id: ScheduleIdArgs,
@@ -54,6 +55,11 @@ pub(super) struct PauseArgs {
 const EXAMPLES: &str = r#"Examples:
   perennial schedule toggle payroll --pause --reason "paused because the database is down"
   perennial schedule toggle payroll --unpause --reason "the database is back up"
+"#;
+
+const SHORT_EXAMPLES: &str = r#"Examples:
+  perennial schedule pause payroll --reason "the database is down"
+  perennial schedule unpause payroll --reason "it is back up"
 "#;
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {

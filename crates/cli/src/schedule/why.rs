@@ -2,9 +2,9 @@
 
 use perennial_proto::perennial::{ExplainOccurrenceRequest, Occurrence};
 
-use super::id::ScheduleIdArgs;
 use super::ledger::{columns, row};
 use super::{instant_on_clock_of, only_perennial};
+use crate::failure::Usage;
 use crate::input::InstantText;
 use crate::output::{stamp, write_wrapped};
 use crate::session::Session;
@@ -12,18 +12,35 @@ use crate::terminal::Style;
 
 /// Did it fire then, why not, or will it?
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, override_usage = "perennial schedule why [OPTIONS] <SCHEDULE_ID> <TIME>")]
+#[command(after_help = EXAMPLES)]
+#[command(override_usage = "perennial schedule why [OPTIONS] <SCHEDULE_ID> <TIME>")]
 pub(super) struct Args {
-    #[command(flatten)]
-    id: ScheduleIdArgs,
+    /// Schedule id, and the time; without an offset, on the schedule's clock
+    #[arg(value_names = ["SCHEDULE_ID", "TIME"], num_args = 0..=2)]
+    words: Vec<String>,
 
-    /// The time; without an offset, on the schedule's clock
-    #[arg(value_name = "TIME", required_unless_present = "time_flag")]
-    time: Option<InstantText>,
+    /// The id as a flag
+    #[arg(long, short = 's', alias = "sid", value_name = "ID")]
+    schedule_id: Option<String>,
 
-    /// The same as a flag
-    #[arg(long = "time", value_name = "TIME", id = "time_flag", conflicts_with = "time")]
-    flag: Option<InstantText>,
+    /// The time as a flag
+    #[arg(long, value_name = "TIME")]
+    time: Option<String>,
+}
+
+impl Args {
+    /// The schedule and the time, whichever way they were given.
+    fn read(self) -> anyhow::Result<(String, InstantText)> {
+        let mut words = self.words.into_iter();
+        let missing = || Usage::new("name a schedule and a time: perennial schedule why ID TIME");
+        let id = self.schedule_id.or_else(|| words.next()).ok_or_else(missing)?;
+        let time = self.time.or_else(|| words.next()).ok_or_else(missing)?;
+        if words.next().is_some() {
+            return Err(missing().into());
+        }
+        let read = time.parse().map_err(|error| Usage::new(format!("{time:?}: {error}")))?;
+        Ok((id, read))
+    }
 }
 
 const EXAMPLES: &str = r#"Examples:
@@ -32,13 +49,8 @@ const EXAMPLES: &str = r#"Examples:
 "#;
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
-    let id = args.id.get()?;
+    let (id, time) = args.read()?;
     let client = &session.client;
-    let Some(time) = args.time.or(args.flag) else {
-        return Err(
-            crate::failure::Usage::new("say which time: perennial schedule why ID TIME").into()
-        );
-    };
     let request = ExplainOccurrenceRequest {
         namespace: client.namespace.clone(),
         schedule_id: id.clone(),

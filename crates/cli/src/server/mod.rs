@@ -44,6 +44,11 @@ const EXAMPLES: &str = r#"Examples:
     perennial server --config perennial.toml
 "#;
 
+/// Hears from now on when the process is told to stop.
+pub(crate) fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+    shutdown::listen()
+}
+
 /// Runs a server until it is told to stop.
 pub(crate) fn run(args: Args, out: &mut impl Write) -> anyhow::Result<()> {
     let plan = match args.command {

@@ -6,5 +6,6 @@ mod explain;
 mod help;
 mod next;
 mod output;
+#[path = "../perennial/mod.rs"]
 mod perennial;
 mod zones;

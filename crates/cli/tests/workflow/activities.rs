@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::perennial::Scene;
+use crate::scene::Scene;
 
 /// A workflow that waits for its activity `charge`.
 fn charging() -> Scene {

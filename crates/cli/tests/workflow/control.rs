@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::perennial::Scene;
+use crate::scene::Scene;
 
 #[test]
 fn cancel_asks_and_terminate_does_not() {

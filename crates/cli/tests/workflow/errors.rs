@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::perennial::{Scene, blanked, run, told};
+use crate::scene::{Scene, alone, blanked};
 
 #[test]
 fn what_is_missing_or_wrong_is_said() {
@@ -30,6 +30,5 @@ fn waiting_ends_when_the_user_says_so() {
 
 #[test]
 fn a_server_that_is_not_there_is_said_to_be_so() {
-    let output = run("workflow list --address 127.0.0.1:1", "", |_| {});
-    expect![[""]].assert_eq(&blanked(&told(&output)));
+    expect![[""]].assert_eq(&blanked(&alone("workflow list --address 127.0.0.1:1")));
 }

@@ -2,10 +2,10 @@
 
 use expect_test::{Expect, expect};
 
-use crate::perennial::{run, told};
+use crate::scene::alone;
 
 fn check(line: &str, expected: Expect) {
-    expected.assert_eq(&told(&run(line, "", |_| {})));
+    expected.assert_eq(&alone(line));
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn every_command_has_an_example() {
     ];
     for (group, commands) in groups {
         for command in commands.split_whitespace() {
-            let said = told(&run(&format!("{group} {command} -h"), "", |_| {}));
+            let said = alone(&format!("{group} {command} -h"));
             assert!(said.contains("Examples:\n  perennial "), "{group} {command}: {said}");
         }
     }

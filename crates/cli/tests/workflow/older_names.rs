@@ -1,6 +1,6 @@
 //! What users of older tools type.
 
-use crate::perennial::Scene;
+use crate::scene::Scene;
 
 #[test]
 fn what_tctl_and_older_versions_called_it_works() {

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::perennial::Scene;
+use crate::scene::Scene;
 
 #[test]
 fn namespaces_are_created_changed_and_deleted() {

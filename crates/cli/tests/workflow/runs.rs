@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::perennial::Scene;
+use crate::scene::Scene;
 
 #[test]
 fn a_started_workflow_is_shown_listed_counted_and_described() {

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::perennial::Scene;
+use crate::scene::Scene;
 
 #[test]
 fn a_task_queue_tells_who_polls_it_and_what_waits() {

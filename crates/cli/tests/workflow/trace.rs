@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::perennial::Scene;
+use crate::scene::Scene;
 
 #[test]
 fn the_tree_has_activities_timers_and_children() {

@@ -5,6 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use expect_test::Expect;
 
+use crate::perennial::perennial;
 use crate::server::Server;
 use crate::worker::Worker;
 
@@ -62,19 +63,18 @@ impl Scene {
     }
 
     fn type_in(&self, line: &str, typed: &str) -> Output {
-        run(line, typed, |command| {
-            command.env("TEMPORAL_ADDRESS", &self.server.address);
-        })
+        run(self.server.command(&[]), line, typed)
     }
 }
 
+/// Runs a line without any server.
+pub(crate) fn alone(line: &str) -> String {
+    told(&run(perennial(&[]), line, ""))
+}
+
 /// Runs a line as a shell would: words, and words in single quotes.
-pub(crate) fn run(line: &str, typed: &str, set: impl FnOnce(&mut Command)) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_perennial"));
-    // Neither the zone, the language nor the terminal of whoever runs the tests shows.
-    command.env_clear().env("USER", "ada").env("TZ", "UTC").args(words(line));
-    command.env("TEMPORAL_CONFIG_FILE", "/dev/null");
-    set(&mut command);
+pub(crate) fn run(mut command: Command, line: &str, typed: &str) -> Output {
+    command.args(words(line)).env("USER", "ada");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut process = command.spawn().expect("the binary was built for this test");
     let mut stdin = process.stdin.take().expect("it is piped");
