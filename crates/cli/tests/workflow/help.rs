@@ -322,147 +322,31 @@ fn commands_have_examples() {
     "#]],
     );
     check(
-        "workflow show --help",
+        "workflow show -h",
         expect![[r#"
             Display a workflow's history
-
-            As JSON it is the history that SDKs can replay.
 
             Usage: perennial workflow show [OPTIONS] [WORKFLOW_ID]
 
             Arguments:
-              [WORKFLOW_ID]
-                      Workflow id
+              [WORKFLOW_ID]  Workflow id
 
             Options:
-              -w, --workflow-id <ID>
-                      The same as a flag
-
-              -r, --run-id <ID>
-                      Run id [default: the latest run]
-
-              -f, --follow
-                      Wait for more events until the workflow has ended
-
-                  --detailed
-                      Show all that each event says
-
-                  --reverse
-                      The last event first
-
-              -h, --help
-                      Print help (see a summary with '-h')
+              -w, --workflow-id <ID>  The same as a flag
+              -r, --run-id <ID>       Run id [default: the latest run]
+              -f, --follow            Wait for more events until the workflow has ended
+                  --detailed          Show all that each event says
+                  --reverse           The last event first
+              -h, --help              Print help (see more with '--help')
 
             Connection:
-                  --address <HOST:PORT>
-                      Where the server is [env: TEMPORAL_ADDRESS] [default: localhost:7233]
-
-              -n, --namespace <NAME>
-                      Namespace [env: TEMPORAL_NAMESPACE] [default: default]
-
-                  --api-key <KEY>
-                      Key that says who asks; turns TLS on [env: TEMPORAL_API_KEY]
-
-                  --grpc-meta <KEY=VALUE>
-                      Header to send along; repeatable
-
-                  --identity <NAME>
-                      Name under which the server knows this client
-
-                  --client-authority <NAME>
-                      The `:authority` of requests, for a server behind a proxy
-
-            TLS:
-                  --tls[=<TLS>]
-                      Encrypt; on by itself if a key or any of the flags below is given [env: TEMPORAL_TLS]
-          
-                      [possible values: true, false]
-
-                  --tls-cert-path <FILE>
-                      Certificate of this client, as PEM [env: TEMPORAL_TLS_CLIENT_CERT_PATH]
-
-                  --tls-cert-data <PEM>
-                      The same, the text itself [env: TEMPORAL_TLS_CLIENT_CERT_DATA]
-
-                  --tls-key-path <FILE>
-                      Its private key [env: TEMPORAL_TLS_CLIENT_KEY_PATH]
-
-                  --tls-key-data <PEM>
-                      The same, the text itself [env: TEMPORAL_TLS_CLIENT_KEY_DATA]
-
-                  --tls-ca-path <FILE>
-                      Who vouches for the server, instead of those this machine trusts [env:
-                      TEMPORAL_TLS_SERVER_CA_CERT_PATH]
-
-                  --tls-ca-data <PEM>
-                      The same, the text itself [env: TEMPORAL_TLS_SERVER_CA_CERT_DATA]
-
-                  --tls-server-name <NAME>
-                      Name the server's certificate has to have [env: TEMPORAL_TLS_SERVER_NAME]
-
-                  --tls-disable-host-verification
-                      Take any certificate [env: TEMPORAL_TLS_DISABLE_HOST_VERIFICATION]
+                  --address <HOST:PORT>  Where the server is [env: TEMPORAL_ADDRESS] [default: localhost:7233]
+              -n, --namespace <NAME>     Namespace [env: TEMPORAL_NAMESPACE] [default: default]
 
             Output:
-                  --color <WHEN>
-                      Colour the output
-
-                      Possible values:
-                      - auto:   On a terminal, unless NO_COLOR is set
-                      - always
-                      - never
-          
-                      [default: auto]
-
-              -o, --output <FORMAT>
-                      How to write the answer
-
-                      Possible values:
-                      - table: For people
-                      - json:  One document
-                      - jsonl: One object a line
-                      - none:  Nothing; the exit code tells
-          
-                      [default: table]
-
-                  --time-format <FORMAT>
-                      How to write times in tables
-
-                      Possible values:
-                      - full:     The time here, and how far away it is
-                      - relative: How far away it is
-                      - iso:      The time in UTC
-          
-                      [default: full]
-
-                  --no-json-shorthand-payloads
-                      In JSON, show payloads as they are stored, not what they hold
-
-            Configuration:
-                  --profile <NAME>
-                      Profile of the configuration file [env: TEMPORAL_PROFILE] [default: default]
-
-                  --config-file <FILE>
-                      Configuration file, as TOML [env: TEMPORAL_CONFIG_FILE]
-
-                  --disable-config-file
-                      Don't read the configuration file
-
-                  --disable-config-env
-                      Don't read the environment
-
-                  --env <NAME>
-                      Environment of the older presets file, `perennial env` [env: TEMPORAL_ENV] [default:
-                      default]
-
-                  --env-file <FILE>
-                      The older presets file, as YAML [env: TEMPORAL_ENV_FILE]
-
-                  --command-timeout <DURATION>
-                      Give up after this long [default: none; a single request 30s]
-
-                  --client-connect-timeout <DURATION>
-                      Give up connecting after this long [default: 10s]
+                  --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
+              -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
+                                     jsonl, none]
 
             Examples:
               perennial workflow show order-42

@@ -98,7 +98,7 @@ fn execute_shows_the_history_and_the_result() {
             5  <time>  WorkflowExecutionCompleted
 
             Results:
-              RunTime  <took>
+              RunTime  <some>
               Status  COMPLETED
               Result  {"a":[1,"b"]}
               ResultEncoding  json/plain
@@ -143,7 +143,7 @@ fn execute_shows_the_history_and_the_result() {
               scheduledEventId  2
               identity  worker
               requestId  <uuid>
-              historySizeBytes  246
+              historySizeBytes  <some>
 
             [2] WorkflowTaskScheduled
               eventTime  <time>
@@ -187,7 +187,7 @@ fn execute_shows_the_history_and_the_result() {
               StateTransitions  3
 
             Results:
-              RunTime  <took>
+              RunTime  <some>
               Status  COMPLETED
               Result  {"a":[1,"b"]}
               ResultEncoding  json/plain
@@ -225,7 +225,7 @@ fn a_failed_workflow_fails_the_command() {
             5  <time>  WorkflowExecutionFailed  broken on purpose
 
             Results:
-              RunTime  <took>
+              RunTime  <some>
               Status  FAILED
               Failure  Message: broken on purpose
             -- stderr --

@@ -12,6 +12,9 @@ use crate::worker::Worker;
 /// So often something is asked for that has to come.
 const TRIES_MAX: usize = 400;
 
+/// Fields that are never the same.
+const UNSTEADY: [&str; 2] = ["RunTime", "historySizeBytes"];
+
 /// A server, a worker of the task queue `main`, and the binary that talks to it.
 pub(crate) struct Scene {
     pub(crate) server: Server,
@@ -118,8 +121,8 @@ fn words(line: &str) -> Vec<String> {
 /// Without what is never the same: ids, times, sizes, and the room they take.
 pub(crate) fn blanked(text: &str) -> String {
     let lines = text.lines().map(|line| {
-        if line.trim_start().starts_with("RunTime") {
-            return "  RunTime  <took>\n".to_owned();
+        if let Some(name) = UNSTEADY.iter().find(|name| line.trim_start().starts_with(**name)) {
+            return format!("  {name}  <some>\n");
         }
         let mut blank = String::new();
         let mut rest = line;
@@ -139,7 +142,12 @@ pub(crate) fn blanked(text: &str) -> String {
             body.split("  ").map(str::trim).filter(|it| !it.is_empty()).collect();
         format!("{indent}{}\n", cells.join("  "))
     });
-    lines.collect()
+    let blank: String = lines.collect();
+    // A snapshot can't begin with an indent.
+    match blank.lines().all(|line| line.is_empty() || line.starts_with("  ")) {
+        true => blank.lines().map(|line| format!("{}\n", line.trim_start())).collect(),
+        false => blank,
+    }
 }
 
 fn uuid(text: &str) -> Option<usize> {
