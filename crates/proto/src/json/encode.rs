@@ -38,8 +38,10 @@ fn fields(
     descriptor: &MessageDescriptor,
     payloads: Payloads,
 ) -> Map<String, Json> {
-    descriptor
-        .fields()
+    // In the order of the file, which is the order people know.
+    let declared = descriptor.descriptor_proto().field.iter();
+    declared
+        .filter_map(|field| descriptor.get_field(field.number().try_into().ok()?))
         .filter(|field| message.has_field(field))
         .map(|field| {
             let value = self::field(&field, &message.get_field(&field), payloads);
