@@ -14,7 +14,7 @@ use prost::{Message, Name};
 use prost_reflect::{DynamicMessage, MessageDescriptor};
 use serde_json::Value;
 
-pub use decode::message as decode;
+pub use decode::{message as decode, unknown_field};
 pub use encode::message as encode;
 pub use scalar::from_text;
 
@@ -123,6 +123,13 @@ impl Error {
 /// Whether protobuf has a JSON form of its own for this message.
 fn is_well_known(descriptor: &MessageDescriptor) -> bool {
     descriptor.package_name() == "google.protobuf"
+}
+
+/// Whether the message is there only so that a value can be absent.
+fn is_wrapper(descriptor: &MessageDescriptor) -> bool {
+    is_well_known(descriptor)
+        && descriptor.name().ends_with("Value")
+        && !matches!(descriptor.name(), "Value" | "ListValue")
 }
 
 const ANY: &str = "google.protobuf.Any";

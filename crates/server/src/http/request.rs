@@ -106,8 +106,7 @@ fn plain(text: &str) -> Result<String, Error> {
 
 fn fill_from_query(message: &mut DynamicMessage, name: &str, text: &str) -> Result<(), Error> {
     let wrong = |problem: String| Error::Query(format!("`{name}`: {problem}"));
-    let path = field_path(&message.descriptor(), name)
-        .ok_or_else(|| wrong(format!("{} has no such field", message.descriptor().name())))?;
+    let path = field_path(&message.descriptor(), name).map_err(|error| wrong(error.problem))?;
     let field = path.last().expect("a path of fields has at least one");
     if field.is_map() {
         return Err(wrong("it can't be given in a query".to_owned()));

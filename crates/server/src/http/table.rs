@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 use perennial_proto::descriptors;
+use perennial_proto::json;
 use perennial_proto::prost_reflect::{
     DynamicMessage, FieldDescriptor, MessageDescriptor, MethodDescriptor, Value,
 };
@@ -200,7 +201,7 @@ fn route(rpc: &MethodDescriptor, rule: &DynamicMessage) -> Option<Route> {
     let input = rpc.input();
     let variables = segments(&template)
         .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
-        .map(|path| field_path(&input, path))
+        .map(|path| field_path(&input, path).ok())
         .collect::<Option<_>>()?;
     let body = match text("body").as_deref() {
         None => Body::None,
@@ -211,17 +212,26 @@ fn route(rpc: &MethodDescriptor, rule: &DynamicMessage) -> Option<Route> {
 }
 
 /// The field that `path` names, as in `execution.workflow_id`; each part as in the `.proto` file or as in JSON.
-pub(super) fn field_path(message: &MessageDescriptor, path: &str) -> Option<FieldPath> {
+pub(super) fn field_path(
+    message: &MessageDescriptor,
+    path: &str,
+) -> Result<FieldPath, json::Error> {
     let mut fields = FieldPath::new();
     let mut within = Some(message.clone());
     for name in path.split('.') {
-        let message = within?;
-        let field =
-            message.get_field_by_json_name(name).or_else(|| message.get_field_by_name(name))?;
+        let message = within.ok_or_else(|| fields_of_none(path))?;
+        let field = message
+            .get_field_by_json_name(name)
+            .or_else(|| message.get_field_by_name(name))
+            .ok_or_else(|| json::unknown_field(&message, name))?;
         within = field.kind().as_message().filter(|_| !field.is_list()).cloned();
         fields.push(field);
     }
-    Some(fields)
+    Ok(fields)
+}
+
+fn fields_of_none(path: &str) -> json::Error {
+    json::Error { path: path.to_owned(), problem: "there are no fields within it".to_owned() }
 }
 
 #[cfg(test)]

@@ -61,10 +61,11 @@ async fn bad_request_is_told_which_field_is_wrong() {
         ),
         (
             "GET",
-            "?size=1",
+            "?pageSise=1",
             "",
-            "the query: `size`: ListWorkflowExecutionsRequest has no such field",
+            "`pageSise`: ListWorkflowExecutionsRequest has no such field; did you mean `pageSize`?",
         ),
+        ("GET", "?query.x=1", "", "the query: `query.x`: there are no fields within it"),
         ("GET", "?pageSize=1&pageSize=2", "", "the query: `pageSize`: it is given twice"),
         ("GET", "?nextPageToken=%2a", "", "the query: `nextPageToken`: expected bytes in base64"),
         ("GET", "?query=%ff", "", "the query: `%ff` isn't UTF-8"),

@@ -41,6 +41,10 @@ async fn schedule_has_a_life_over_http() {
     let explained =
         scene.get(&format!("{SCHEDULE}/explain?time=2030-01-01T03:00:00Z")).await.done();
     assert_eq!(explained["occurrence"]["verdict"], "VERDICT_NOT_A_TIME");
+    for end_of_time in ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2262-04-11T23:47:16Z"] {
+        let explained = scene.get(&format!("{SCHEDULE}/explain?time={end_of_time}")).await.done();
+        assert_eq!(explained["occurrence"]["verdict"], "VERDICT_NOT_A_TIME", "{end_of_time}");
+    }
     let temporals = scene.get(SCHEDULE).await.done();
     assert_eq!(temporals["schedule"]["state"], json!({"paused": true, "notes": "holidays"}));
     scene.stop().await;
