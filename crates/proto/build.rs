@@ -45,6 +45,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .build_server(true)
         // Without it the mapping of `.google.protobuf` below is refused as a duplicate.
         .compile_well_known_types(true)
+        // Equal labels are equal bytes.
+        .btree_map(".perennial.v1.ScheduleExtensions.labels")
         .extern_path(".temporal.api", "::temporalio_protos::temporal::api")
         .extern_path(".coresdk", "::temporalio_protos::coresdk")
         .extern_path(".google.protobuf", "::prost_wkt_types")

@@ -92,8 +92,20 @@ impl Schedule {
     }
 
     /// What only Perennial has.
-    pub fn extensions(&self) -> ScheduleExtensions {
-        self.config.extensions.unwrap_or_default()
+    pub fn extensions(&self) -> &ScheduleExtensions {
+        static NONE: ScheduleExtensions = ScheduleExtensions {
+            catchup_mode: 0,
+            unlimited_catchup: false,
+            max_runs: 0,
+            buffer_max: 0,
+            labels: BTreeMap::new(),
+        };
+        self.config.extensions.as_ref().unwrap_or(&NONE)
+    }
+
+    /// Its labels, each as `key=value`: what it and its runs are found by.
+    pub fn labels(&self) -> Vec<String> {
+        self.extensions().labels.iter().map(|(key, value)| format!("{key}={value}")).collect()
     }
 
     /// How late a start may be.
