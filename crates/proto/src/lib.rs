@@ -4,8 +4,17 @@
 //! disk, so there is no second copy of those types anywhere. What is ours is the state kept beside the
 //! history ([`store`]), described in `proto/perennial/store/v1`.
 //!
-//! This crate holds no logic. Start reading at the `.proto` files.
+//! Any of them can be read from and written as JSON, as Temporal writes it ([`json`]), by their descriptors
+//! ([`descriptors`]). There is no other logic here. Start reading at the `.proto` files.
 
+pub mod json;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use prost_reflect::DescriptorPool;
+
+pub use prost_reflect;
 pub use prost_wkt_types::{Any, Duration, Timestamp};
 pub use temporalio_protos::temporal::api as temporal;
 
@@ -42,5 +51,25 @@ pub mod service {
     }
 }
 
-/// Descriptors of every message and service above, for gRPC reflection.
+/// Descriptors of every message and service above, with the options that tell their HTTP paths. Reading them
+/// takes some milliseconds, which the first caller waits for.
+pub fn descriptors() -> &'static DescriptorPool {
+    static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
+        DescriptorPool::decode(DESCRIPTORS)
+            .expect("the build wrote descriptors that it had checked")
+    });
+    &POOL
+}
+
+/// What the files say about a message, a field or a method, by its full name.
+pub fn comment(full_name: &str) -> Option<&'static str> {
+    static COMMENTS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+        let packed = include_bytes!(concat!(env!("OUT_DIR"), "/comments.gz")).as_slice();
+        serde_json::from_reader(flate2::read::GzDecoder::new(packed))
+            .expect("the build wrote a map of texts")
+    });
+    COMMENTS.get(full_name).map(String::as_str)
+}
+
+/// The same as bytes, for gRPC reflection.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

@@ -1,0 +1,185 @@
+//! From JSON to messages.
+
+use prost::Message as _;
+use prost::bytes::Bytes;
+use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescriptor, Value};
+use serde_json::{Map, Value as Json};
+
+use super::{ANY, Error, PAYLOAD, PAYLOADS, Payloads, is_well_known, is_wrapper, payload, scalar};
+
+/// Reads a message that `descriptor` describes.
+pub fn message(
+    descriptor: MessageDescriptor,
+    json: &Json,
+    payloads: Payloads,
+) -> Result<DynamicMessage, Error> {
+    match (descriptor.full_name(), payloads) {
+        (PAYLOAD, Payloads::Shorthand) => return payload::lengthen(descriptor, json),
+        (PAYLOADS, Payloads::Shorthand) => {
+            if let Json::Array(values) = json {
+                return payload::lengthen_all(descriptor, values);
+            }
+        }
+        (ANY, _) => return any(descriptor, json, payloads),
+        _ => {}
+    }
+    if let Some(value) = descriptor.get_field(1).filter(|_| is_wrapper(&descriptor)) {
+        let mut message = DynamicMessage::new(descriptor);
+        message.set_field(&value, single(&value.kind(), json, payloads)?);
+        return Ok(message);
+    }
+    if is_well_known(&descriptor) {
+        return well_known(descriptor, json);
+    }
+    let Json::Object(object) = json else {
+        return Err(Error::expected("an object", json));
+    };
+    fields(descriptor, object.iter(), payloads)
+}
+
+fn fields<'a>(
+    descriptor: MessageDescriptor,
+    entries: impl Iterator<Item = (&'a String, &'a Json)>,
+    payloads: Payloads,
+) -> Result<DynamicMessage, Error> {
+    let mut message = DynamicMessage::new(descriptor.clone());
+    for (name, json) in entries {
+        let field = descriptor
+            .get_field_by_json_name(name)
+            .or_else(|| descriptor.get_field_by_name(name))
+            .ok_or_else(|| unknown_field(&descriptor, name))?;
+        if json.is_null() && !takes_null(&field) {
+            continue;
+        }
+        if message.has_field(&field) {
+            return Err(Error::new("given twice, under two names").in_field(name));
+        }
+        let others = field.containing_oneof();
+        if let Some(other) =
+            others.iter().flat_map(|one| one.fields()).find(|other| message.has_field(other))
+        {
+            let problem = format!("can't be given together with `{}`", other.json_name());
+            return Err(Error::new(problem).in_field(name));
+        }
+        let value = self::field(&field, json, payloads).map_err(|error| error.in_field(name))?;
+        message.set_field(&field, value);
+    }
+    Ok(message)
+}
+
+/// Whether `null` is a value of the field, and not its absence.
+fn takes_null(field: &FieldDescriptor) -> bool {
+    match field.kind() {
+        Kind::Message(message) => message.full_name() == "google.protobuf.Value",
+        Kind::Enum(descriptor) => descriptor.full_name() == "google.protobuf.NullValue",
+        _ => false,
+    }
+}
+
+fn field(field: &FieldDescriptor, json: &Json, payloads: Payloads) -> Result<Value, Error> {
+    let kind = field.kind();
+    if field.is_list() {
+        let Json::Array(values) = json else {
+            return Err(Error::expected("an array", json));
+        };
+        let mut list = Vec::with_capacity(values.len());
+        for (index, json) in values.iter().enumerate() {
+            list.push(single(&kind, json, payloads).map_err(|error| error.at(index))?);
+        }
+        Ok(Value::List(list))
+    } else if let Kind::Message(entry) = &kind
+        && field.is_map()
+    {
+        let Json::Object(entries) = json else {
+            return Err(Error::expected("an object", json));
+        };
+        let (key_kind, kind) =
+            (entry.map_entry_key_field().kind(), entry.map_entry_value_field().kind());
+        entries
+            .iter()
+            .map(|(key, json)| {
+                let value = single(&kind, json, payloads);
+                let pair = map_key(&key_kind, key).and_then(|key| Ok((key, value?)));
+                pair.map_err(|error| error.at(format_args!("{key:?}")))
+            })
+            .collect::<Result<_, _>>()
+            .map(Value::Map)
+    } else {
+        single(&kind, json, payloads)
+    }
+}
+
+fn single(kind: &Kind, json: &Json, payloads: Payloads) -> Result<Value, Error> {
+    match kind {
+        Kind::Message(descriptor) => {
+            message(descriptor.clone(), json, payloads).map(Value::Message)
+        }
+        scalar => scalar::from_json(scalar, json),
+    }
+}
+
+fn map_key(kind: &Kind, key: &str) -> Result<MapKey, Error> {
+    let value = scalar::from_text(kind, key)?;
+    value.into_map_key().ok_or_else(|| Error::new("can't be a key"))
+}
+
+fn well_known(descriptor: MessageDescriptor, json: &Json) -> Result<DynamicMessage, Error> {
+    let expected = match descriptor.full_name() {
+        "google.protobuf.Timestamp" => "a time such as \"2026-01-31T09:00:00Z\"",
+        "google.protobuf.Duration" => "a duration in seconds such as \"90s\"",
+        "google.protobuf.FieldMask" => "names of fields separated by commas",
+        "google.protobuf.Empty" => "an empty object",
+        _ => "a value of that kind",
+    };
+    DynamicMessage::deserialize(descriptor, json).map_err(|_| Error::expected(expected, json))
+}
+
+fn any(
+    descriptor: MessageDescriptor,
+    json: &Json,
+    payloads: Payloads,
+) -> Result<DynamicMessage, Error> {
+    let Json::Object(object) = json else {
+        return Err(Error::expected("an object with its type in `@type`", json));
+    };
+    let mut message = DynamicMessage::new(descriptor.clone());
+    if object.is_empty() {
+        return Ok(message);
+    }
+    let Some(Json::String(url)) = object.get("@type") else {
+        return Err(Error::new("the type of the message is missing").in_field("@type"));
+    };
+    let inner = url
+        .rsplit('/')
+        .next()
+        .and_then(|name| descriptor.parent_pool().get_message_by_name(name))
+        .ok_or_else(|| Error::new(format!("{url:?} isn't known")).in_field("@type"))?;
+    let inner = if is_well_known(&inner) {
+        let value = object.get("value").unwrap_or(&Json::Null);
+        self::message(inner, value, payloads).map_err(|error| error.in_field("value"))?
+    } else if matches!(inner.full_name(), PAYLOAD | PAYLOADS) && object.contains_key("value") {
+        let value = &object["value"];
+        self::message(inner, value, payloads).map_err(|error| error.in_field("value"))?
+    } else {
+        fields(inner, without_type(object), payloads)?
+    };
+    message.set_field_by_name("type_url", Value::String(url.clone()));
+    message.set_field_by_name("value", Value::Bytes(Bytes::from(inner.encode_to_vec())));
+    Ok(message)
+}
+
+fn without_type(object: &Map<String, Json>) -> impl Iterator<Item = (&String, &Json)> {
+    object.iter().filter(|(name, _)| *name != "@type")
+}
+
+/// What is said about a field that a message doesn't have.
+pub fn unknown_field(descriptor: &MessageDescriptor, name: &str) -> Error {
+    let near = descriptor
+        .fields()
+        .map(|field| (strsim::damerau_levenshtein(field.json_name(), name), field))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, field)| *distance <= field.json_name().len() / 3);
+    let hint = near
+        .map_or_else(String::new, |(_, field)| format!("; did you mean `{}`?", field.json_name()));
+    Error::new(format!("{} has no such field{hint}", descriptor.name())).in_field(name)
+}

@@ -1,0 +1,143 @@
+//! `GET /api/schedules/{id}/history`: what happened to a schedule, in the words of Durable Workflow's API.
+//!
+//! The namespace is in the header `X-Namespace`. Keys are as the audit stream's messages have them, numbers
+//! are numbers, and policies have their short names.
+
+use hyper::StatusCode;
+use hyper::http::request::Parts;
+use percent_encoding::percent_decode_str;
+use perennial_proto::descriptors;
+use perennial_proto::json::{self, Payloads};
+use perennial_proto::prost_reflect::{DynamicMessage, Kind, ReflectMessage, Value};
+use serde_json::{Map, Value as Json, json};
+use tonic::Status;
+use tonic::metadata::MetadataMap;
+
+use super::Answer;
+use super::answer::{self, Format};
+use super::gateway::Gateway;
+use super::request;
+
+/// The schedule whose history is at `path`.
+pub(super) fn schedule_id(path: &str) -> Option<String> {
+    let id = path.strip_prefix("/api/schedules/")?.strip_suffix("/history")?;
+    let id = percent_decode_str(id).decode_utf8().ok()?;
+    (!id.is_empty()).then(|| id.into_owned())
+}
+
+/// A page of it.
+pub(super) async fn answer(
+    gateway: &Gateway,
+    schedule_id: String,
+    head: &Parts,
+    format: Format,
+) -> Answer {
+    match page(gateway, schedule_id, head).await {
+        Ok(page) => answer::value(StatusCode::OK, &page, format),
+        Err(status) => answer::refusal(&status, format),
+    }
+}
+
+async fn page(gateway: &Gateway, schedule_id: String, head: &Parts) -> Result<Json, Status> {
+    let namespace = head.headers.get("x-namespace").map_or(Ok("default"), |name| {
+        name.to_str().map_err(|_| Status::invalid_argument("X-Namespace isn't text"))
+    })?;
+    let rpc = descriptors()
+        .get_service_by_name("perennial.v1.ScheduleService")
+        .and_then(|service| service.methods().find(|rpc| rpc.name() == "ListScheduleEvents"))
+        .ok_or_else(|| Status::internal("ListScheduleEvents isn't described"))?;
+
+    let mut request = DynamicMessage::new(rpc.input());
+    request.set_field_by_name("namespace", Value::String(namespace.to_owned()));
+    request.set_field_by_name("schedule_id", Value::String(schedule_id.clone()));
+    let query = head.uri.query().unwrap_or_default();
+    let query =
+        request::query(query).map_err(|error| Status::invalid_argument(error.to_string()))?;
+    for (name, text) in query {
+        let number = || {
+            let number = text.parse::<i64>().ok().filter(|number| *number >= 0);
+            let problem =
+                format!("the query: `{name}`: expected a whole number, 0 or more, found {text:?}");
+            number.ok_or_else(|| Status::invalid_argument(problem))
+        };
+        match name.as_str() {
+            // Its least and greatest are the service's to say.
+            "limit" => {
+                let limit = i32::try_from(number()?.max(1)).unwrap_or(i32::MAX);
+                request.set_field_by_name("limit", Value::I32(limit));
+            }
+            "after_sequence" => request.set_field_by_name("after_sequence", Value::I64(number()?)),
+            answer::PRETTY | answer::WITHOUT_SHORTHAND => {}
+            _ => {
+                let problem = format!("the query: `{name}`: expected limit or after_sequence");
+                return Err(Status::invalid_argument(problem));
+            }
+        }
+    }
+
+    let answer = gateway.call(&rpc, &request, MetadataMap::new()).await?;
+    let field = |name| answer.get_field_by_name(name).map(|value| value.into_owned());
+    let events = match field("events") {
+        Some(Value::List(events)) => events,
+        _ => Vec::new(),
+    };
+    let has_more = field("has_more").and_then(|value| value.as_bool()).unwrap_or_default();
+    let next_cursor = field("next_cursor").and_then(|value| value.as_i64()).filter(|_| has_more);
+    Ok(json!({
+        "schedule_id": schedule_id,
+        "namespace": namespace,
+        "events": events.iter().filter_map(Value::as_message).map(event).collect::<Vec<_>>(),
+        "has_more": has_more,
+        "next_cursor": next_cursor,
+    }))
+}
+
+fn event(event: &DynamicMessage) -> Json {
+    let descriptor = event.descriptor();
+    let kind = descriptor
+        .oneofs()
+        .flat_map(|one| one.fields().collect::<Vec<_>>())
+        .find(|field| event.has_field(field));
+    let inner = kind.as_ref().map(|field| event.get_field(field).into_owned());
+    let inner = inner.as_ref().and_then(Value::as_message);
+    let payload = inner.map(fields).unwrap_or_default();
+    let fields = fields(event);
+    json!({
+        "sequence": fields.get("sequence"),
+        "event_type": inner.map(|inner| inner.descriptor().name().to_owned()),
+        "recorded_at": fields.get("recorded_at"),
+        "workflow_instance_id": payload.get("workflow_instance_id"),
+        "workflow_run_id": payload.get("workflow_run_id"),
+        "payload": payload,
+    })
+}
+
+/// The fields of a message of our own, by the names they have in its file.
+fn fields(message: &DynamicMessage) -> Map<String, Json> {
+    let fields = message.fields().map(|(field, value)| {
+        let json = match (value, field.kind()) {
+            (Value::I64(number), _) => (*number).into(),
+            (Value::EnumNumber(number), Kind::Enum(kind)) => {
+                let name = kind.get_value(*number).map(|value| value.name().to_lowercase());
+                let prefix = "schedule_overlap_policy_";
+                name.map_or_else(
+                    || (*number).into(),
+                    |name| name.strip_prefix(prefix).unwrap_or(&name).into(),
+                )
+            }
+            (Value::List(texts), Kind::String) => {
+                texts.iter().filter_map(Value::as_str).collect::<Json>()
+            }
+            (Value::Message(inner), _) if inner.descriptor().package_name() == "perennial.v1" => {
+                Json::Object(self::fields(inner))
+            }
+            (Value::Message(inner), _) => json::encode(inner, Payloads::Shorthand),
+            (Value::String(text), _) => text.as_str().into(),
+            (Value::Bool(value), _) => (*value).into(),
+            (Value::I32(number), _) => (*number).into(),
+            _ => Json::Null,
+        };
+        (field.name().to_owned(), json)
+    });
+    fields.collect()
+}
