@@ -100,10 +100,11 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     }
     let response = BackfillScheduleResponse { backfill, ..response };
     session.output.message(&response, |output| {
-        Ok(match &response.backfill {
-            Some(backfill) => output.line(line(backfill, &output.times.clone()))?,
-            None => output.line("Backfill request sent")?,
-        })
+        let said = match &response.backfill {
+            Some(backfill) => line(backfill, &output.times),
+            None => "Backfill request sent".to_owned(),
+        };
+        Ok(output.line(said)?)
     })
 }
 
@@ -128,11 +129,12 @@ async fn dry_run(
         }
     }
     let count = list.finish()?;
-    Ok(match count {
-        0 => session.output.remark("no time of the schedule is in this window")?,
-        1 => session.output.remark("1 time; nothing was started")?,
-        _ => session.output.remark(format!("{} times; nothing was started", thousands(count)))?,
-    })
+    let remark = match count {
+        0 => "no time of the schedule is in this window".to_owned(),
+        1 => "1 time; nothing was started".to_owned(),
+        count => format!("{} times; nothing was started", thousands(count)),
+    };
+    Ok(session.output.remark(remark)?)
 }
 
 /// How many times there are, if that can be said at once.

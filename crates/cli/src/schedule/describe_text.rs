@@ -68,7 +68,11 @@ fn heading(card: &mut Card, described: &Described, state: &ScheduleState, times:
         None if state.paused => (ScheduleStatus::Paused, ""),
         None => (ScheduleStatus::Active, ""),
     };
-    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+    // Why it is paused stands in the notes.
+    let why = match status {
+        ScheduleStatus::Broken | ScheduleStatus::Deleted if !why.is_empty() => format!(": {why}"),
+        _ => String::new(),
+    };
     let style = match status {
         ScheduleStatus::Active | ScheduleStatus::Unspecified => Style::Plain,
         ScheduleStatus::Paused | ScheduleStatus::Broken | ScheduleStatus::Deleted => Style::Warning,
