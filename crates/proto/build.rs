@@ -1,4 +1,4 @@
-//! Generates the messages Perennial stores and the server side of Temporal's services.
+//! Generates the messages Perennial stores, and both sides of Temporal's services and its own.
 //!
 //! Temporal's messages are mapped to the types of `temporalio-protos`, so there is one copy of each. The
 //! descriptors that crate publishes have lost what the files say about HTTP, so its files are read again.
@@ -58,10 +58,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut config = tonic_prost_build::Config::new();
     config.enable_type_names();
     tonic_prost_build::configure()
-        .build_client(false)
+        .build_client(true)
         .build_server(true)
+        // Clients take whatever channel they are given: this crate opens no connections.
+        .build_transport(false)
         // Without it the mapping of `.google.protobuf` below is refused as a duplicate.
         .compile_well_known_types(true)
+        // Equal labels are equal bytes.
+        .btree_map(".perennial.v1.ScheduleExtensions.labels")
         .extern_path(".temporal.api", "::temporalio_protos::temporal::api")
         .extern_path(".google.protobuf", "::prost_wkt_types")
         .compile_fds_with_config(files, config)?;

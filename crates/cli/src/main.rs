@@ -13,50 +13,84 @@
     reason = "a command talks through its standard streams"
 )]
 
+mod arguments;
 mod calendar;
+mod client;
+mod completion;
+mod config;
+mod demo;
+mod doctor;
+mod env;
 mod failure;
+mod input;
+mod logging;
+mod output;
+mod schedule;
 mod server;
+mod session;
 mod system_zones;
 mod terminal;
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use terminal::Color;
+use session::GlobalArgs;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Durable workflows and schedules.
 #[derive(Debug, Parser)]
-#[command(name = "perennial", version, arg_required_else_help = true)]
+#[command(name = "perennial", version, arg_required_else_help = true, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// Colour the output
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        value_name = "WHEN",
-        default_value_t,
-        help_heading = "Output"
-    )]
-    color: Color,
+    #[command(flatten)]
+    global: GlobalArgs,
 }
+
+const AFTER_HELP: &str = r#"Exit codes:
+  0  done
+  1  failed
+  2  an argument can't be read, or the server refuses it
+  3  not found
+  4  there already, or changed by someone else meanwhile
+  5  the server can't be reached
+  6  not done in time
+  7  not allowed
+
+Examples:
+  perennial demo
+  perennial server start-dev
+  perennial schedule list
+  perennial schedule explain --cron '0 9 * * MON-FRI' --time-zone Europe/Oslo
+"#;
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Schedule(Box<schedule::Args>),
     Calendar(Box<calendar::Args>),
     Server(Box<server::Args>),
+    Demo(demo::Args),
+    Doctor(Box<doctor::Args>),
+    Config(config::Args),
+    Env(env::Args),
+    Completion(completion::Args),
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let presets = match arguments::presets(&arguments) {
+        Ok(presets) => presets,
+        Err(error) => return failure::report(&error),
+    };
+    let cli = match read(arguments, &presets) {
         Ok(cli) => cli,
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             // Asked for nothing, so asked what there is: that is no mistake.
@@ -64,12 +98,32 @@ fn main() -> ExitCode {
         }
         Err(error) => error.exit(),
     };
+    let global = &cli.global;
+    finish(match cli.command {
+        Command::Calendar(args) => with_stdout(|out| calendar::run(*args, global, out)),
+        Command::Schedule(args) => schedule::run(*args, global),
+        Command::Server(args) => with_stdout(|out| server::run(*args, out)),
+        Command::Demo(args) => demo::run(args, global),
+        Command::Doctor(args) => doctor::run(*args, global),
+        Command::Config(args) => config::run(args, global),
+        Command::Env(args) => env::run(args, global),
+        Command::Completion(args) => with_stdout(|out| completion::run(&args, Cli::command(), out)),
+    })
+}
+
+fn read(arguments: Vec<OsString>, presets: &BTreeMap<String, String>) -> Result<Cli, clap::Error> {
+    let mut command = arguments::with_presets(Cli::command(), presets);
+    let arguments = arguments::split_group(arguments, &command);
+    let mut matches = command.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+fn with_stdout(
+    run: impl FnOnce(&mut BufWriter<io::StdoutLock<'static>>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
-    let done = match cli.command {
-        Command::Calendar(args) => calendar::run(*args, cli.color, &mut out),
-        Command::Server(args) => server::run(*args, &mut out),
-    };
-    finish(done.and_then(|()| Ok(out.flush()?)))
+    run(&mut out)?;
+    Ok(out.flush()?)
 }
 
 fn finish(done: anyhow::Result<()>) -> ExitCode {
@@ -81,8 +135,6 @@ fn finish(done: anyhow::Result<()>) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

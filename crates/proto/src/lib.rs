@@ -37,7 +37,7 @@ mod generated {
     }
 }
 
-/// The server side of Temporal's gRPC services.
+/// Both sides of Temporal's gRPC services.
 pub mod service {
     /// `temporal.api.workflowservice.v1`.
     #[allow(missing_docs, clippy::all, reason = "generated from Temporal's service definitions")]

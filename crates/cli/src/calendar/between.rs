@@ -6,7 +6,7 @@ use super::listing::{self, Limits};
 use super::spec_args::SpecArgs;
 use super::view::ViewArgs;
 use crate::failure::Usage;
-use crate::terminal::Look;
+use crate::session::GlobalArgs;
 
 /// List every time of a spec in a window
 ///
@@ -39,12 +39,13 @@ const EXAMPLES: &str = r#"Examples:
     perennial calendar between '*/7 * * * *' --to 365d --output jsonl | wc -l
 "#;
 
-pub(super) fn run(args: Args, look: Look, out: &mut impl Write) -> anyhow::Result<()> {
+pub(super) fn run(args: Args, global: &GlobalArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let spec = args.spec.compile()?;
     let window = args.view.window(&spec)?;
+    let view = args.view.view(global);
     if window.to.is_none() && args.count.is_none() && spec.definition().end.is_none() {
         return Err(Usage::new("the window has no end; give --to or --count").into());
     }
-    let limits = Limits::of(args.count, window, args.view.output);
-    listing::write(&spec, window, limits, &args.view, look, out)
+    let limits = Limits::of(args.count, window, view.format);
+    listing::write(&spec, window, limits, view, out)
 }

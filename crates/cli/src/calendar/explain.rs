@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use jiff::civil::DateTime;
+use perennial_calendar::Spec;
 use serde::Serialize;
 
 use super::canonical::Canonical;
@@ -11,8 +12,9 @@ use super::event::Record;
 use super::listing::{self, Limits};
 use super::output::Output;
 use super::spec_args::SpecArgs;
-use super::table::printable;
-use super::view::{Format, ViewArgs};
+use super::view::{View, ViewArgs, Window};
+use crate::output::{Format, printable, write_wrapped};
+use crate::session::GlobalArgs;
 use crate::terminal::{Look, Style, say};
 
 /// Say in plain English what a spec means, and what to look out for
@@ -63,39 +65,50 @@ struct Report<'s> {
     next: Vec<Record<'s>>,
 }
 
-pub(super) fn run(args: Args, look: Look, out: &mut impl Write) -> anyhow::Result<()> {
+pub(super) fn run(args: Args, global: &GlobalArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let spec = args.spec.compile()?;
     let window = args.view.window(&spec)?;
     let skipping = args.spec.compile_skipping_gaps()?;
+    explain(&spec, &skipping, window, args.count, args.view.view(global), out)
+}
+
+/// Explains a spec. `skipping` is the same, except that it skips what the clock jumps over.
+pub(crate) fn explain(
+    spec: &Spec,
+    skipping: &Spec,
+    window: Window,
+    count: u64,
+    view: View,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
     let explanation = spec.explain(window.from);
     let mut report = Report {
         sentence: explanation.sentence,
         warnings: explanation.warnings.iter().map(ToString::to_string).collect(),
-        canonical: Canonical::of(&spec),
-        clock_changes: clock_changes::anomalies(&spec, &skipping, window.from),
+        canonical: Canonical::of(spec),
+        clock_changes: clock_changes::anomalies(spec, skipping, window.from),
         next: Vec::new(),
     };
-    let limits = Limits::short(args.count);
-    let (events, remark) = listing::collect(&spec, window, limits, &args.view)?;
-    let format = args.view.output;
-    if format == Format::Table {
-        write_text(&report, look, out)?;
-        if args.count == 0 {
+    let (events, remark) = listing::collect(spec, window, Limits::short(count), view)?;
+    if view.format == Format::Table {
+        write_text(&report, view.look, out)?;
+        if count == 0 {
             return Ok(());
         }
-        writeln!(out, "\n{}", look.paint(Style::Heading, "Next times"))?;
-        let mut table = Output::new(&spec, &args.view, window, look, &mut *out);
+        writeln!(out, "\n{}", view.look.paint(Style::Heading, "Next times"))?;
+        let mut table = Output::new(spec, view, window, &mut *out);
         events.iter().try_for_each(|event| table.write(event))?;
         table.finish()?;
-        return Ok(remark.map_or(Ok(()), |remark| write_wrapped("  ", &remark, look, out))?);
+        return Ok(remark.map_or(Ok(()), |remark| write_wrapped("  ", &remark, view.look, out))?);
     }
     if let Some(remark) = remark {
         say(format_args!("{remark}"));
     }
-    report.next = events.iter().map(|event| Record::new(event, &spec)).collect();
-    match format {
+    report.next = events.iter().map(|event| Record::new(event, spec)).collect();
+    match view.format {
         Format::Json => serde_json::to_writer_pretty(&mut *out, &report)?,
         Format::Jsonl | Format::Table => serde_json::to_writer(&mut *out, &report)?,
+        Format::None => return Ok(()),
     }
     Ok(writeln!(out)?)
 }
@@ -151,24 +164,4 @@ fn describe(anomaly: &Anomaly) -> String {
         Effect::FiresFirst => format!("{change}: fires only the first time at {named}"),
         Effect::FiresLast => format!("{change}: fires only the last time at {named}"),
     }
-}
-
-/// Breaks between words where the terminal ends; what follows is indented by two more.
-fn write_wrapped(indent: &str, text: &str, look: Look, out: &mut impl Write) -> io::Result<()> {
-    let most = look.width.map_or(usize::MAX, usize::from).max(20);
-    let mut line = indent.to_owned();
-    let mut words = 0;
-    for word in printable(text).split(' ') {
-        if words > 0 && line.chars().count() + 1 + word.chars().count() > most {
-            writeln!(out, "{line}")?;
-            line = format!("{indent}  ");
-            words = 0;
-        }
-        if words > 0 {
-            line.push(' ');
-        }
-        line.push_str(word);
-        words += 1;
-    }
-    writeln!(out, "{line}")
 }

@@ -8,8 +8,9 @@ use perennial_calendar::Spec;
 use super::event::{Event, Fate};
 use super::output::Output;
 use super::silence;
-use super::view::{Format, ViewArgs, Window};
-use crate::terminal::{Look, say};
+use super::view::{View, Window};
+use crate::output::{Format, thousands};
+use crate::terminal::say;
 
 /// A longer table is not read by anyone.
 const TABLE_ROWS_MAX: u64 = 1_000;
@@ -22,7 +23,7 @@ const UNSHOWN_COUNTED_MAX: usize = 1_000_000;
 
 /// Where a list stops, besides at the end of its window.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     /// So many times were asked for.
     count: Option<u64>,
     rows_max: Option<u64>,
@@ -50,7 +51,7 @@ enum Ended {
 }
 
 impl Limits {
-    pub(super) fn of(count: Option<u64>, window: Window, format: Format) -> Self {
+    pub(crate) fn of(count: Option<u64>, window: Window, format: Format) -> Self {
         let unlimited_table = format != Format::Table || count.is_some();
         Limits {
             count,
@@ -60,21 +61,20 @@ impl Limits {
     }
 
     /// For a list that is kept in memory.
-    pub(super) fn short(count: u64) -> Self {
+    pub(crate) fn short(count: u64) -> Self {
         Limits { count: Some(count), rows_max: None, left_out_max: Some(LEFT_OUT_MAX) }
     }
 }
 
 /// Writes the times of a window, and to standard error what a reader would wonder about.
-pub(super) fn write(
+pub(crate) fn write(
     spec: &Spec,
     window: Window,
     limits: Limits,
-    view: &ViewArgs,
-    look: Look,
+    view: View,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let mut output = Output::new(spec, view, window, look, &mut *out);
+    let mut output = Output::new(spec, view, window, &mut *out);
     let walked = walk(spec, window, limits, view, |event| output.write(&event))?;
     output.finish()?;
     // The answer comes before the remarks on it, also on a terminal.
@@ -86,11 +86,11 @@ pub(super) fn write(
 }
 
 /// The same as a list in memory, with the remark on it.
-pub(super) fn collect(
+pub(crate) fn collect(
     spec: &Spec,
     window: Window,
     limits: Limits,
-    view: &ViewArgs,
+    view: View,
 ) -> anyhow::Result<(Vec<Event>, Option<String>)> {
     let mut events = Vec::new();
     let walked = walk(spec, window, limits, view, |event| {
@@ -104,7 +104,7 @@ fn walk(
     spec: &Spec,
     window: Window,
     limits: Limits,
-    view: &ViewArgs,
+    view: View,
     mut take: impl FnMut(Event) -> anyhow::Result<()>,
 ) -> anyhow::Result<Walked> {
     let mut walked = Walked { fires: 0, left_out: 0, last: window.from, ended: Ended::Exhausted };
@@ -174,17 +174,4 @@ fn unshown(spec: &Spec, last: Timestamp, window: Window) -> String {
         "and {more_than}{} times more; --count N shows N of them, --output jsonl all",
         thousands(count as u64)
     )
-}
-
-/// `1,234,567`.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (n, digit) in digits.chars().enumerate() {
-        if n > 0 && (digits.len() - n).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }

@@ -5,12 +5,10 @@ mod canonical;
 mod clock_changes;
 mod event;
 mod explain;
-mod instant;
 mod listing;
 mod next;
 mod output;
 mod part;
-mod relative;
 mod silence;
 mod spec_args;
 mod table;
@@ -20,7 +18,11 @@ use std::io::Write;
 
 use clap::Subcommand;
 
-use crate::terminal::{Color, Look};
+pub(crate) use self::explain::explain;
+pub(crate) use self::listing::{Limits, write as list_times};
+pub(crate) use self::view::ViewArgs;
+
+use crate::session::GlobalArgs;
 
 /// When does it fire? Preview and explain schedules before creating anything
 ///
@@ -48,11 +50,10 @@ enum Command {
 }
 
 /// Runs one of the calendar commands and writes its answer.
-pub(crate) fn run(args: Args, color: Color, out: &mut impl Write) -> anyhow::Result<()> {
-    let look = Look::of_stdout(color);
+pub(crate) fn run(args: Args, global: &GlobalArgs, out: &mut impl Write) -> anyhow::Result<()> {
     match args.command {
-        Command::Next(args) => next::run(args, look, out),
-        Command::Between(args) => between::run(args, look, out),
-        Command::Explain(args) => explain::run(args, look, out),
+        Command::Next(args) => next::run(args, global, out),
+        Command::Between(args) => between::run(args, global, out),
+        Command::Explain(args) => explain::run(args, global, out),
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use super::listing::{self, Limits};
 use super::spec_args::SpecArgs;
 use super::view::ViewArgs;
-use crate::terminal::Look;
+use crate::session::GlobalArgs;
 
 /// Show the next times of a spec
 #[derive(Debug, clap::Args)]
@@ -37,9 +37,10 @@ const EXAMPLES: &str = r#"Examples:
     perennial calendar next @hourly --count 1 --output jsonl | jq -r .nominal
 "#;
 
-pub(super) fn run(args: Args, look: Look, out: &mut impl Write) -> anyhow::Result<()> {
+pub(super) fn run(args: Args, global: &GlobalArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let spec = args.spec.compile()?;
     let window = args.view.window(&spec)?;
-    let limits = Limits::of(Some(args.count), window, args.view.output);
-    listing::write(&spec, window, limits, &args.view, look, out)
+    let view = args.view.view(global);
+    let limits = Limits::of(Some(args.count), window, view.format);
+    listing::write(&spec, window, limits, view, out)
 }

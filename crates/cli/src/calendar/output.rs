@@ -6,8 +6,8 @@ use perennial_calendar::Spec;
 
 use super::event::{Event, Record};
 use super::table::Table;
-use super::view::{Format, ViewArgs, Window};
-use crate::terminal::Look;
+use super::view::{View, Window};
+use crate::output::Format;
 
 /// Where the events of an answer go. Write each, then [finish](Self::finish).
 pub(super) struct Output<'s, W: Write> {
@@ -21,14 +21,16 @@ enum Form<'s> {
     Table(Table<'s>),
     Json,
     Jsonl,
+    Nothing,
 }
 
 impl<'s, W: Write> Output<'s, W> {
-    pub(super) fn new(spec: &'s Spec, view: &ViewArgs, window: Window, look: Look, out: W) -> Self {
-        let form = match view.output {
-            Format::Table => Form::Table(Table::new(spec, window, look, view.show_left_out)),
+    pub(super) fn new(spec: &'s Spec, view: View, window: Window, out: W) -> Self {
+        let form = match view.format {
+            Format::Table => Form::Table(Table::new(spec, window, view)),
             Format::Json => Form::Json,
             Format::Jsonl => Form::Jsonl,
+            Format::None => Form::Nothing,
         };
         Output { spec, out, written: 0, form }
     }
@@ -40,6 +42,7 @@ impl<'s, W: Write> Output<'s, W> {
                 self.out.write_all(if self.written == 0 { b"[\n  " } else { b",\n  " })?;
                 serde_json::to_writer(&mut self.out, &Record::new(event, self.spec))?;
             }
+            Form::Nothing => {}
             Form::Jsonl => {
                 serde_json::to_writer(&mut self.out, &Record::new(event, self.spec))?;
                 self.out.write_all(b"\n")?;
@@ -55,7 +58,7 @@ impl<'s, W: Write> Output<'s, W> {
             Form::Json => {
                 self.out.write_all(if self.written == 0 { b"[]\n" } else { b"\n]\n" })?;
             }
-            Form::Jsonl => {}
+            Form::Jsonl | Form::Nothing => {}
         }
         Ok(())
     }

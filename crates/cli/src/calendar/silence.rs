@@ -3,16 +3,15 @@
 use jiff::{SignedDuration, Timestamp};
 use perennial_calendar::{GaveUp, Search, Spec};
 
-use super::relative;
 use super::view::Window;
+use crate::output::distance;
 
 /// Says why a window has no times, and where the nearest one is.
 pub(super) fn reason(spec: &Spec, window: Window) -> String {
     let show = |instant: Timestamp| spec.zone().at(instant).to_string();
     match spec.search(window.from) {
         Search::Found(next) => {
-            let away =
-                relative::distance(&spec.zone().at(window.from), &spec.zone().at(next.nominal));
+            let away = distance(&spec.zone().at(window.from), &spec.zone().at(next.nominal));
             format!("no times in this window; the next one is {}, {away} later", show(next.nominal))
         }
         Search::Never => {

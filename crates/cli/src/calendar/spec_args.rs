@@ -10,8 +10,8 @@ use perennial_calendar::{
     Zones, parse_duration,
 };
 
-use super::instant::InstantText;
 use crate::failure::Usage;
+use crate::input::InstantText;
 use crate::system_zones;
 
 /// What to look at. Everything that a schedule can say about when is here.

@@ -7,8 +7,9 @@ use jiff::Zoned;
 use perennial_calendar::Spec;
 
 use super::event::{Event, Fate};
-use super::view::Window;
-use super::{part, relative};
+use super::part;
+use super::view::{View, Window};
+use crate::output::{distance, printable};
 use crate::terminal::{Look, Style};
 
 /// So many rows are laid out together and then forgotten.
@@ -44,7 +45,8 @@ pub(super) struct Table<'s> {
 }
 
 impl<'s> Table<'s> {
-    pub(super) fn new(spec: &'s Spec, window: Window, look: Look, left_out: bool) -> Self {
+    pub(super) fn new(spec: &'s Spec, window: Window, view: View) -> Self {
+        let look = view.look;
         let definition = spec.definition();
         let mut columns = vec![Column::Local, Column::Distance];
         let utc = matches!(spec.zone().name(), "UTC" | "Etc/UTC");
@@ -57,7 +59,7 @@ impl<'s> Table<'s> {
         if part::count(definition) > 1 {
             columns.push(Column::Part);
         }
-        if left_out {
+        if view.show_left_out {
             columns.push(Column::Reason);
         }
         if let Some(width) = look.width {
@@ -117,7 +119,7 @@ impl<'s> Table<'s> {
             (Column::Local, _) if self.utc => local.strftime("%a %Y-%m-%d %H:%M:%S").to_string(),
             (Column::Local, _) => local.strftime("%a %Y-%m-%d %H:%M:%S %:z").to_string(),
             (Column::Utc, _) => event.nominal.strftime("%Y-%m-%d %H:%M:%SZ").to_string(),
-            (Column::Distance, _) => relative::distance(&self.from, local),
+            (Column::Distance, _) => distance(&self.from, local),
             (Column::Due, Fate::Fires { due }) => {
                 self.spec.zone().at(*due).strftime("%Y-%m-%d %H:%M:%S%.3f").to_string()
             }
@@ -214,9 +216,4 @@ fn shortened(comment: &str) -> String {
         shown.push('…');
     }
     shown
-}
-
-/// Without the characters that would move the cursor.
-pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

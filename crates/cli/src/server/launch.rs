@@ -13,8 +13,8 @@ use perennial_server::{
 use perennial_store::{Durability, SqliteStore};
 use tokio::net::TcpListener;
 
-use super::logging::{self, LogFormat, LogLevel};
 use super::shutdown;
+use crate::logging::{self, LogFormat, LogLevel};
 
 /// Everything a server is started with, however it was said.
 #[derive(Debug)]

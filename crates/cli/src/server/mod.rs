@@ -3,7 +3,6 @@
 mod dynamic_config;
 mod http_callers;
 mod launch;
-mod logging;
 mod pair;
 mod settings;
 mod shutdown;
@@ -46,6 +45,11 @@ const EXAMPLES: &str = r#"Examples:
   The same, set up by a file
     perennial server --config perennial.toml
 "#;
+
+/// Hears from now on when the process is told to stop.
+pub(crate) fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+    shutdown::listen()
+}
 
 /// Runs a server until it is told to stop.
 pub(crate) fn run(args: Args, out: &mut impl Write) -> anyhow::Result<()> {

@@ -15,9 +15,9 @@ use serde::Deserialize;
 use super::dynamic_config;
 use super::http_callers::HttpCallers;
 use super::launch::Plan;
-use super::logging::{LogFormat, LogLevel};
 use super::pair::{self, ConfigValue};
 use crate::failure::Usage;
+use crate::logging::{LogFormat, LogLevel};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Settings {

@@ -9,8 +9,8 @@ use perennial_store::Durability;
 use super::dynamic_config;
 use super::http_callers::HttpCallers;
 use super::launch::Plan;
-use super::logging::{LogFormat, LogLevel};
 use super::pair::{self, ConfigValue};
+use crate::logging::{LogFormat, LogLevel};
 use crate::terminal::say;
 
 /// Run a server for development, in memory unless a file is named

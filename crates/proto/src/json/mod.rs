@@ -5,6 +5,7 @@
 //! what they read is read, which is more: names of fields as the `.proto` files have them, and short names
 //! of enums (`Running`).
 
+mod audit;
 mod decode;
 mod encode;
 mod payload;
@@ -14,6 +15,7 @@ use prost::{Message, Name};
 use prost_reflect::{DynamicMessage, MessageDescriptor};
 use serde_json::Value;
 
+pub use audit::{audit_event, audit_event_of};
 pub use decode::{message as decode, unknown_field};
 pub use encode::message as encode;
 pub use scalar::from_text;

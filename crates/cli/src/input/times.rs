@@ -10,7 +10,7 @@ use crate::failure::Usage;
 
 /// The text of an instant, which may need the spec's zone to be one. Made by clap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum InstantText {
+pub(crate) enum InstantText {
     /// With an offset or a zone of its own.
     Exact(Timestamp),
     /// What the spec's clock shows.
@@ -19,7 +19,7 @@ pub(super) enum InstantText {
 
 /// An instant, or how far it is from another.
 #[derive(Clone, Debug)]
-pub(super) enum EndText {
+pub(crate) enum EndText {
     At(InstantText),
     /// On the spec's clock, so that a week or a month later it shows the same time.
     After(Span),
@@ -47,7 +47,7 @@ impl FromStr for InstantText {
 impl InstantText {
     /// The instant. A time that the clock jumps over is moved on by the length of the gap; of one
     /// that comes twice it is the first.
-    pub(super) fn on(&self, zone: &Zone) -> anyhow::Result<Timestamp> {
+    pub(crate) fn on(&self, zone: &Zone) -> anyhow::Result<Timestamp> {
         match *self {
             InstantText::Exact(instant) => Ok(instant),
             InstantText::Civil(civil) => {
@@ -76,7 +76,7 @@ impl FromStr for EndText {
 
 impl EndText {
     /// The instant, for a window that begins at `from`.
-    pub(super) fn on(&self, zone: &Zone, from: Timestamp) -> anyhow::Result<Timestamp> {
+    pub(crate) fn on(&self, zone: &Zone, from: Timestamp) -> anyhow::Result<Timestamp> {
         match self {
             EndText::At(instant) => instant.on(zone),
             EndText::After(span) => Ok(zone.at(from).saturating_add(*span).timestamp()),

@@ -1,4 +1,4 @@
-//! The server's log, on standard error.
+//! The log, on standard error.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use tracing_subscriber::filter::LevelFilter;
 /// What is worth a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum LogLevel {
+pub(crate) enum LogLevel {
     Debug,
     Info,
     Warn,
@@ -20,7 +20,7 @@ pub(super) enum LogLevel {
 /// What a line looks like.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum LogFormat {
+pub(crate) enum LogFormat {
     /// For people
     #[default]
     #[value(alias = "pretty")]
@@ -31,7 +31,7 @@ pub(super) enum LogFormat {
 }
 
 /// Sends what the program logs to standard error from here on.
-pub(super) fn start(level: LogLevel, format: LogFormat) -> anyhow::Result<()> {
+pub(crate) fn start(level: LogLevel, format: LogFormat) -> anyhow::Result<()> {
     let level = match level {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Info => LevelFilter::INFO,

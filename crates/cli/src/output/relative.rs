@@ -3,7 +3,7 @@
 use jiff::{Unit, Zoned};
 
 /// `2 d 3 h`, `1 y 2 mo`, `45 s`: from one time to a later one, on the clock of the later.
-pub(super) fn distance(from: &Zoned, to: &Zoned) -> String {
+pub(crate) fn distance(from: &Zoned, to: &Zoned) -> String {
     let from = from.with_time_zone(to.time_zone().clone());
     let Ok(span) = from.until((Unit::Year, to)) else { return String::new() };
     let units: [(i64, &str); 6] = [

@@ -1,0 +1,119 @@
+//! The command line before it is read: other ways of saying the same, and presets.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+
+use clap::Command;
+
+use crate::client::{ConfigArgs, Environment, Presets};
+
+/// `schedule:history` is `schedule history`: the first argument that names a group and a command of it.
+pub(crate) fn split_group(arguments: Vec<OsString>, command: &Command) -> Vec<OsString> {
+    let Some(place) = arguments.iter().skip(1).position(|it| !is_flag(it)).map(|n| n + 1) else {
+        return arguments;
+    };
+    let Some((group, rest)) = arguments[place].to_str().and_then(|text| text.split_once(':'))
+    else {
+        return arguments;
+    };
+    if command.find_subcommand(group).is_none() {
+        return arguments;
+    }
+    let split = std::iter::once(group).chain(rest.split(':')).map(OsString::from);
+    let mut expanded = arguments[..place].to_vec();
+    expanded.extend(split);
+    expanded.extend_from_slice(&arguments[place + 1..]);
+    expanded
+}
+
+/// The values that the older presets file has for flags: of the environment that is named, or of `default`.
+/// They have to be known before the rest can be read, as they may stand for flags that are required.
+pub(crate) fn presets(arguments: &[OsString]) -> anyhow::Result<BTreeMap<String, String>> {
+    let config = ConfigArgs {
+        env: value_of("--env", arguments),
+        env_file: value_of("--env-file", arguments).map(Into::into),
+        ..ConfigArgs::default()
+    };
+    let environment = Environment::of_process();
+    let Some(path) = config.env_path(&environment) else { return Ok(BTreeMap::new()) };
+    let mut presets = Presets::read(&path)?;
+    Ok(presets.env.remove(&config.env_name(&environment)).unwrap_or_default())
+}
+
+/// The same command, whose flags have these values unless others are given.
+pub(crate) fn with_presets(command: Command, presets: &BTreeMap<String, String>) -> Command {
+    if presets.is_empty() {
+        return command;
+    }
+    command
+        .mut_args(|argument| match argument.get_long().and_then(|name| presets.get(name)) {
+            Some(value) => argument.default_value(value.clone()).required(false),
+            None => argument,
+        })
+        .mut_subcommands(|inner| match inner.get_name() {
+            // These are about presets and profiles themselves.
+            "env" | "config" | "server" => inner,
+            _ => with_presets(inner, presets),
+        })
+}
+
+fn value_of(flag: &str, arguments: &[OsString]) -> Option<String> {
+    let mut arguments = arguments.iter().filter_map(|it| it.to_str());
+    while let Some(argument) = arguments.next() {
+        if argument == flag {
+            return arguments.next().map(str::to_owned);
+        }
+        if let Some(value) = argument.strip_prefix(flag).and_then(|rest| rest.strip_prefix('=')) {
+            return Some(value.to_owned());
+        }
+    }
+    None
+}
+
+fn is_flag(argument: &OsStr) -> bool {
+    argument.as_encoded_bytes().starts_with(b"-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(line: &str) -> String {
+        let command = Command::new("perennial").subcommand(Command::new("schedule"));
+        let arguments = line.split(' ').map(OsString::from).collect();
+        let split = split_group(arguments, &command);
+        split.join(OsStr::new(" ")).into_string().unwrap()
+    }
+
+    #[test]
+    fn a_group_and_its_command_may_be_one_word() {
+        assert_eq!(split("perennial schedule:history x:y"), "perennial schedule history x:y");
+        assert_eq!(
+            split("perennial --color=never schedule:list"),
+            "perennial --color=never schedule list"
+        );
+        assert_eq!(split("perennial schedule history a:b"), "perennial schedule history a:b");
+        assert_eq!(split("perennial localhost:7233"), "perennial localhost:7233");
+        assert_eq!(split("perennial"), "perennial");
+    }
+
+    #[test]
+    fn presets_are_values_of_flags_unless_others_are_given() {
+        let argument = |name: &'static str| clap::Arg::new(name).long(name).required(true);
+        let command = || {
+            let list = Command::new("list").arg(argument("address")).arg(argument("task-queue"));
+            Command::new("perennial").subcommand(list)
+        };
+        let presets = BTreeMap::from([
+            ("address".to_owned(), "preset:1".to_owned()),
+            ("task-queue".to_owned(), "q".to_owned()),
+        ]);
+        let read = |line: &[&str]| {
+            let matches = with_presets(command(), &presets).try_get_matches_from(line).unwrap();
+            let (_, list) = matches.subcommand().unwrap();
+            ["address", "task-queue"].map(|it| list.get_one::<String>(it).unwrap().clone())
+        };
+        assert_eq!(read(&["perennial", "list"]), ["preset:1", "q"]);
+        assert_eq!(read(&["perennial", "list", "--address=given:2"]), ["given:2", "q"]);
+    }
+}

@@ -1,0 +1,112 @@
+//! The configuration file: profiles, as `temporal config` and the official SDKs have them.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde::Deserialize;
+
+use crate::failure::Usage;
+
+/// The file's content, as far as it concerns a connection.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct ConfigFile {
+    #[serde(default)]
+    pub(crate) profile: BTreeMap<String, Profile>,
+}
+
+/// What a connection is made with, unless something else is said.
+#[derive(Debug, Default, Clone, Deserialize)]
+pub(crate) struct Profile {
+    pub(crate) address: Option<String>,
+    pub(crate) namespace: Option<String>,
+    pub(crate) api_key: Option<String>,
+    pub(crate) tls: Option<TlsProfile>,
+    #[serde(default)]
+    pub(crate) grpc_meta: BTreeMap<String, String>,
+}
+
+/// Being there turns TLS on, unless it is disabled.
+#[derive(Debug, Default, Clone, Deserialize)]
+pub(crate) struct TlsProfile {
+    #[serde(default)]
+    pub(crate) disabled: bool,
+    pub(crate) client_cert_path: Option<PathBuf>,
+    pub(crate) client_cert_data: Option<String>,
+    pub(crate) client_key_path: Option<PathBuf>,
+    pub(crate) client_key_data: Option<String>,
+    pub(crate) server_ca_cert_path: Option<PathBuf>,
+    pub(crate) server_ca_cert_data: Option<String>,
+    pub(crate) server_name: Option<String>,
+    #[serde(default)]
+    pub(crate) disable_host_verification: bool,
+}
+
+impl ConfigFile {
+    /// Reads a file. One that nobody named needs not be there.
+    pub(crate) fn read(path: &Path, named: bool) -> anyhow::Result<Self> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !named => {
+                return Ok(ConfigFile::default());
+            }
+            Err(error) => {
+                return Err(error)
+                    .with_context(|| format!("cannot read the configuration {}", path.display()));
+            }
+        };
+        Self::parse(&text)
+            .map_err(|error| Usage::new(format!("{}: {error}", path.display())).into())
+    }
+
+    fn parse(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str(text)
+    }
+}
+
+/// Where programs keep their configuration here, as Temporal's tools look for it.
+pub(crate) fn config_folder() -> Option<PathBuf> {
+    let folder = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    if cfg!(windows) {
+        folder("AppData")
+    } else if cfg!(target_os = "macos") {
+        folder("HOME").map(|home| home.join("Library/Application Support"))
+    } else {
+        folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_read_as_temporals_tools_write_them() {
+        let file = ConfigFile::parse(
+            r#"
+            [profile.default]
+            address = "localhost:7000"
+            namespace = "shop"
+            [profile.cloud]
+            api_key = "secret"
+            codec = { endpoint = "https://codec.example" }
+            [profile.cloud.tls]
+            server_name = "cloud.example"
+            [profile.cloud.grpc_meta]
+            team = "billing"
+            "#,
+        )
+        .unwrap();
+        assert_eq!(file.profile["default"].namespace.as_deref(), Some("shop"));
+        let cloud = &file.profile["cloud"];
+        assert_eq!(cloud.tls.as_ref().unwrap().server_name.as_deref(), Some("cloud.example"));
+        assert_eq!(cloud.grpc_meta["team"], "billing");
+    }
+
+    #[test]
+    fn a_file_that_is_no_toml_is_pointed_at() {
+        let error = ConfigFile::parse("[profile.default\naddress = 1").unwrap_err().to_string();
+        assert!(error.contains("line 1"), "{error}");
+    }
+}

@@ -1,0 +1,56 @@
+//! What every request carries: who asks, and how long the answer may take.
+
+use std::time::Duration;
+
+use tonic::metadata::{Ascii, MetadataKey, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::{Request, Status};
+
+use super::settings::Settings;
+use crate::failure::Usage;
+
+/// An answer that takes longer isn't coming, unless the request says otherwise.
+const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+
+/// Added to each request.
+#[derive(Clone, Debug)]
+pub(crate) struct Headers(Vec<(MetadataKey<Ascii>, MetadataValue<Ascii>)>);
+
+impl Headers {
+    pub(super) fn new(settings: &Settings) -> anyhow::Result<Self> {
+        let mut headers = vec![
+            ("client-name".to_owned(), "perennial-cli".to_owned()),
+            ("client-version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+            ("temporal-namespace".to_owned(), settings.namespace.clone()),
+        ];
+        if let Some(key) = &settings.api_key {
+            headers.push(("authorization".to_owned(), format!("Bearer {key}")));
+        }
+        headers.extend(settings.meta.iter().map(|(k, v)| (k.clone(), v.clone())));
+        let read = headers.into_iter().map(|(name, value)| {
+            let name = name.to_ascii_lowercase();
+            let key = name.parse::<MetadataKey<Ascii>>();
+            let value = value.parse::<MetadataValue<Ascii>>();
+            match (key, value) {
+                (Ok(key), Ok(value)) => Ok((key, value)),
+                (Err(_), _) => Err(Usage::new(format!("{name:?} can't be the name of a header"))),
+                (_, Err(_)) => Err(Usage::new(format!(
+                    "the value of the header {name} has characters that a header can't have"
+                ))),
+            }
+        });
+        Ok(Headers(read.collect::<Result<_, _>>()?))
+    }
+}
+
+impl Interceptor for Headers {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        for (name, value) in &self.0 {
+            request.metadata_mut().insert(name.clone(), value.clone());
+        }
+        if request.metadata().get("grpc-timeout").is_none() {
+            request.set_timeout(ANSWER_WITHIN);
+        }
+        Ok(request)
+    }
+}

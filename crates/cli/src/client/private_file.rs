@@ -1,0 +1,26 @@
+//! Files that may hold keys: only their owner reads them, and a crash never leaves half of one.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+
+/// Writes the file anew, for its owner alone.
+pub(crate) fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
+    let failed = || format!("cannot write {}", path.display());
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        fs::create_dir_all(folder).with_context(failed)?;
+    }
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    let new = Path::new(&new);
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(new).with_context(failed)?;
+    file.write_all(text.as_bytes()).with_context(failed)?;
+    file.sync_all().with_context(failed)?;
+    fs::rename(new, path).with_context(failed)
+}

@@ -1,0 +1,151 @@
+//! `perennial doctor`: what is wrong?
+
+mod clock;
+mod findings;
+mod schedules;
+
+use std::time::Instant;
+
+use perennial_proto::temporal::operatorservice::v1::ListSearchAttributesRequest;
+use perennial_proto::temporal::workflowservice::v1::{
+    DescribeNamespaceRequest, GetSystemInfoRequest,
+};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+
+use self::findings::{Finding, Findings};
+use crate::client::{Client, ConnectionArgs, Environment, Settings};
+use crate::failure::{Ends, Exit};
+use crate::output::{Column, Output, Row};
+use crate::session::{self, GlobalArgs};
+use crate::terminal::Style;
+
+/// The health service knows the server by the name of the service that matters.
+const WORKFLOW_SERVICE: &str = "temporal.api.workflowservice.v1.WorkflowService";
+
+/// Look for what is wrong: is the server reachable and healthy, does it keep up, is the clock right?
+///
+/// It changes nothing. Ends with 0 if all is well or only worth a remark.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    connection: ConnectionArgs,
+}
+
+const EXAMPLES: &str = r#"Examples:
+  perennial doctor
+  perennial doctor --address perennial.example:7233 --tls --output json
+"#;
+
+/// Looks at everything, and says what it found.
+pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
+    let mut output = global.output();
+    let timeout = global.config.command_timeout;
+    session::block_on(timeout, async {
+        let mut findings = Findings::default();
+        let reached = look(args.connection, global, &mut findings).await;
+        write(&findings, &mut output)?;
+        output.flush()?;
+        reached?;
+        match findings.failed() {
+            0 => Ok(()),
+            count => Err(Ends {
+                with: Exit::Failed,
+                message: format!("{count} of {} checks failed", findings.all.len()),
+            }
+            .into()),
+        }
+    })
+}
+
+async fn look(
+    connection: ConnectionArgs,
+    global: &GlobalArgs,
+    findings: &mut Findings,
+) -> anyhow::Result<()> {
+    let settings = Settings::resolve(connection, &global.config, &Environment::of_process())?;
+    let how = if settings.tls.is_some() { "with TLS" } else { "without TLS" };
+    findings
+        .good("settings", format!("{}, namespace {}, {how}", settings.address, settings.namespace));
+    let began = Instant::now();
+    let client = Client::connect(settings, global.config.client_connect_timeout).await?;
+    findings.good("connection", format!("opened in {:.1?}", began.elapsed()));
+    health(&client, findings).await;
+    namespace(&client, findings).await;
+    search_attributes(&client, findings).await;
+    clock::look(&client, findings).await;
+    schedules::look(&client, findings).await;
+    Ok(())
+}
+
+async fn health(client: &Client, findings: &mut Findings) {
+    let request = HealthCheckRequest { service: WORKFLOW_SERVICE.to_owned() };
+    match client.health().check(request).await {
+        Ok(answer) if answer.get_ref().status() == ServingStatus::Serving => {
+            findings.good("health", "serving");
+        }
+        Ok(answer) => {
+            let status = answer.get_ref().status().as_str_name().to_lowercase();
+            findings.bad("health", format!("the server says {status}; see its log"));
+        }
+        Err(status) => findings.asked("health", &status, "see the server's log"),
+    }
+    let began = Instant::now();
+    match client.workflow().get_system_info(GetSystemInfoRequest::default()).await {
+        Ok(answer) => {
+            let version = &answer.get_ref().server_version;
+            let took = began.elapsed();
+            findings.good("server", format!("API version {version}, answers in {took:.1?}"));
+        }
+        Err(status) => findings.asked("server", &status, "is it a Temporal or Perennial server?"),
+    }
+}
+
+async fn namespace(client: &Client, findings: &mut Findings) {
+    let request = DescribeNamespaceRequest {
+        namespace: client.namespace.clone(),
+        ..DescribeNamespaceRequest::default()
+    };
+    let name = &client.namespace;
+    match client.workflow().describe_namespace(request).await {
+        Ok(_) => findings.good("namespace", format!("{name} is there")),
+        Err(status) => findings.asked(
+            "namespace",
+            &status,
+            &format!(
+                "`perennial operator namespace create {name}` makes it; --namespace names another"
+            ),
+        ),
+    }
+}
+
+async fn search_attributes(client: &Client, findings: &mut Findings) {
+    let request = ListSearchAttributesRequest { namespace: client.namespace.clone() };
+    match client.operator().list_search_attributes(request).await {
+        Ok(answer) => {
+            let own = answer.get_ref().custom_attributes.len();
+            findings.good("search attributes", format!("{own} of the namespace's own"));
+        }
+        Err(status) => findings.asked("search attributes", &status, "does this server have them?"),
+    }
+}
+
+fn write(findings: &Findings, output: &mut Output) -> anyhow::Result<()> {
+    let columns = vec![Column::new("Check"), Column::new(""), Column::new("Found")];
+    let mut list = output.list(columns);
+    for finding in &findings.all {
+        list.push_record(finding, |_| row(finding))?;
+    }
+    list.finish()?;
+    Ok(())
+}
+
+fn row(finding: &Finding) -> Row {
+    let style = match finding.result {
+        findings::Found::Good => Style::Plain,
+        findings::Found::Remark | findings::Found::Bad => Style::Warning,
+    };
+    let result = finding.result.name().to_owned();
+    Row::from([finding.check.to_owned(), result, finding.details.clone()]).styled(style)
+}

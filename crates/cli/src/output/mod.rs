@@ -1,0 +1,127 @@
+//! Answers: tables and cards for people, JSON for programs.
+//!
+//! A command says each thing once: the message that programs read, and how people see it. Which of the two is
+//! written, in what form and colour, is decided here. Standard output holds the answer and nothing else.
+
+mod card;
+mod format;
+mod list;
+mod progress;
+mod relative;
+mod table;
+mod text;
+mod times;
+
+use std::io::{self, BufWriter, Write};
+
+use perennial_proto::json::{Payloads, to_json};
+use prost::Name;
+use serde::Serialize;
+
+pub(crate) use self::card::Card;
+pub(crate) use self::format::{Format, TimeFormat};
+pub(crate) use self::list::List;
+pub(crate) use self::progress::Progress;
+pub(crate) use self::relative::distance;
+pub(crate) use self::table::{Column, Row, Table};
+pub(crate) use self::text::{printable, thousands, write_wrapped};
+pub(crate) use self::times::{Times, duration, instant, stamp};
+use crate::terminal::{Look, say};
+
+/// Where answers go, and what they look like.
+pub(crate) struct Output {
+    writer: Box<dyn Write>,
+    pub(crate) format: Format,
+    pub(crate) look: Look,
+    pub(crate) times: Times,
+    pub(crate) payloads: Payloads,
+}
+
+impl Output {
+    pub(crate) fn to_stdout(format: Format, look: Look, times: Times, payloads: Payloads) -> Self {
+        let writer = Box::new(BufWriter::new(io::stdout()));
+        Output { writer, format, look, times, payloads }
+    }
+
+    /// Answers with one message.
+    pub(crate) fn message(
+        &mut self,
+        message: &impl Name,
+        for_people: impl FnOnce(&mut Self) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        match self.format {
+            Format::Table => for_people(self),
+            Format::Json | Format::Jsonl => {
+                let value = to_json(message, self.payloads);
+                self.write_json(&value)
+            }
+            Format::None => Ok(()),
+        }
+    }
+
+    /// Answers with something that no message says.
+    pub(crate) fn record(
+        &mut self,
+        record: &impl Serialize,
+        for_people: impl FnOnce(&mut Self) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        match self.format {
+            Format::Table => for_people(self),
+            Format::Json | Format::Jsonl => self.write_json(record),
+            Format::None => Ok(()),
+        }
+    }
+
+    /// Answers with a list, which may be long: write each thing, then finish it.
+    pub(crate) fn list(&mut self, columns: Vec<Column>) -> List<'_> {
+        List::new(self, columns)
+    }
+
+    /// A line for people.
+    pub(crate) fn line(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+        writeln!(self.writer, "{}", text.as_ref())
+    }
+
+    pub(crate) fn card(&mut self, card: &Card) -> io::Result<()> {
+        card.write(self.look, &mut self.writer)
+    }
+
+    /// A whole table.
+    pub(crate) fn table(
+        &mut self,
+        columns: Vec<Column>,
+        rows: impl IntoIterator<Item = Row>,
+    ) -> io::Result<()> {
+        let mut table = Table::new(columns, self.look);
+        rows.into_iter().for_each(|row| table.push(row));
+        table.write_page(&mut self.writer)
+    }
+
+    /// A remark beside the answer, on standard error. People see it after what was written before it.
+    pub(crate) fn remark(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+        self.flush()?;
+        if self.format == Format::Table {
+            say(format_args!("{}", text.as_ref()));
+        }
+        Ok(())
+    }
+
+    /// For what writes by itself.
+    pub(crate) fn writer(&mut self) -> &mut dyn Write {
+        &mut self.writer
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+
+    fn write_json(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
+        match self.format {
+            Format::Jsonl => serde_json::to_writer(&mut self.writer, value)?,
+            Format::Json | Format::Table | Format::None => {
+                serde_json::to_writer_pretty(&mut self.writer, value)?;
+            }
+        }
+        Ok(writeln!(self.writer)?)
+    }
+}

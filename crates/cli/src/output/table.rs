@@ -1,0 +1,162 @@
+//! Tables that fit the terminal.
+
+use std::io::{self, Write};
+
+use comfy_table::{ColumnConstraint, ContentArrangement, Width};
+
+use super::text::printable;
+use crate::terminal::{Look, Style};
+
+/// Between two columns.
+const GAP: u16 = 2;
+
+/// Stands before each row and takes no room: lines that don't begin with it go on with the row before.
+const ROW_MARK: char = '\u{2060}';
+
+/// One column of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    heading: String,
+    dispensable: bool,
+}
+
+impl Column {
+    pub(crate) fn new(heading: impl Into<String>) -> Self {
+        Column { heading: heading.into(), dispensable: false }
+    }
+
+    /// Left out where the table would be wider than the terminal; the last one first.
+    pub(crate) fn if_room(heading: impl Into<String>) -> Self {
+        Column { heading: heading.into(), dispensable: true }
+    }
+}
+
+/// A row: a text for each column.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    cells: Vec<String>,
+    style: Style,
+}
+
+impl Row {
+    pub(crate) fn styled(self, style: Style) -> Self {
+        Row { style, ..self }
+    }
+}
+
+impl<I: IntoIterator<Item = String>> From<I> for Row {
+    fn from(cells: I) -> Self {
+        let cells = cells.into_iter().map(|cell| printable(&cell)).collect();
+        Row { cells, style: Style::Plain }
+    }
+}
+
+/// A table that is written a page at a time: pages line up as far as the first one tells.
+#[derive(Debug)]
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+    look: Look,
+    /// Which columns are shown, and how wide they were on the first page.
+    shown: Option<Vec<(usize, u16)>>,
+}
+
+impl Table {
+    pub(crate) fn new(columns: Vec<Column>, look: Look) -> Self {
+        Table { columns, rows: Vec::new(), look, shown: None }
+    }
+
+    pub(crate) fn push(&mut self, row: impl Into<Row>) {
+        self.rows.push(row.into());
+    }
+
+    /// How many rows wait to be written.
+    pub(crate) fn waiting(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Writes what waits.
+    pub(crate) fn write_page(&mut self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        let rows = std::mem::take(&mut self.rows);
+        let first = self.shown.is_none();
+        let shown = self.shown.take().unwrap_or_else(|| self.choose(&rows));
+        let mut table = comfy_table::Table::new();
+        table.load_style(comfy_table::presets::NOTHING);
+        if let Some(width) = self.look.width {
+            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+        }
+        let mut styles = Vec::with_capacity(rows.len() + 1);
+        let marked = |cells: Vec<&str>| {
+            let mut cells: Vec<String> = cells.into_iter().map(str::to_owned).collect();
+            if let Some(cell) = cells.first_mut() {
+                cell.insert(0, ROW_MARK);
+            }
+            cells
+        };
+        if first {
+            table.add_row(marked(
+                shown.iter().map(|&(n, _)| self.columns[n].heading.as_str()).collect(),
+            ));
+            styles.push(Style::Heading);
+        }
+        for row in &rows {
+            let cell = |n: usize| row.cells.get(n).map_or("", String::as_str);
+            table.add_row(marked(shown.iter().map(|&(n, _)| cell(n)).collect()));
+            styles.push(row.style);
+        }
+        for (place, &(_, width)) in shown.iter().enumerate() {
+            if let Some(column) = table.column_mut(place) {
+                let last = place + 1 == shown.len();
+                column.set_padding((0, if last { 0 } else { GAP }));
+                if !first && !last {
+                    column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
+                }
+            }
+        }
+        let widths = table.column_max_content_widths();
+        let mut styles = styles.into_iter();
+        let mut style = Style::Plain;
+        for line in table.lines() {
+            let line = match line.strip_prefix(ROW_MARK) {
+                Some(line) => {
+                    style = styles.next().unwrap_or(Style::Plain);
+                    line
+                }
+                None => &line,
+            };
+            writeln!(out, "{}", self.look.paint(style, line.trim_end()))?;
+        }
+        let kept = shown.iter().zip(widths);
+        self.shown = Some(match first {
+            true => kept.map(|(&(n, _), width)| (n, width + GAP)).collect(),
+            false => shown,
+        });
+        Ok(())
+    }
+
+    /// The columns there is room for.
+    fn choose(&self, rows: &[Row]) -> Vec<(usize, u16)> {
+        let length = |text: &str| u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
+        let natural = |n: usize| {
+            let cells = rows.iter().filter_map(|row| row.cells.get(n));
+            let widest = cells.map(|cell| length(cell)).max().unwrap_or(0);
+            widest.max(length(&self.columns[n].heading))
+        };
+        let mut shown: Vec<(usize, u16)> =
+            (0..self.columns.len()).map(|n| (n, natural(n))).collect();
+        let Some(most) = self.look.width else { return shown };
+        let needed = |shown: &[(usize, u16)]| {
+            shown.iter().map(|&(_, width)| u32::from(width + GAP)).sum::<u32>()
+        };
+        while needed(&shown) > u32::from(most) + u32::from(GAP) {
+            let Some(place) = shown.iter().rposition(|&(n, _)| self.columns[n].dispensable) else {
+                break;
+            };
+            shown.remove(place);
+        }
+        shown
+    }
+}

@@ -1,0 +1,175 @@
+//! `perennial schedule backfill`.
+
+use std::time::Duration;
+
+use perennial_proto::perennial::{Backfill, BackfillScheduleRequest, BackfillScheduleResponse};
+use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
+use perennial_proto::temporal::schedule::v1::{BackfillRequest, SchedulePatch};
+
+use super::backfills::{find, line};
+use super::id::ScheduleIdArgs;
+use super::{context, instant_on_clock_of, is_unimplemented, only_perennial, patch};
+use crate::client::Client;
+use crate::input::{InstantText, overlap_policy};
+use crate::output::{Column, Progress, instant, stamp, thousands};
+use crate::session::Session;
+
+/// How often a backfill that is watched is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// Start for the times of a window, past or future, both ends counted
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    id: ScheduleIdArgs,
+
+    /// Beginning of the window; without an offset, on the schedule's clock
+    #[arg(long, value_name = "TIME")]
+    start_time: InstantText,
+
+    /// End of the window
+    #[arg(long, value_name = "TIME")]
+    end_time: InstantText,
+
+    /// Overlap policy for these starts [default: the schedule's]. BufferAll runs them one after the other,
+    /// AllowAll all at once
+    #[arg(long, value_name = "POLICY", value_parser = overlap_policy)]
+    overlap_policy: Option<ScheduleOverlapPolicy>,
+
+    /// Only say which times there are
+    #[arg(long, conflicts_with = "watch")]
+    dry_run: bool,
+
+    /// Wait until all of them are started, and show how far it has come
+    #[arg(long)]
+    watch: bool,
+
+    /// Why; kept with the backfill
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    reason: String,
+}
+
+const EXAMPLES: &str = r#"Examples:
+  Which times would it be?
+    perennial schedule backfill payroll --start-time 2026-05-01 --end-time 2026-05-31T23:59:59 --dry-run
+
+  One after the other, watching
+    perennial schedule backfill payroll --overlap-policy BufferAll --watch \
+      --start-time 2026-05-01T00:00:00Z --end-time 2026-05-31T23:59:59Z
+"#;
+
+pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
+    let id = args.id.get()?;
+    let client = session.client.clone();
+    let request = BackfillScheduleRequest {
+        namespace: client.namespace.clone(),
+        schedule_id: id.clone(),
+        start_time: Some(stamp(instant_on_clock_of(&args.start_time, &id, &client).await?)),
+        end_time: Some(stamp(instant_on_clock_of(&args.end_time, &id, &client).await?)),
+        overlap_policy: args.overlap_policy.unwrap_or_default().into(),
+        dry_run: args.dry_run,
+        request_id: Client::new_request_id(),
+        context: context(&client, &args.reason),
+    };
+    if args.dry_run {
+        return dry_run(request, session).await;
+    }
+    let total = match args.watch {
+        true => count(&client, &request).await?,
+        false => None,
+    };
+    let response = match client.schedules().backfill_schedule(request.clone()).await {
+        Ok(response) => response.into_inner(),
+        Err(status) if is_unimplemented(&status) && !args.watch => {
+            let backfill = BackfillRequest {
+                start_time: request.start_time,
+                end_time: request.end_time,
+                overlap_policy: request.overlap_policy,
+            };
+            let backfill =
+                SchedulePatch { backfill_request: vec![backfill], ..SchedulePatch::default() };
+            patch(&client, &id, backfill).await?;
+            BackfillScheduleResponse::default()
+        }
+        Err(status) => return Err(only_perennial(status)),
+    };
+    let mut backfill = response.backfill.clone();
+    if let (true, Some(begun)) = (args.watch, &response.backfill) {
+        backfill = Some(watch(&client, &id, begun.backfill_id, total, session).await?);
+    }
+    let response = BackfillScheduleResponse { backfill, ..response };
+    session.output.message(&response, |output| {
+        let said = match &response.backfill {
+            Some(backfill) => line(backfill, &output.times),
+            None => "Backfill request sent".to_owned(),
+        };
+        Ok(output.line(said)?)
+    })
+}
+
+/// The times, however many there are: the server gives as many as fit.
+async fn dry_run(
+    mut request: BackfillScheduleRequest,
+    session: &mut Session,
+) -> anyhow::Result<()> {
+    let client = session.client.clone();
+    let zone = session.output.times.zone_name().to_owned();
+    let mut list = session.output.list(vec![Column::new(zone), Column::new("How far")]);
+    loop {
+        let page = client.schedules().backfill_schedule(request.clone()).await;
+        let page = page.map_err(only_perennial)?.into_inner();
+        for time in page.times.iter().filter_map(|time| instant(Some(time))) {
+            list.push_record(&time.to_string(), |times| [times.clock(time), times.distance(time)])?;
+        }
+        match page.times.last().filter(|_| page.has_more) {
+            // Times are whole seconds.
+            Some(last) => request.start_time = Some(after(*last)),
+            None => break,
+        }
+    }
+    let count = list.finish()?;
+    let remark = match count {
+        0 => "no time of the schedule is in this window".to_owned(),
+        1 => "1 time; nothing was started".to_owned(),
+        count => format!("{} times; nothing was started", thousands(count)),
+    };
+    Ok(session.output.remark(remark)?)
+}
+
+/// How many times there are, if that can be said at once.
+async fn count(client: &Client, request: &BackfillScheduleRequest) -> anyhow::Result<Option<u64>> {
+    let request = BackfillScheduleRequest { dry_run: true, ..request.clone() };
+    let page = client.schedules().backfill_schedule(request).await;
+    let page = page.map_err(only_perennial)?.into_inner();
+    Ok((!page.has_more).then_some(page.times.len() as u64))
+}
+
+/// Waits until it is done.
+async fn watch(
+    client: &Client,
+    id: &str,
+    backfill_id: i64,
+    total: Option<u64>,
+    session: &Session,
+) -> anyhow::Result<Backfill> {
+    let progress = match total {
+        Some(total) => Progress::up_to(total, &session.output),
+        None => Progress::unbounded(&session.output),
+    };
+    loop {
+        let backfill = find(client, id, backfill_id).await?;
+        if backfill.finished_at.is_some() {
+            return Ok(backfill);
+        }
+        let done = backfill.started_count + backfill.skipped_count;
+        let up_to = instant(backfill.planned_up_to.as_ref());
+        let up_to = up_to.map(|time| format!("up to {}", session.output.times.clock(time)));
+        progress.at(done.unsigned_abs(), up_to.unwrap_or_default());
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+fn after(time: perennial_proto::Timestamp) -> perennial_proto::Timestamp {
+    perennial_proto::Timestamp { seconds: time.seconds + 1, nanos: 0 }
+}

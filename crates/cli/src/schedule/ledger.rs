@@ -1,0 +1,156 @@
+//! `perennial schedule ledger`.
+
+use perennial_proto::perennial::{ListOccurrencesRequest, Occurrence, Verdict};
+
+use super::id::ScheduleIdArgs;
+use super::words::{reason_in_words, verdict_name};
+use super::{instant_on_clock_of, only_perennial};
+use crate::input::InstantText;
+use crate::output::{Column, Row, Times, instant, stamp, thousands};
+use crate::session::Session;
+use crate::terminal::Style;
+
+/// The server gives no more at a time.
+const PAGE_SIZE: i32 = 1_000;
+
+/// Show what became of each time of a schedule: its verdict, why, and its run
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    id: ScheduleIdArgs,
+
+    /// Only from this time on; without an offset, on the schedule's clock
+    #[arg(long, value_name = "TIME")]
+    start_time: Option<InstantText>,
+
+    /// Only up to this time
+    #[arg(long, value_name = "TIME")]
+    end_time: Option<InstantText>,
+
+    /// What people asked for, by triggers and backfills, instead of what came by itself
+    #[arg(long)]
+    manual: bool,
+
+    /// The earliest first
+    #[arg(long)]
+    forward: bool,
+
+    /// No more than so many lines
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "all")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    limit: u64,
+
+    /// All of them
+    #[arg(long)]
+    all: bool,
+}
+
+const EXAMPLES: &str = r#"Examples:
+  The latest verdicts
+    perennial schedule ledger payroll
+
+  What wasn't started in November, for a script
+    perennial schedule ledger payroll --start-time 2026-11-01 --end-time 2026-12-01 --all -o jsonl \
+      | jq -r 'select(.verdict != "VERDICT_FIRED") | .nominalTime'
+
+  Triggers and backfills
+    perennial schedule ledger payroll --manual
+"#;
+
+pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
+    let id = args.id.get()?;
+    let client = session.client.clone();
+    let mut window = [None, None];
+    for (place, given) in window.iter_mut().zip([&args.start_time, &args.end_time]) {
+        if let Some(time) = given {
+            *place = Some(stamp(instant_on_clock_of(time, &id, &client).await?));
+        }
+    }
+    let [mut start_time, mut end_time] = window;
+    let mut left = if args.all { u64::MAX } else { args.limit };
+    let mut list = session.output.list(columns());
+    let more = loop {
+        let request = ListOccurrencesRequest {
+            namespace: client.namespace.clone(),
+            schedule_id: id.clone(),
+            start_time,
+            end_time,
+            manual: args.manual,
+            reverse: !args.forward,
+            limit: i32::try_from(left).unwrap_or(PAGE_SIZE).min(PAGE_SIZE),
+        };
+        let page = client.schedules().list_occurrences(request).await;
+        let page = page.map_err(only_perennial)?.into_inner();
+        for occurrence in &page.occurrences {
+            list.push(occurrence, |times| row(occurrence, times))?;
+        }
+        left = left.saturating_sub(page.occurrences.len() as u64);
+        let Some(last) = page.occurrences.last().filter(|_| page.has_more) else { break false };
+        if left == 0 {
+            break true;
+        }
+        // The next page begins where this one ended. Times are whole seconds.
+        let nanosecond = |time: &perennial_proto::Timestamp, by: i64| {
+            let time = instant(Some(time))?;
+            Some(stamp(time.saturating_add(jiff::Span::new().nanoseconds(by)).ok()?))
+        };
+        match args.forward {
+            true => {
+                let last = last.until.as_ref().or(last.nominal_time.as_ref());
+                start_time = last.and_then(|time| nanosecond(time, 1));
+            }
+            false => end_time = last.nominal_time.as_ref().and_then(|time| nanosecond(time, -1)),
+        }
+    };
+    let written = list.finish()?;
+    match (written, more) {
+        (0, _) => session.output.remark("no time has a verdict yet")?,
+        (_, true) => session.output.remark("there are more; --limit N or --all shows them")?,
+        (_, false) => {}
+    }
+    Ok(())
+}
+
+pub(super) fn columns() -> Vec<Column> {
+    vec![
+        Column::new("Time"),
+        Column::new("Verdict"),
+        Column::new("Run"),
+        Column::new("Why"),
+        Column::if_room("Decided"),
+    ]
+}
+
+pub(super) fn row(occurrence: &Occurrence, times: &Times) -> Row {
+    let clock = |time: Option<&perennial_proto::Timestamp>| {
+        instant(time).map(|time| times.clock(time)).unwrap_or_default()
+    };
+    let mut time = clock(occurrence.nominal_time.as_ref());
+    if occurrence.count > 1
+        || occurrence.until.is_some_and(|it| Some(it) != occurrence.nominal_time)
+    {
+        time.push_str(&format!(" – {}", clock(occurrence.until.as_ref())));
+        if occurrence.count > 0 {
+            time.push_str(&format!(" ({} times)", thousands(occurrence.count.unsigned_abs())));
+        }
+    }
+    let why = match (occurrence.reason.as_str(), occurrence.start_reason.as_str()) {
+        ("", reason) => reason.to_owned(),
+        (reason, _) => reason_in_words(reason),
+    };
+    let row = Row::from([
+        time,
+        verdict_name(occurrence.verdict()).to_owned(),
+        occurrence.run.clone().unwrap_or_default().workflow_id,
+        why,
+        times.show(instant(occurrence.decided_at.as_ref())),
+    ]);
+    row.styled(match occurrence.verdict() {
+        Verdict::Missed | Verdict::Dropped | Verdict::Late => Style::Warning,
+        Verdict::Skipped | Verdict::Excluded | Verdict::NotATime => Style::Faint,
+        Verdict::Fired | Verdict::Buffered | Verdict::Pending | Verdict::Unspecified => {
+            Style::Plain
+        }
+    })
+}

@@ -1,0 +1,52 @@
+//! `perennial schedule list-matching-times`.
+
+use perennial_proto::temporal::workflowservice::v1::ListScheduleMatchingTimesRequest;
+
+use super::id::ScheduleIdArgs;
+use super::instant_on_clock_of;
+use crate::input::InstantText;
+use crate::output::{Column, Row, instant, stamp};
+use crate::session::Session;
+
+/// List the times of a schedule in a window, as the server sees them
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    id: ScheduleIdArgs,
+
+    /// Beginning of the window; without an offset, on the schedule's clock
+    #[arg(long, value_name = "TIME")]
+    start_time: InstantText,
+
+    /// End of the window
+    #[arg(long, value_name = "TIME")]
+    end_time: InstantText,
+}
+
+const EXAMPLES: &str = r#"Examples:
+  perennial schedule list-matching-times payroll --start-time 2026-11-01 --end-time 2026-12-01
+"#;
+
+pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
+    let id = args.id.get()?;
+    let client = &session.client;
+    let request = ListScheduleMatchingTimesRequest {
+        namespace: client.namespace.clone(),
+        schedule_id: id.clone(),
+        start_time: Some(stamp(instant_on_clock_of(&args.start_time, &id, client).await?)),
+        end_time: Some(stamp(instant_on_clock_of(&args.end_time, &id, client).await?)),
+    };
+    let response = client.workflow().list_schedule_matching_times(request).await?.into_inner();
+    session.output.message(&response, |output| {
+        let times = output.times.clone();
+        let found = response.start_time.iter().filter_map(|time| instant(Some(time)));
+        let rows: Vec<Row> =
+            found.map(|time| Row::from([times.clock(time), times.distance(time)])).collect();
+        let columns = vec![Column::new(times.zone_name()), Column::new("How far")];
+        if rows.is_empty() {
+            output.remark("no time of the schedule is in this window")?;
+        }
+        Ok(output.table(columns, rows)?)
+    })
+}

@@ -1,0 +1,179 @@
+//! `perennial schedule`.
+//!
+//! Perennial's own service is asked first; a server that doesn't have it is asked in Temporal's words, as far
+//! as those can say it.
+
+mod backfill;
+mod backfills;
+mod create;
+mod delete;
+mod describe;
+mod describe_text;
+mod evaluate;
+mod explain;
+mod fetch;
+mod history;
+mod how;
+mod id;
+mod ledger;
+mod list;
+mod list_matching_times;
+mod preview;
+mod spec_of;
+mod toggle;
+mod trigger;
+mod update;
+mod what;
+mod when;
+mod why;
+mod words;
+
+use std::time::Duration;
+
+use clap::Subcommand;
+use perennial_proto::perennial::CommandContext;
+use perennial_proto::temporal::schedule::v1::SchedulePatch;
+use perennial_proto::temporal::workflowservice::v1::PatchScheduleRequest;
+use tonic::{Code, Status};
+
+use crate::client::{Client, ConnectionArgs};
+use crate::failure::{Ends, Exit, Usage};
+use crate::input::InstantText;
+use crate::session::{self, GlobalArgs};
+
+/// Start workflows at the right times, and see what became of it
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+
+    #[command(flatten)]
+    connection: ConnectionArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Create(Box<create::Args>),
+    Update(Box<update::Args>),
+    #[command(visible_alias = "show")]
+    Describe(describe::Args),
+    #[command(visible_alias = "ls")]
+    List(list::Args),
+    Toggle(toggle::Args),
+    Pause(toggle::PauseArgs),
+    /// Let a paused schedule go on, as `toggle --unpause` does
+    #[command(visible_alias = "resume")]
+    Unpause(toggle::PauseArgs),
+    Trigger(trigger::Args),
+    Backfill(backfill::Args),
+    ListBackfills(backfills::ListArgs),
+    CancelBackfill(backfills::CancelArgs),
+    Delete(delete::Args),
+    ListMatchingTimes(list_matching_times::Args),
+    Preview(Box<preview::Args>),
+    Explain(Box<explain::Args>),
+    Why(why::Args),
+    Ledger(ledger::Args),
+    #[command(visible_alias = "audit")]
+    History(history::Args),
+    #[command(visible_alias = "tick")]
+    Evaluate(evaluate::Args),
+}
+
+const EXAMPLES: &str = r#"Examples:
+  perennial schedule create payroll --cron '0 9 * * MON' --type Payroll --task-queue main
+  perennial schedule describe payroll
+  perennial schedule why payroll 2026-11-16T09:00
+  perennial schedule backfill payroll --start-time 2026-11-01 --end-time 2026-11-15 --dry-run
+"#;
+
+/// Runs one of the commands about schedules.
+pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
+    let Args { command, connection } = args;
+    // What a spec says by itself needs no server.
+    let command = match command {
+        Command::Preview(args) if args.spec.is_typed() => return preview::run_here(*args, global),
+        Command::Explain(args) if args.spec.is_typed() => return explain::run_here(*args, global),
+        command => command,
+    };
+    session::run(global, connection, async |session| match command {
+        Command::Create(args) => create::run(*args, session).await,
+        Command::Update(args) => update::run(*args, session).await,
+        Command::Describe(args) => describe::run(args, session).await,
+        Command::List(args) => list::run(args, session).await,
+        Command::Toggle(args) => toggle::run(args, session).await,
+        Command::Pause(args) => toggle::pause(args, session).await,
+        Command::Unpause(args) => toggle::unpause(args, session).await,
+        Command::Trigger(args) => trigger::run(args, session).await,
+        Command::Backfill(args) => backfill::run(args, session).await,
+        Command::ListBackfills(args) => backfills::list(args, session).await,
+        Command::CancelBackfill(args) => backfills::cancel(args, session).await,
+        Command::Delete(args) => delete::run(args, session).await,
+        Command::ListMatchingTimes(args) => list_matching_times::run(args, session).await,
+        Command::Preview(args) => preview::run(*args, global, session).await,
+        Command::Explain(args) => explain::run(*args, global, session).await,
+        Command::Why(args) => why::run(args, session).await,
+        Command::Ledger(args) => ledger::run(args, session).await,
+        Command::History(args) => history::run(args, session).await,
+        Command::Evaluate(args) => evaluate::run(args, session).await,
+    })
+}
+
+/// Who asks, for the schedule's history.
+fn context(client: &Client, reason: &str) -> Option<CommandContext> {
+    Some(CommandContext {
+        principal: client.identity.clone(),
+        source: "cli".to_owned(),
+        reason: reason.to_owned(),
+        ..CommandContext::default()
+    })
+}
+
+/// Temporal's way of asking for something to be done.
+async fn patch(client: &Client, id: &str, patch: SchedulePatch) -> Result<(), Status> {
+    let request = PatchScheduleRequest {
+        namespace: client.namespace.clone(),
+        schedule_id: id.to_owned(),
+        patch: Some(patch),
+        identity: client.identity.clone(),
+        request_id: Client::new_request_id(),
+    };
+    client.workflow().patch_schedule(request).await.map(|_| ())
+}
+
+/// Whether the server doesn't know the service.
+fn is_unimplemented(status: &Status) -> bool {
+    status.code() == Code::Unimplemented
+}
+
+/// For what can't be said in Temporal's words.
+fn only_perennial(status: Status) -> anyhow::Error {
+    if !is_unimplemented(&status) {
+        return status.into();
+    }
+    Ends {
+        with: Exit::Failed,
+        message: "this server doesn't have it: only Perennial's does".to_owned(),
+    }
+    .into()
+}
+
+/// A length of time as messages have it.
+fn length(length: Duration) -> anyhow::Result<perennial_proto::Duration> {
+    let read = perennial_proto::Duration::try_from(length);
+    read.map_err(|_| Usage::new("a duration is too long").into())
+}
+
+/// A time; without an offset, as the schedule's clock shows it.
+async fn instant_on_clock_of(
+    time: &InstantText,
+    id: &str,
+    client: &Client,
+) -> anyhow::Result<jiff::Timestamp> {
+    if let InstantText::Exact(instant) = time {
+        return Ok(*instant);
+    }
+    let schedule = fetch::describe(client, id).await?;
+    time.on(spec_of::compile(&schedule)?.zone())
+}

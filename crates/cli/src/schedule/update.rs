@@ -1,0 +1,265 @@
+//! `perennial schedule update`.
+
+use clap::ValueEnum;
+use perennial_calendar::{Definition, ZoneSource};
+use perennial_engine::schedule::spec;
+use perennial_proto::perennial;
+use perennial_proto::temporal::schedule::v1::schedule_action::Action;
+use perennial_proto::temporal::schedule::v1::{
+    Schedule, ScheduleAction, SchedulePolicies, ScheduleSpec, ScheduleState,
+};
+use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
+use perennial_proto::temporal::workflowservice::v1::{
+    UpdateScheduleRequest, UpdateScheduleResponse,
+};
+use tonic::{Code, Status};
+
+use super::fetch::{self, Described};
+use super::how::HowArgs;
+use super::id::ScheduleIdArgs;
+use super::only_perennial;
+use super::what::WhatArgs;
+use super::when::WhenArgs;
+use crate::client::Client;
+use crate::failure::Usage;
+use crate::session::Session;
+
+/// How often a change is made again on top of what someone else changed meanwhile.
+const ATTEMPTS: usize = 10;
+
+/// Change what is given of a schedule, and nothing else
+///
+/// Calendars, cron strings and intervals are one thing, its times: giving any of them replaces all of them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    id: ScheduleIdArgs,
+
+    #[command(flatten)]
+    when: WhenArgs,
+
+    #[command(flatten)]
+    what: WhatArgs,
+
+    #[command(flatten)]
+    how: HowArgs,
+
+    /// Pause it; =false lets it go on
+    #[arg(long, help_heading = "How", value_name = "BOOL")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    paused: Option<bool>,
+
+    /// Take this away from it; repeatable
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "replace")]
+    clear: Vec<Clear>,
+
+    /// Replace it whole: what isn't given has its default, as in Temporal's command line
+    #[arg(long)]
+    replace: bool,
+}
+
+/// What can be taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Clear {
+    Exclude,
+    TimeZone,
+    Dst,
+    Jitter,
+    StartTime,
+    EndTime,
+    WorkflowId,
+    Input,
+    Memo,
+    SearchAttributes,
+    Headers,
+    ExecutionTimeout,
+    RunTimeout,
+    Notes,
+}
+
+const EXAMPLES: &str = r#"Examples:
+  perennial schedule update payroll --cron '30 9 * * MON'
+  perennial schedule update payroll --input '{"dry":true}' --notes "a trial"
+  perennial schedule update payroll --clear end-time --clear jitter
+
+  As Temporal's command line does it
+    perennial schedule update payroll --replace --interval 1h --type Payroll --task-queue main
+"#;
+
+pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
+    let id = args.id.get()?;
+    if !args.replace && !args.changes_something() {
+        return Err(Usage::new("say what to change; --help lists what can be changed").into());
+    }
+    let mut attempts = 0;
+    let conflict_token = loop {
+        attempts += 1;
+        let present = fetch::describe(&session.client, &id).await?;
+        match args.send(&present, &session.client).await {
+            Ok(conflict_token) => break conflict_token,
+            // Someone was faster: the change is made on top of theirs.
+            Err(error) if attempts < ATTEMPTS && is_conflict(&error) => {}
+            Err(error) => return Err(error),
+        }
+    };
+    let response = perennial::UpdateScheduleResponse { conflict_token };
+    session.output.message(&response, |output| Ok(output.line(format!("Updated {id}"))?))
+}
+
+impl Args {
+    fn changes_something(&self) -> bool {
+        let how = &self.how;
+        self.when.is_given()
+            || self.what.is_given()
+            || self.paused.is_some()
+            || !self.clear.is_empty()
+            || how.overlap_policy.is_some()
+            || how.catchup_window.is_some()
+            || how.pause_on_failure.is_some()
+            || how.keep_original_workflow_id.is_some()
+            || how.remaining_actions.is_some()
+            || how.notes.is_some()
+            || how.extensions.change(perennial::ScheduleExtensions::default()).is_some()
+    }
+
+    /// Makes the change on top of what was seen.
+    async fn send(&self, present: &Described, client: &Client) -> anyhow::Result<Vec<u8>> {
+        let schedule = self.changed(present)?;
+        let conflict_token = present.schedule.conflict_token.clone();
+        let extensions = present.ours.as_ref().and_then(|ours| ours.extensions);
+        let extensions = match self.replace {
+            true => self.how.extensions.change(perennial::ScheduleExtensions::default()),
+            false => self.how.extensions.change(extensions.unwrap_or_default()),
+        };
+        let Some(extensions) = extensions else {
+            let request = UpdateScheduleRequest {
+                namespace: client.namespace.clone(),
+                schedule_id: present.id.clone(),
+                schedule: Some(schedule),
+                conflict_token,
+                identity: client.identity.clone(),
+                request_id: Client::new_request_id(),
+                ..UpdateScheduleRequest::default()
+            };
+            let UpdateScheduleResponse {} =
+                client.workflow().update_schedule(request).await?.into_inner();
+            return Ok(Vec::new());
+        };
+        if self.paused.is_some() {
+            let both = "--paused can't be changed together with what only Perennial has; use `schedule toggle`";
+            return Err(Usage::new(both).into());
+        }
+        let policies = schedule.policies.unwrap_or_default();
+        let state = schedule.state.unwrap_or_default();
+        let limit = if state.limited_actions { state.remaining_actions } else { -1 };
+        let request = perennial::UpdateScheduleRequest {
+            namespace: client.namespace.clone(),
+            schedule_id: present.id.clone(),
+            spec: schedule.spec,
+            action: schedule.action,
+            overlap_policy: Some(policies.overlap_policy),
+            catchup_window: policies.catchup_window,
+            pause_on_failure: Some(policies.pause_on_failure),
+            keep_original_workflow_id: Some(policies.keep_original_workflow_id),
+            notes: Some(state.notes),
+            remaining_actions: Some(limit),
+            extensions: Some(extensions),
+            conflict_token,
+            request_id: Client::new_request_id(),
+            context: super::context(client, ""),
+        };
+        let response = client.schedules().update_schedule(request).await;
+        Ok(response.map_err(only_perennial)?.into_inner().conflict_token)
+    }
+
+    /// What the schedule is to be.
+    fn changed(&self, present: &Described) -> anyhow::Result<Schedule> {
+        if self.replace {
+            return Ok(Schedule {
+                spec: Some(spec::canonical(&self.when.read()?)),
+                action: Some(start(self.what.read()?)),
+                policies: Some(self.how.policies(SchedulePolicies::default())?),
+                state: Some(self.how.state(ScheduleState {
+                    paused: self.paused.unwrap_or_default(),
+                    ..ScheduleState::default()
+                })),
+            });
+        }
+        let schedule = present.schedule.schedule.clone().unwrap_or_default();
+        let mut state = self.how.state(schedule.state.clone().unwrap_or_default());
+        state.paused = self.paused.unwrap_or(state.paused);
+        if self.clear.contains(&Clear::Notes) {
+            state.notes.clear();
+        }
+        let mut action = match schedule.action.clone().and_then(|action| action.action) {
+            Some(Action::StartWorkflow(action)) => self.what.change(action)?,
+            None => self.what.read()?,
+        };
+        self.clear_of_action(&mut action);
+        Ok(Schedule {
+            spec: Some(self.changed_spec(&present.spec())?),
+            action: Some(start(action)),
+            policies: Some(self.how.policies(schedule.policies.unwrap_or_default())?),
+            state: Some(state),
+        })
+    }
+
+    fn changed_spec(&self, present: &ScheduleSpec) -> anyhow::Result<ScheduleSpec> {
+        let untouched = !self.when.is_given() && self.clear.is_empty();
+        if untouched {
+            // Also if this program can't read it.
+            return Ok(present.clone());
+        }
+        let mut definition: Definition = spec::read(present)?;
+        for what in &self.clear {
+            match what {
+                Clear::Exclude => definition.exclusions.clear(),
+                Clear::TimeZone => definition.zone = ZoneSource::Default,
+                Clear::Dst => definition.dst = None,
+                Clear::Jitter => definition.jitter = std::time::Duration::ZERO,
+                Clear::StartTime => definition.start = None,
+                Clear::EndTime => definition.end = None,
+                Clear::WorkflowId
+                | Clear::Input
+                | Clear::Memo
+                | Clear::SearchAttributes
+                | Clear::Headers
+                | Clear::ExecutionTimeout
+                | Clear::RunTimeout
+                | Clear::Notes => {}
+            }
+        }
+        Ok(spec::canonical(&self.when.change(definition)?))
+    }
+
+    fn clear_of_action(&self, action: &mut NewWorkflowExecutionInfo) {
+        for what in &self.clear {
+            match what {
+                Clear::WorkflowId => action.workflow_id.clear(),
+                Clear::Input => action.input = None,
+                Clear::Memo => action.memo = None,
+                Clear::SearchAttributes => action.search_attributes = None,
+                Clear::Headers => action.header = None,
+                Clear::ExecutionTimeout => action.workflow_execution_timeout = None,
+                Clear::RunTimeout => action.workflow_run_timeout = None,
+                Clear::Exclude
+                | Clear::TimeZone
+                | Clear::Dst
+                | Clear::Jitter
+                | Clear::StartTime
+                | Clear::EndTime
+                | Clear::Notes => {}
+            }
+        }
+    }
+}
+
+fn start(action: NewWorkflowExecutionInfo) -> ScheduleAction {
+    ScheduleAction { action: Some(Action::StartWorkflow(action)) }
+}
+
+fn is_conflict(error: &anyhow::Error) -> bool {
+    let status = error.downcast_ref::<Status>();
+    status.is_some_and(|it| matches!(it.code(), Code::FailedPrecondition | Code::Aborted))
+}

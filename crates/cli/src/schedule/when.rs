@@ -1,0 +1,140 @@
+//! The flags that say when a schedule acts.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use perennial_calendar::{Definition, Dialect, DstPolicy, ZoneSource, parse_duration};
+
+use crate::input::InstantText;
+use crate::system_zones;
+
+/// When. Times are the union of all calendars, cron strings and intervals, without what is excluded.
+#[derive(Debug, Default, Clone, clap::Args)]
+#[group(id = "when-args")]
+pub(crate) struct WhenArgs {
+    /// Calendar as JSON, such as '{"dayOfWeek":"Fri","hour":"17"}'; repeatable
+    #[arg(long, alias = "cal", value_name = "JSON", help_heading = "When")]
+    calendar: Vec<String>,
+
+    /// Cron string, such as '30 12 * * Fri', @daily or '0 2 L * *'; repeatable
+    #[arg(long, value_name = "CRON", help_heading = "When")]
+    cron: Vec<String>,
+
+    /// Interval and, after a slash, its phase, such as 90m or 5h/15m; repeatable
+    #[arg(long, value_name = "DURATION[/PHASE]", help_heading = "When")]
+    interval: Vec<String>,
+
+    /// Leave out the times this cron string or calendar JSON matches; repeatable
+    #[arg(long, value_name = "SPEC", help_heading = "When")]
+    exclude: Vec<String>,
+
+    /// Zone whose clock is read: an IANA name, or 'local' for this machine's [default: UTC]
+    #[arg(long, alias = "tz", value_name = "NAME", help_heading = "When")]
+    time_zone: Option<String>,
+
+    /// What to do where the clock jumps: literal, once, or GAP,OVERLAP such as shift,last
+    #[arg(long, value_name = "POLICY", help_heading = "When")]
+    dst: Option<DstPolicy>,
+
+    /// Put each time off by up to this much
+    #[arg(long, value_name = "DURATION", help_heading = "When", value_parser = parse_duration)]
+    jitter: Option<Duration>,
+
+    /// No time before this one
+    #[arg(long, value_name = "TIME", help_heading = "When")]
+    start_time: Option<InstantText>,
+
+    /// No time after this one
+    #[arg(long, value_name = "TIME", help_heading = "When")]
+    end_time: Option<InstantText>,
+}
+
+impl WhenArgs {
+    /// Whether any of them was given.
+    pub(super) fn is_given(&self) -> bool {
+        self.has_times()
+            || !self.exclude.is_empty()
+            || self.time_zone.is_some()
+            || self.dst.is_some()
+            || self.jitter.is_some()
+            || self.start_time.is_some()
+            || self.end_time.is_some()
+    }
+
+    /// Whether it says times, and not only what is done with them.
+    pub(super) fn has_times(&self) -> bool {
+        !(self.calendar.is_empty() && self.cron.is_empty() && self.interval.is_empty())
+    }
+
+    /// What they say by themselves.
+    pub(super) fn read(&self) -> anyhow::Result<Definition> {
+        self.change(Definition::default())
+    }
+
+    /// What they make of a spec: what is given takes the place of what was there. Calendars, cron strings and
+    /// intervals are one thing, the times.
+    pub(super) fn change(&self, present: Definition) -> anyhow::Result<Definition> {
+        let mut definition = present;
+        if self.has_times() {
+            let times = self.times()?;
+            let zone = std::mem::take(&mut definition.zone);
+            definition = Definition {
+                calendars: times.calendars,
+                intervals: times.intervals,
+                repeats: times.repeats,
+                recurrences: times.recurrences,
+                excluded_calendars: times.excluded_calendars,
+                dst: times.dst.or(definition.dst),
+                zone: match times.zone {
+                    ZoneSource::Default => zone,
+                    given @ (ZoneSource::Name(_) | ZoneSource::Tzif { .. }) => given,
+                },
+                ..definition
+            };
+        }
+        if let Some(name) = &self.time_zone {
+            let name = match name.as_str() {
+                "local" => system_zones::local_name()?,
+                name => name.to_owned(),
+            };
+            // A zone that a cron string names has to be the same; one from before gives way.
+            if !self.times()?.zone.eq(&ZoneSource::Default) {
+                definition.set_zone(&name).context("--time-zone")?;
+            }
+            definition.zone = ZoneSource::Name(name);
+        }
+        if let Some(policy) = self.dst {
+            definition.dst = Some(policy);
+        }
+        if !self.exclude.is_empty() {
+            definition.exclusions.clear();
+            for text in &self.exclude {
+                definition.exclude(text, Dialect::Temporal).context("--exclude")?;
+            }
+        }
+        if let Some(jitter) = self.jitter {
+            definition.jitter = jitter;
+        }
+        let zone = system_zones::zones_with(&definition.zone)?.resolve(&definition.zone)?;
+        if let Some(start) = &self.start_time {
+            definition.start = Some(start.on(&zone).context("--start-time")?);
+        }
+        if let Some(end) = &self.end_time {
+            definition.end = Some(end.on(&zone).context("--end-time")?);
+        }
+        Ok(definition)
+    }
+
+    fn times(&self) -> anyhow::Result<Definition> {
+        for (flag, texts) in
+            [("--calendar", &self.calendar), ("--cron", &self.cron), ("--interval", &self.interval)]
+        {
+            for text in texts {
+                Definition::read(&[text], Dialect::Temporal).context(flag)?;
+            }
+        }
+        let all = self.calendar.iter().chain(&self.cron).chain(&self.interval);
+        let texts: Vec<&str> = all.map(String::as_str).collect();
+        Ok(Definition::read(&texts, Dialect::Temporal)?)
+    }
+}

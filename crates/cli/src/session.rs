@@ -1,0 +1,99 @@
+//! A command that talks to a server, from its flags to its end.
+
+use std::time::Duration;
+
+use perennial_proto::json::Payloads;
+
+use crate::client::{Client, ConfigArgs, ConnectionArgs, Environment, Settings};
+use crate::failure::{Ends, Exit};
+use crate::output::{Format, Output, TimeFormat, Times};
+use crate::terminal::{Color, Look};
+
+/// The flags of every command, allowed before it too.
+#[derive(Debug, Default, Clone, clap::Args)]
+#[group(id = "global-args")]
+pub(crate) struct GlobalArgs {
+    /// Colour the output
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
+    #[arg(help_heading = "Output")]
+    pub(crate) color: Color,
+
+    /// How to write the answer
+    #[arg(long, short, global = true, value_enum, value_name = "FORMAT", default_value_t)]
+    #[arg(help_heading = "Output")]
+    pub(crate) output: Format,
+
+    /// How to write times in tables
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t)]
+    #[arg(help_heading = "Output", hide_short_help = true)]
+    pub(crate) time_format: TimeFormat,
+
+    /// In JSON, show payloads as they are stored, not what they hold
+    #[arg(long, global = true, help_heading = "Output", hide_short_help = true)]
+    pub(crate) no_json_shorthand_payloads: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+impl GlobalArgs {
+    /// Where the answer goes.
+    pub(crate) fn output(&self) -> Output {
+        let look = Look::of_stdout(self.color);
+        let times = Times::here(self.time_format);
+        let payloads = match self.no_json_shorthand_payloads {
+            true => Payloads::Full,
+            false => Payloads::Shorthand,
+        };
+        Output::to_stdout(self.output, look, times, payloads)
+    }
+}
+
+/// What a command works with: a server, and where its answer goes.
+pub(crate) struct Session {
+    pub(crate) client: Client,
+    pub(crate) output: Output,
+}
+
+/// Connects, runs the command, and sees that its answer is written.
+pub(crate) fn run(
+    global: &GlobalArgs,
+    connection: ConnectionArgs,
+    command: impl AsyncFnOnce(&mut Session) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let settings = Settings::resolve(connection, &global.config, &Environment::of_process())?;
+    let mut output = global.output();
+    let connect_timeout = global.config.client_connect_timeout;
+    block_on(global.config.command_timeout, async {
+        let client = Client::connect(settings, connect_timeout).await?;
+        let mut session = Session { client, output };
+        let done = command(&mut session).await;
+        output = session.output;
+        // What was answered before it failed was answered.
+        output.flush()?;
+        done
+    })
+}
+
+/// Waits for it, but not longer than the user wants to.
+pub(crate) fn block_on(
+    timeout: Option<Duration>,
+    work: impl Future<Output = anyhow::Result<()>>,
+) -> anyhow::Result<()> {
+    let threads = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    threads.block_on(async {
+        let Some(timeout) = timeout.filter(|timeout| !timeout.is_zero()) else {
+            return work.await;
+        };
+        match tokio::time::timeout(timeout, work).await {
+            Ok(done) => done,
+            Err(_) => Err(Ends {
+                with: Exit::TimedOut,
+                message: format!(
+                    "not done within {timeout:?}, as --command-timeout says; what was asked may still happen"
+                ),
+            }
+            .into()),
+        }
+    })
+}

@@ -1,0 +1,13 @@
+//! The demonstration runs by itself and ends when it is told to.
+
+use crate::perennial::{perennial, said_by};
+
+#[test]
+fn demo_shows_runs_and_ends_after_as_many_as_it_was_asked_for() {
+    let said = said_by(&mut perennial(&["demo", "--runs=4", "--port=0"]));
+    let ended = said.lines().filter(|line| line.contains("  completed  demo-")).count();
+    assert_eq!(ended, 4, "{said}");
+    assert!(said.contains("perennial schedule list --address"), "{said}");
+    assert!(said.contains("Schedule        Status"), "{said}");
+    assert!(said.ends_with("Stopped.\n"), "{said}");
+}
