@@ -26,6 +26,23 @@ pub(crate) fn split_group(arguments: Vec<OsString>, command: &Command) -> Vec<Os
     expanded
 }
 
+/// `--workflow_id` is `--workflow-id`, as tctl's users type it. What comes after `--` or `=` is no flag.
+pub(crate) fn dash_flags(arguments: Vec<OsString>) -> Vec<OsString> {
+    let values = arguments.iter().position(|it| it == "--").unwrap_or(arguments.len());
+    let dashed = arguments.into_iter().enumerate().map(|(n, argument)| {
+        let Some(text) = argument.to_str().filter(|it| n < values && it.starts_with("--")) else {
+            return argument;
+        };
+        let (name, value) = text.split_at(text.find('=').unwrap_or(text.len()));
+        let is_name = name.chars().all(|c| c.is_ascii_lowercase() || "-_".contains(c));
+        match is_name {
+            true => OsString::from(name.replace('_', "-") + value),
+            false => argument,
+        }
+    });
+    dashed.collect()
+}
+
 /// The values that the older presets file has for flags: of the environment that is named, or of `default`.
 /// They have to be known before the rest can be read, as they may stand for flags that are required.
 pub(crate) fn presets(arguments: &[OsString]) -> anyhow::Result<BTreeMap<String, String>> {
@@ -83,6 +100,17 @@ mod tests {
         let arguments = line.split(' ').map(OsString::from).collect();
         let split = split_group(arguments, &command);
         split.join(OsStr::new(" ")).into_string().unwrap()
+    }
+
+    #[test]
+    fn flags_may_have_underscores() {
+        let dash = |line: &str| {
+            let dashed = dash_flags(line.split(' ').map(OsString::from).collect());
+            dashed.join(OsStr::new(" ")).into_string().unwrap()
+        };
+        assert_eq!(dash("p --workflow_id a_b --run_id=c_d"), "p --workflow-id a_b --run-id=c_d");
+        assert_eq!(dash("p -- --workflow_id"), "p -- --workflow_id");
+        assert_eq!(dash("p --{\"a_b\":1}"), "p --{\"a_b\":1}");
     }
 
     #[test]

@@ -13,23 +13,30 @@
     reason = "a command talks through its standard streams"
 )]
 
+mod absent;
+mod activity;
 mod arguments;
+mod batch;
 mod calendar;
 mod client;
 mod completion;
 mod config;
+mod confirm;
 mod demo;
 mod doctor;
 mod env;
 mod failure;
 mod input;
 mod logging;
+mod operator;
 mod output;
 mod schedule;
 mod server;
 mod session;
 mod system_zones;
+mod task_queue;
 mod terminal;
+mod workflow;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -76,7 +83,16 @@ Examples:
 enum Command {
     Schedule(Box<schedule::Args>),
     Calendar(Box<calendar::Args>),
+    #[command(visible_alias = "wf")]
+    Workflow(Box<workflow::Args>),
+    Activity(Box<activity::Args>),
+    Batch(Box<batch::Args>),
+    #[command(visible_alias = "tq", alias = "taskqueue")]
+    TaskQueue(Box<task_queue::Args>),
     Server(Box<server::Args>),
+    Operator(Box<operator::Args>),
+    #[command(hide = true)]
+    Namespace(Box<operator::NamespaceArgs>),
     Demo(demo::Args),
     Doctor(Box<doctor::Args>),
     Config(config::Args),
@@ -100,9 +116,15 @@ fn main() -> ExitCode {
     };
     let global = &cli.global;
     finish(match cli.command {
-        Command::Calendar(args) => with_stdout(|out| calendar::run(*args, global, out)),
         Command::Schedule(args) => schedule::run(*args, global),
+        Command::Calendar(args) => with_stdout(|out| calendar::run(*args, global, out)),
+        Command::Workflow(args) => workflow::run(*args, global),
+        Command::Activity(args) => activity::run(*args, global),
+        Command::Batch(args) => batch::run(*args, global),
+        Command::TaskQueue(args) => task_queue::run(*args, global),
         Command::Server(args) => with_stdout(|out| server::run(*args, out)),
+        Command::Operator(args) => operator::run(*args, global),
+        Command::Namespace(args) => operator::run_namespace(*args, global),
         Command::Demo(args) => demo::run(args, global),
         Command::Doctor(args) => doctor::run(*args, global),
         Command::Config(args) => config::run(args, global),
@@ -113,7 +135,7 @@ fn main() -> ExitCode {
 
 fn read(arguments: Vec<OsString>, presets: &BTreeMap<String, String>) -> Result<Cli, clap::Error> {
     let mut command = arguments::with_presets(Cli::command(), presets);
-    let arguments = arguments::split_group(arguments, &command);
+    let arguments = arguments::split_group(arguments::dash_flags(arguments), &command);
     let mut matches = command.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }

@@ -8,6 +8,7 @@ mod args;
 mod config_file;
 mod connect;
 mod headers;
+mod long_poll;
 mod presets;
 mod private_file;
 mod settings;
@@ -25,6 +26,7 @@ use tonic_health::pb::health_client::HealthClient;
 
 pub(crate) use self::args::{ConfigArgs, ConnectionArgs};
 pub(crate) use self::headers::Headers;
+pub(crate) use self::long_poll::long_poll;
 pub(crate) use self::presets::Presets;
 pub(crate) use self::private_file::write_private;
 pub(crate) use self::settings::{Environment, Settings};

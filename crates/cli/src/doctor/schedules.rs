@@ -48,6 +48,7 @@ pub(super) async fn look(client: &Client, findings: &mut Findings) {
         let request = DescribeScheduleRequest {
             namespace: client.namespace.clone(),
             schedule_id: listed.schedule.unwrap_or_default().schedule_id,
+            ..DescribeScheduleRequest::default()
         };
         // One that is deleted meanwhile is of no interest.
         if let Ok(answer) = client.schedules().describe_schedule(request).await {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use perennial_proto::temporal::common::v1::{Memo, Payload, SearchAttributes};
+use perennial_proto::temporal::common::v1::{Header, Memo, Payload, SearchAttributes};
 use serde_json::Value;
 
 use super::payloads::json_payload;
@@ -16,6 +16,12 @@ pub(crate) fn json_pair(text: &str) -> Result<(String, Value), String> {
             "the value of {key} is not JSON ({error}); a text has quotes: '{key}=\"{value}\"'"
         )),
     }
+}
+
+/// Reads JSON.
+pub(crate) fn json_value(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text)
+        .map_err(|error| format!("this is not JSON ({error}); a text has quotes: '\"{text}\"'"))
 }
 
 /// Reads `KEY=TEXT`.
@@ -36,6 +42,11 @@ pub(crate) fn memo(pairs: &[(String, Value)]) -> Option<Memo> {
 /// Search attributes; nothing if no pair was given. The server knows their types.
 pub(crate) fn search_attributes(pairs: &[(String, Value)]) -> Option<SearchAttributes> {
     (!pairs.is_empty()).then(|| SearchAttributes { indexed_fields: payloads(pairs) })
+}
+
+/// Headers that workflow code sees; nothing if no pair was given.
+pub(crate) fn headers(pairs: &[(String, Value)]) -> Option<Header> {
+    (!pairs.is_empty()).then(|| Header { fields: payloads(pairs) })
 }
 
 fn payloads(pairs: &[(String, Value)]) -> HashMap<String, Payload> {

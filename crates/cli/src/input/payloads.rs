@@ -36,6 +36,16 @@ pub(crate) struct InputArgs {
 }
 
 impl InputArgs {
+    /// The same from flags that have other names.
+    pub(crate) fn new(
+        input: Vec<String>,
+        input_file: Vec<PathBuf>,
+        input_meta: Vec<(String, String)>,
+        input_base64: bool,
+    ) -> Self {
+        InputArgs { input, input_file, input_meta, input_base64 }
+    }
+
     /// Whether there is any.
     pub(crate) fn is_given(&self) -> bool {
         !self.input.is_empty() || !self.input_file.is_empty()

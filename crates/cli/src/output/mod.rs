@@ -6,6 +6,7 @@
 mod card;
 mod format;
 mod list;
+mod names;
 mod progress;
 mod relative;
 mod table;
@@ -21,11 +22,12 @@ use serde::Serialize;
 pub(crate) use self::card::Card;
 pub(crate) use self::format::{Format, TimeFormat};
 pub(crate) use self::list::List;
+pub(crate) use self::names::short_name;
 pub(crate) use self::progress::Progress;
 pub(crate) use self::relative::distance;
 pub(crate) use self::table::{Column, Row, Table};
 pub(crate) use self::text::{printable, thousands, write_wrapped};
-pub(crate) use self::times::{Times, duration, instant, stamp};
+pub(crate) use self::times::{Times, duration, instant, serialize_instant, stamp};
 use crate::terminal::{Look, say};
 
 /// Where answers go, and what they look like.
@@ -75,6 +77,14 @@ impl Output {
     /// Answers with a list, which may be long: write each thing, then finish it.
     pub(crate) fn list(&mut self, columns: Vec<Column>) -> List<'_> {
         List::new(self, columns)
+    }
+
+    /// Tells people that it was done; programs see that by the exit code.
+    pub(crate) fn done(&mut self, text: impl AsRef<str>) -> anyhow::Result<()> {
+        match self.format {
+            Format::Table => Ok(self.line(text)?),
+            Format::Json | Format::Jsonl | Format::None => Ok(()),
+        }
     }
 
     /// A line for people.

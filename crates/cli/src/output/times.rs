@@ -103,6 +103,17 @@ pub(crate) fn stamp(time: Timestamp) -> perennial_proto::Timestamp {
     perennial_proto::Timestamp { seconds: time.as_second(), nanos: time.subsec_nanosecond() }
 }
 
+/// Writes a time into JSON, as messages have it.
+pub(crate) fn serialize_instant<S: serde::Serializer>(
+    time: &Option<Timestamp>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => serializer.collect_str(time),
+        None => serializer.serialize_none(),
+    }
+}
+
 /// `1h30m`, `0s`; nothing if there is none.
 pub(crate) fn duration(length: Option<&perennial_proto::Duration>) -> String {
     let Some(length) = length else { return String::new() };

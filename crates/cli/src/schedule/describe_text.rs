@@ -40,12 +40,12 @@ pub(super) fn write(described: &Described, output: &mut Output) -> anyhow::Resul
     let policies = schedule.policies.unwrap_or_default();
     card.field("overlap policy", overlap_policy_name(policies.overlap_policy));
     let ours = described.ours.as_ref();
-    let extensions = ours.and_then(|ours| ours.extensions);
+    let extensions = ours.and_then(|ours| ours.extensions.as_ref());
     match extensions.is_some_and(|it| it.unlimited_catchup) {
         true => card.field("catch-up window", "unlimited"),
         false => card.field("catch-up window", duration(policies.catchup_window.as_ref())),
     };
-    how(&mut card, extensions.unwrap_or_default(), &state);
+    how(&mut card, extensions.unwrap_or(&ScheduleExtensions::default()), &state);
     card.field("on failure", if policies.pause_on_failure { "pauses" } else { "goes on" });
     if policies.keep_original_workflow_id {
         card.field("workflow ids", "as given, without the time");
@@ -138,7 +138,7 @@ fn what(card: &mut Card, action: &NewWorkflowExecutionInfo) {
     }
 }
 
-fn how(card: &mut Card, extensions: ScheduleExtensions, state: &ScheduleState) {
+fn how(card: &mut Card, extensions: &ScheduleExtensions, state: &ScheduleState) {
     match extensions.catchup_mode() {
         CatchupMode::All => {}
         CatchupMode::One => drop(card.field("catches up", "the earliest missed time")),
@@ -150,6 +150,9 @@ fn how(card: &mut Card, extensions: ScheduleExtensions, state: &ScheduleState) {
     }
     if extensions.buffer_max > 0 {
         card.field("buffer", format!("at most {}", extensions.buffer_max));
+    }
+    for (key, value) in &extensions.labels {
+        card.field("label", format!("{key}={value}"));
     }
     if state.limited_actions {
         card.field("actions left", state.remaining_actions.to_string());

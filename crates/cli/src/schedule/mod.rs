@@ -28,8 +28,6 @@ mod when;
 mod why;
 mod words;
 
-use std::time::Duration;
-
 use clap::Subcommand;
 use perennial_proto::perennial::CommandContext;
 use perennial_proto::temporal::schedule::v1::SchedulePatch;
@@ -37,7 +35,7 @@ use perennial_proto::temporal::workflowservice::v1::PatchScheduleRequest;
 use tonic::{Code, Status};
 
 use crate::client::{Client, ConnectionArgs};
-use crate::failure::{Ends, Exit, Usage};
+use crate::failure::{Ends, Exit};
 use crate::input::InstantText;
 use crate::session::{self, GlobalArgs};
 
@@ -157,12 +155,6 @@ fn only_perennial(status: Status) -> anyhow::Error {
         message: "this server doesn't have it: only Perennial's does".to_owned(),
     }
     .into()
-}
-
-/// A length of time as messages have it.
-fn length(length: Duration) -> anyhow::Result<perennial_proto::Duration> {
-    let read = perennial_proto::Duration::try_from(length);
-    read.map_err(|_| Usage::new("a duration is too long").into())
 }
 
 /// A time; without an offset, as the schedule's clock shows it.

@@ -7,9 +7,9 @@ use hyper::StatusCode;
 use hyper::http::request::Parts;
 use percent_encoding::percent_decode_str;
 use perennial_proto::descriptors;
-use perennial_proto::json::{self, Payloads};
-use perennial_proto::prost_reflect::{DynamicMessage, Kind, ReflectMessage, Value};
-use serde_json::{Map, Value as Json, json};
+use perennial_proto::json;
+use perennial_proto::prost_reflect::{DynamicMessage, Value};
+use serde_json::{Value as Json, json};
 use tonic::Status;
 use tonic::metadata::MetadataMap;
 
@@ -86,58 +86,8 @@ async fn page(gateway: &Gateway, schedule_id: String, head: &Parts) -> Result<Js
     Ok(json!({
         "schedule_id": schedule_id,
         "namespace": namespace,
-        "events": events.iter().filter_map(Value::as_message).map(event).collect::<Vec<_>>(),
+        "events": events.iter().filter_map(Value::as_message).map(json::audit_event_of).collect::<Vec<_>>(),
         "has_more": has_more,
         "next_cursor": next_cursor,
     }))
-}
-
-fn event(event: &DynamicMessage) -> Json {
-    let descriptor = event.descriptor();
-    let kind = descriptor
-        .oneofs()
-        .flat_map(|one| one.fields().collect::<Vec<_>>())
-        .find(|field| event.has_field(field));
-    let inner = kind.as_ref().map(|field| event.get_field(field).into_owned());
-    let inner = inner.as_ref().and_then(Value::as_message);
-    let payload = inner.map(fields).unwrap_or_default();
-    let fields = fields(event);
-    json!({
-        "sequence": fields.get("sequence"),
-        "event_type": inner.map(|inner| inner.descriptor().name().to_owned()),
-        "recorded_at": fields.get("recorded_at"),
-        "workflow_instance_id": payload.get("workflow_instance_id"),
-        "workflow_run_id": payload.get("workflow_run_id"),
-        "payload": payload,
-    })
-}
-
-/// The fields of a message of our own, by the names they have in its file.
-fn fields(message: &DynamicMessage) -> Map<String, Json> {
-    let fields = message.fields().map(|(field, value)| {
-        let json = match (value, field.kind()) {
-            (Value::I64(number), _) => (*number).into(),
-            (Value::EnumNumber(number), Kind::Enum(kind)) => {
-                let name = kind.get_value(*number).map(|value| value.name().to_lowercase());
-                let prefix = "schedule_overlap_policy_";
-                name.map_or_else(
-                    || (*number).into(),
-                    |name| name.strip_prefix(prefix).unwrap_or(&name).into(),
-                )
-            }
-            (Value::List(texts), Kind::String) => {
-                texts.iter().filter_map(Value::as_str).collect::<Json>()
-            }
-            (Value::Message(inner), _) if inner.descriptor().package_name() == "perennial.v1" => {
-                Json::Object(self::fields(inner))
-            }
-            (Value::Message(inner), _) => json::encode(inner, Payloads::Shorthand),
-            (Value::String(text), _) => text.as_str().into(),
-            (Value::Bool(value), _) => (*value).into(),
-            (Value::I32(number), _) => (*number).into(),
-            _ => Json::Null,
-        };
-        (field.name().to_owned(), json)
-    });
-    fields.collect()
 }

@@ -132,7 +132,7 @@ impl Call<'_> {
 
     /// Workers need the events of a task that isn't written yet; to people they would look like history.
     fn takes_unwritten_events(&self) -> bool {
-        !["temporal-cli", "temporal-ui"].contains(&self.client_name())
+        !["perennial-cli", "temporal-cli", "temporal-ui"].contains(&self.client_name())
     }
 }
 

@@ -1,0 +1,170 @@
+//! The flags that say what a new workflow is.
+
+use std::time::Duration;
+
+use perennial_calendar::parse_duration;
+use perennial_proto::temporal::common::v1::{Priority, WorkflowType};
+use perennial_proto::temporal::sdk::v1::UserMetadata;
+use perennial_proto::temporal::taskqueue::v1::TaskQueue;
+use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
+use serde_json::Value;
+
+use super::length;
+use super::pairs::{headers, json_pair, memo, search_attributes};
+use super::payloads::{InputArgs, json_payload};
+use crate::failure::Usage;
+
+/// A workflow to start. Its id isn't said here.
+#[derive(Debug, Default, Clone, clap::Args)]
+#[group(id = "new-workflow-args")]
+pub(crate) struct NewWorkflowArgs {
+    /// Workflow type
+    #[arg(long = "type", aliases = ["name", "workflow-type", "wt"], value_name = "NAME")]
+    #[arg(help_heading = "What", id = "workflow_type")]
+    workflow_type: Option<String>,
+
+    /// Task queue whose workers run it
+    #[arg(long, short = 't', aliases = ["tq", "taskqueue"], value_name = "NAME", help_heading = "What")]
+    task_queue: Option<String>,
+
+    /// Fail a workflow that takes longer than this, with retries and new runs
+    #[arg(long, alias = "et", value_name = "DURATION", value_parser = timeout)]
+    #[arg(help_heading = "What")]
+    execution_timeout: Option<Duration>,
+
+    /// Fail a run that takes longer than this
+    #[arg(long, alias = "rt", value_name = "DURATION", value_parser = timeout)]
+    #[arg(help_heading = "What")]
+    run_timeout: Option<Duration>,
+
+    /// Give a workflow task to another worker after this long [default: 10s]
+    #[arg(long, value_name = "DURATION", help_heading = "What", value_parser = parse_duration)]
+    task_timeout: Option<Duration>,
+
+    /// Memo of each run; repeatable
+    #[arg(long, value_name = "KEY=JSON", help_heading = "What", value_parser = json_pair)]
+    memo: Vec<(String, Value)>,
+
+    /// Search attribute of each run; repeatable
+    #[arg(long, value_name = "KEY=JSON", help_heading = "What", value_parser = json_pair)]
+    search_attribute: Vec<(String, Value)>,
+
+    /// Header of each run; repeatable
+    #[arg(long, value_name = "KEY=JSON", help_heading = "What", value_parser = json_pair)]
+    headers: Vec<(String, Value)>,
+
+    /// One line on what it does, shown by user interfaces
+    #[arg(long, value_name = "TEXT", help_heading = "What")]
+    static_summary: Option<String>,
+
+    /// More on what it does, as Markdown
+    #[arg(long, value_name = "TEXT", help_heading = "What")]
+    static_details: Option<String>,
+
+    /// Priority of its tasks, 1 (first) to 5 (last)
+    #[arg(long, value_name = "N", help_heading = "What")]
+    priority_key: Option<i32>,
+
+    /// Tasks of one key share what workers can do
+    #[arg(long, value_name = "KEY", help_heading = "What")]
+    fairness_key: Option<String>,
+
+    /// How large the share of the key is, 0.001 to 1000
+    #[arg(long, value_name = "WEIGHT", help_heading = "What")]
+    fairness_weight: Option<f32>,
+
+    #[command(flatten)]
+    input: InputArgs,
+}
+
+impl NewWorkflowArgs {
+    /// Whether any of them was given.
+    pub(crate) fn is_given(&self) -> bool {
+        let texts = [
+            &self.workflow_type,
+            &self.task_queue,
+            &self.static_summary,
+            &self.static_details,
+            &self.fairness_key,
+        ];
+        let timeouts = [self.execution_timeout, self.run_timeout, self.task_timeout];
+        let pairs = [&self.memo, &self.search_attribute, &self.headers];
+        texts.iter().any(|it| it.is_some())
+            || timeouts.iter().any(|it| it.is_some())
+            || pairs.iter().any(|it| !it.is_empty())
+            || self.priority_key.is_some()
+            || self.fairness_weight.is_some()
+            || self.input.is_given()
+    }
+
+    /// A new workflow.
+    pub(crate) fn read(&self) -> anyhow::Result<NewWorkflowExecutionInfo> {
+        if self.workflow_type.is_none() {
+            return Err(Usage::new("say which workflow to start: --type NAME").into());
+        }
+        if self.task_queue.is_none() {
+            return Err(Usage::new("say whose workers run it: --task-queue NAME").into());
+        }
+        self.change(NewWorkflowExecutionInfo::default())
+    }
+
+    /// What they make of a workflow: what is given takes the place of what was there.
+    pub(crate) fn change(
+        &self,
+        present: NewWorkflowExecutionInfo,
+    ) -> anyhow::Result<NewWorkflowExecutionInfo> {
+        let mut action = present;
+        if let Some(name) = &self.workflow_type {
+            action.workflow_type = Some(WorkflowType { name: name.clone() });
+        }
+        if let Some(name) = &self.task_queue {
+            action.task_queue = Some(TaskQueue { name: name.clone(), ..TaskQueue::default() });
+        }
+        for (given, place) in [
+            (self.execution_timeout, &mut action.workflow_execution_timeout),
+            (self.run_timeout, &mut action.workflow_run_timeout),
+            (self.task_timeout, &mut action.workflow_task_timeout),
+        ] {
+            if let Some(given) = given {
+                *place = Some(length(given)?);
+            }
+        }
+        if let Some(input) = self.input.payloads()? {
+            action.input = Some(input);
+        }
+        action.memo = memo(&self.memo).or(action.memo);
+        let attributes = search_attributes(&self.search_attribute);
+        action.search_attributes = attributes.or(action.search_attributes);
+        action.header = headers(&self.headers).or(action.header);
+        let text =
+            |text: &Option<String>| text.clone().map(|text| json_payload(&Value::from(text)));
+        let (summary, details) = (text(&self.static_summary), text(&self.static_details));
+        if summary.is_some() || details.is_some() {
+            let present = action.user_metadata.unwrap_or_default();
+            action.user_metadata = Some(UserMetadata {
+                summary: summary.or(present.summary),
+                details: details.or(present.details),
+            });
+        }
+        let given = self.priority_key.is_some()
+            || self.fairness_key.is_some()
+            || self.fairness_weight.is_some();
+        if given {
+            let present = action.priority.unwrap_or_default();
+            action.priority = Some(Priority {
+                priority_key: self.priority_key.unwrap_or(present.priority_key),
+                fairness_key: self.fairness_key.clone().unwrap_or(present.fairness_key),
+                fairness_weight: self.fairness_weight.unwrap_or(present.fairness_weight),
+            });
+        }
+        Ok(action)
+    }
+}
+
+/// A duration; a bare number is seconds, as older tools have it.
+fn timeout(text: &str) -> Result<Duration, String> {
+    match text.parse::<u32>() {
+        Ok(seconds) => Ok(Duration::from_secs(seconds.into())),
+        Err(_) => parse_duration(text).map_err(|error| error.to_string()),
+    }
+}

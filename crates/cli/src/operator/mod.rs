@@ -1,0 +1,67 @@
+//! `perennial operator`.
+
+mod cluster;
+mod namespace;
+mod search_attribute;
+
+use clap::Subcommand;
+
+use crate::absent::{AbsentArgs, absent};
+use crate::client::ConnectionArgs;
+use crate::session::{self, GlobalArgs};
+
+/// Manage namespaces and search attributes, and see how the server is
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+
+    #[command(flatten)]
+    connection: ConnectionArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Namespace(namespace::Args),
+    SearchAttribute(search_attribute::Args),
+    Cluster(cluster::Args),
+    #[command(hide = true)]
+    Nexus(AbsentArgs),
+}
+
+const EXAMPLES: &str = r#"Examples:
+  perennial operator namespace create --namespace shop --retention 30d
+  perennial operator search-attribute create --name Customer --type Keyword
+  perennial operator cluster health
+"#;
+
+/// `perennial namespace`, as older tools have it: the same as `perennial operator namespace`.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct NamespaceArgs {
+    #[command(flatten)]
+    namespace: namespace::Args,
+
+    #[command(flatten)]
+    connection: ConnectionArgs,
+}
+
+/// Runs one of the commands for operators.
+pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
+    let Args { command, connection } = args;
+    session::run(global, connection, async |session| match command {
+        Command::Namespace(args) => namespace::run(args, session).await,
+        Command::SearchAttribute(args) => search_attribute::run(args, session).await,
+        Command::Cluster(args) => cluster::run(args, session).await,
+        Command::Nexus(_) => {
+            Err(absent("Nexus endpoints", "a workflow of another namespace is reached by a client"))
+        }
+    })
+}
+
+/// Runs one of the commands about namespaces.
+pub(crate) fn run_namespace(args: NamespaceArgs, global: &GlobalArgs) -> anyhow::Result<()> {
+    let NamespaceArgs { namespace, connection } = args;
+    session::run(global, connection, async |session| namespace::run(namespace, session).await)
+}

@@ -1,0 +1,51 @@
+//! `perennial workflow cancel`.
+
+use perennial_proto::temporal::batch::v1::BatchOperationCancellation;
+use perennial_proto::temporal::workflowservice::v1::RequestCancelWorkflowExecutionRequest;
+use perennial_proto::temporal::workflowservice::v1::start_batch_operation_request::Operation;
+
+use super::target::{Target, TargetArgs, start_batch};
+use crate::client::Client;
+use crate::session::Session;
+
+/// Ask a workflow, or many, to cancel
+///
+/// The workflow decides how it ends. `terminate` doesn't ask.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    target: TargetArgs,
+
+    /// Why; the workflow and its history see it
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+const EXAMPLES: &str = r#"Examples:
+  perennial workflow cancel order-42
+  perennial workflow cancel --query 'WorkflowType = "Import"' --reason "wrong file" --yes
+"#;
+
+pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
+    match args.target.confirmed("Cancel", session).await? {
+        Target::One(execution) => {
+            let request = RequestCancelWorkflowExecutionRequest {
+                namespace: session.client.namespace.clone(),
+                workflow_execution: Some(execution),
+                identity: session.client.identity.clone(),
+                request_id: Client::new_request_id(),
+                reason: args.reason.unwrap_or_default(),
+                ..RequestCancelWorkflowExecutionRequest::default()
+            };
+            session.client.workflow().request_cancel_workflow_execution(request).await?;
+            session.output.done("Canceled workflow")
+        }
+        Target::Many { query, rps } => {
+            let identity = session.client.identity.clone();
+            let operation =
+                Operation::CancellationOperation(BatchOperationCancellation { identity });
+            start_batch(query, rps, args.reason, operation, session).await
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `perennial workflow show`.
+
+use perennial_proto::json::{Payloads, to_json};
+use perennial_proto::temporal::history::v1::HistoryEvent;
+
+use super::event_text::{event_name, event_style, flat_fields, in_short};
+use super::history::{Events, Reading};
+use super::outcome::Outcome;
+use crate::client::Client;
+use crate::input::ExecutionArgs;
+use crate::output::{Card, Column, Format, Output, Row, Times, instant};
+use crate::session::Session;
+
+/// Display a workflow's history
+///
+/// As JSON it is the history that SDKs can replay.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    execution: ExecutionArgs,
+
+    /// Wait for more events until the workflow has ended
+    #[arg(long, short, conflicts_with = "reverse")]
+    follow: bool,
+
+    /// Show all that each event says
+    #[arg(long)]
+    detailed: bool,
+
+    /// The last event first
+    #[arg(long)]
+    reverse: bool,
+}
+
+/// What `observe` takes: it follows by itself.
+#[derive(Debug, clap::Args)]
+pub(super) struct ObserveArgs {
+    #[command(flatten)]
+    execution: ExecutionArgs,
+
+    /// Show all that each event says
+    #[arg(long, alias = "show-detail")]
+    detailed: bool,
+}
+
+const EXAMPLES: &str = r#"Examples:
+  perennial workflow show order-42
+  perennial workflow show order-42 --follow
+  perennial workflow show order-42 --detailed --reverse
+  perennial workflow show order-42 -o json > history.json
+"#;
+
+pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
+    let execution = args.execution.get()?;
+    let reading = match (args.follow, args.reverse) {
+        (true, _) => Reading::Following,
+        (false, true) => Reading::Backwards,
+        (false, false) => Reading::Forwards,
+    };
+    let client: Client = session.client.clone();
+    let events = Events::of(&client, execution, reading);
+    write(events, args.detailed, &mut session.output).await
+}
+
+pub(super) async fn observe(args: ObserveArgs, session: &mut Session) -> anyhow::Result<()> {
+    let ObserveArgs { execution, detailed } = args;
+    let args = Args { execution, follow: true, detailed, reverse: false };
+    run(args, session).await
+}
+
+/// Writes the events as they come.
+pub(super) async fn write(
+    events: Events,
+    detailed: bool,
+    output: &mut Output,
+) -> anyhow::Result<()> {
+    match (output.format, detailed) {
+        (Format::Json | Format::Jsonl | Format::None, _) => write_json(events, output).await,
+        (Format::Table, true) => write_cards(events, output).await,
+        (Format::Table, false) => write_table(events, output).await,
+    }
+}
+
+/// One document, as replayers want it: payloads are never shortened. It is written while it is read.
+async fn write_json(mut events: Events, output: &mut Output) -> anyhow::Result<()> {
+    let pretty = output.format == Format::Json;
+    let (begin, between, end) = match pretty {
+        true => ("{\n  \"events\": [\n", ",\n", "\n  ]\n}\n"),
+        false => ("{\"events\":[", ",", "]}\n"),
+    };
+    let mut first = true;
+    while let Some(event) = events.next().await? {
+        let value = to_json(&event, Payloads::Full);
+        let text = match pretty {
+            true => indented(&serde_json::to_string_pretty(&value)?),
+            false => value.to_string(),
+        };
+        if output.format != Format::None {
+            output.writer().write_all(if first { begin } else { between }.as_bytes())?;
+            output.writer().write_all(text.as_bytes())?;
+        }
+        first = false;
+        if !events.is_at_hand() {
+            output.flush()?;
+        }
+    }
+    if output.format != Format::None && !first {
+        output.writer().write_all(end.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn indented(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+    lines.join("\n")
+}
+
+async fn write_table(mut events: Events, output: &mut Output) -> anyhow::Result<()> {
+    let columns = ["Id", "Time", "Type"].map(Column::new).into_iter();
+    let mut list = output.list(columns.chain([Column::if_room("Details")]).collect());
+    let mut last = None;
+    while let Some(event) = events.next().await? {
+        list.push(&event, |times| row(&event, times))?;
+        if !events.is_at_hand() {
+            list.flush()?;
+        }
+        last = Some(event);
+    }
+    list.finish()?;
+    write_outcome(last.as_ref(), output)
+}
+
+fn row(event: &HistoryEvent, times: &Times) -> Row {
+    let time = instant(event.event_time.as_ref());
+    let time = time.map(|time| times.clock(time)).unwrap_or_default();
+    Row::from([event.event_id.to_string(), time, event_name(event), in_short(event)])
+        .styled(event_style(event))
+}
+
+async fn write_cards(mut events: Events, output: &mut Output) -> anyhow::Result<()> {
+    let mut last = None;
+    let mut first = true;
+    while let Some(event) = events.next().await? {
+        let mut card = Card::default();
+        card.heading(format!("[{}] {}", event.event_id, event_name(&event)));
+        for (name, value) in flat_fields(&event, output.payloads) {
+            card.field(name, value);
+        }
+        if !first {
+            output.line("")?;
+        }
+        first = false;
+        output.card(&card)?;
+        if !events.is_at_hand() {
+            output.flush()?;
+        }
+        last = Some(event);
+    }
+    write_outcome(last.as_ref(), output)
+}
+
+/// What became of it, if the last event says so.
+fn write_outcome(last: Option<&HistoryEvent>, output: &mut Output) -> anyhow::Result<()> {
+    match last.and_then(Outcome::of) {
+        Some(outcome) => {
+            output.line("")?;
+            outcome.write(output, String::new())
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,55 @@
+//! Many workflows at once.
+
+use expect_test::expect;
+
+use crate::scene::Scene;
+
+fn three() -> Scene {
+    let scene = Scene::new();
+    for n in 1..=3 {
+        scene.json(&format!("workflow start --type Waits -t main -w order-{n}"));
+    }
+    scene.until("workflow count", |it| it["count"] == "3");
+    scene
+}
+
+#[test]
+fn a_batch_asks_first() {
+    let scene = three();
+    let cancel = "workflow cancel --query 'WorkflowType = \"Waits\"' --reason 'all of them'";
+    scene.check_typing(cancel, "n\n", expect![[""]]);
+    scene.check_typing(cancel, "", expect![[""]]);
+    scene.check(&format!("{cancel} -o json"), expect![[""]]);
+    assert_eq!(scene.json("batch list"), serde_json::json!([]));
+    scene.check_typing(cancel, "y\n", expect![[""]]);
+    scene.until("workflow count -q 'ExecutionStatus = \"Canceled\"'", |it| it["count"] == "3");
+    scene.until("batch list", |it| it[0]["state"] == "BATCH_OPERATION_STATE_COMPLETED");
+    scene.check("batch list", expect![[""]]);
+    let job = scene.json("batch list")[0]["jobId"].as_str().unwrap().to_owned();
+    scene.check(&format!("batch describe {job}"), expect![[""]]);
+    scene.check(&format!("batch terminate --job-id {job} --reason late"), expect![[""]]);
+    scene.check("batch describe --job-id nobody", expect![[""]]);
+}
+
+#[test]
+fn batches_signal_reset_terminate_and_delete() {
+    let scene = three();
+    let query = "--query 'WorkflowType = \"Waits\"' --yes";
+    let signal = scene.json(&format!("workflow signal {query} --name hello --rps 100"));
+    assert!(signal["batchJobId"].is_string());
+    scene.until("batch list", |it| it[0]["state"] == "BATCH_OPERATION_STATE_COMPLETED");
+    let history = scene.json("workflow show order-2").to_string();
+    assert!(history.contains("\"hello\""), "{history}");
+    scene.json(&format!("workflow reset {query} --type FirstWorkflowTask --reason again"));
+    scene.until("workflow count", |it| it["count"] == "6");
+    scene.check(
+        &format!("workflow reset {query} --type LastContinuedAsNew --reason x"),
+        expect![[""]],
+    );
+    scene.check(&format!("workflow reset {query} --type BuildId --reason x"), expect![[""]]);
+    scene.json(&format!("workflow terminate {query}"));
+    scene
+        .until("workflow count -q 'ExecutionStatus = \"Running\"'", |it| it.get("count").is_none());
+    scene.json(&format!("workflow delete {query} --reason done"));
+    scene.until("workflow count", |it| it.get("count").is_none());
+}

@@ -1,0 +1,21 @@
+//! Task queues.
+
+use expect_test::expect;
+
+use crate::scene::Scene;
+
+#[test]
+fn a_task_queue_tells_who_polls_it_and_what_waits() {
+    let scene = Scene::new();
+    scene.until("task-queue describe main", |it| it["pollers"].is_array());
+    scene.check("task-queue describe --task-queue main --disable-stats", expect![[""]]);
+    scene.json("workflow start --type Waits -t elsewhere -w order-1");
+    let described = scene.json("task-queue describe elsewhere --task-queue-type workflow");
+    assert_eq!(described["stats"][0]["approximateBacklogCount"], 1);
+    assert_eq!(described["pollers"], serde_json::Value::Null);
+    let said = scene.say("task-queue describe elsewhere");
+    assert!(said.contains("nobody polls it"), "{said}");
+    scene.check("task-queue list-partition main", expect![[""]]);
+    scene.check("task-queue versioning insert-assignment-rule --build-id 7", expect![[""]]);
+    scene.check("task-queue config get", expect![[""]]);
+}
