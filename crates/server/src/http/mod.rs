@@ -6,6 +6,7 @@
 //! has. All of it goes by the descriptors: a new RPC needs nothing here.
 
 mod answer;
+mod connection;
 mod gateway;
 mod guard;
 mod openapi;
@@ -21,13 +22,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tonic::{Code, Status};
 
 use self::answer::Format;
@@ -73,41 +70,33 @@ pub(crate) async fn serve(
         guard: Guard::new(config, is_local),
         request_bytes_max,
     });
-    let under_way = GracefulShutdown::new();
+    // Each connection holds one end; when all have let go, the other end hears of it.
+    let (open, mut all_closed) = mpsc::channel::<Infallible>(1);
     loop {
         let connection = tokio::select! {
             accepted = listener.accept() => accepted,
             // An error means that nobody can say stop any more: then it has been said.
             _ = stopping.wait_for(|stopping| *stopping) => break,
         };
-        let (stream, from) = match connection {
-            Ok(connection) => connection,
+        match connection {
+            Ok((stream, from)) => {
+                let (api, stopping, open) = (api.clone(), stopping.clone(), open.clone());
+                tokio::spawn(async move {
+                    if let Err(error) = connection::serve(stream, from, api, stopping).await {
+                        tracing::debug!("an HTTP connection from {from} ended: {error}");
+                    }
+                    drop(open);
+                });
+            }
             Err(error) => {
                 tracing::warn!("an HTTP connection can't be accepted: {error}");
                 // As when there are too many open files: there is nothing to do but to let some close.
                 tokio::time::sleep(Duration::from_millis(100)).await;
-                continue;
             }
-        };
-        let _ = stream.set_nodelay(true);
-        let api = api.clone();
-        let service = service_fn(move |request| {
-            let api = api.clone();
-            async move { Ok::<_, Infallible>(api.answer(request, from).await) }
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(READ_TIME)
-            .serve_connection(TokioIo::new(stream), service);
-        let connection = under_way.watch(connection);
-        tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!("an HTTP connection from {from} ended: {error}");
-            }
-        });
+        }
     }
-    drop(listener);
-    under_way.shutdown().await;
+    drop((listener, open));
+    all_closed.recv().await;
 }
 
 impl Api {

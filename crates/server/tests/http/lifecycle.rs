@@ -1,6 +1,10 @@
 //! Polls, clients that go away, and the end.
 
+use std::time::Duration;
+
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::scene::{Scene, read};
 
@@ -48,4 +52,19 @@ async fn poll_under_way_is_answered_when_the_server_ends() {
     scene.stop().await;
     let answer = read(&mut polling).await;
     assert_eq!((answer.code, answer.body.as_str()), (200, "{}"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connection_without_a_request_does_not_hold_the_end_up() {
+    let scene = Scene::patient().await;
+    let silent = TcpStream::connect(scene.address).await.unwrap();
+    let mut half = TcpStream::connect(scene.address).await.unwrap();
+    half.write_all(b"GET /api/v1/sys").await.unwrap();
+    let mut kept = TcpStream::connect(scene.address).await.unwrap();
+    kept.write_all(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    kept.read_exact(&mut [0; 100]).await.unwrap();
+    // Otherwise it would wait until it gives up on half a request, after thirty seconds.
+    let stopped = tokio::time::timeout(Duration::from_secs(20), scene.stop()).await;
+    stopped.expect("the server ends");
+    drop((silent, half, kept));
 }

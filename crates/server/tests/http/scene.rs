@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use perennial_runtime::{Runtime, RuntimeConfig};
 use perennial_server::{HttpConfig, Listeners, ServerConfig, ensure_namespace, serve};
@@ -29,6 +30,12 @@ pub(crate) struct Answer {
 impl Scene {
     pub(crate) async fn new() -> Self {
         Self::with(ServerConfig::default()).await
+    }
+
+    /// One that waits for requests under way as long as it takes.
+    pub(crate) async fn patient() -> Self {
+        let grace = Duration::from_secs(24 * 3_600);
+        Self::with(ServerConfig { grace, ..ServerConfig::default() }).await
     }
 
     pub(crate) async fn for_callers(http: HttpConfig) -> Self {
