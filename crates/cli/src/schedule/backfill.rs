@@ -5,6 +5,7 @@ use std::time::Duration;
 use perennial_proto::perennial::{Backfill, BackfillScheduleRequest, BackfillScheduleResponse};
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 use perennial_proto::temporal::schedule::v1::{BackfillRequest, SchedulePatch};
+use perennial_proto::temporal::workflowservice::v1::ListScheduleMatchingTimesRequest;
 
 use super::backfills::{find, line};
 use super::id::ScheduleIdArgs;
@@ -117,8 +118,11 @@ async fn dry_run(
     let zone = session.output.times.zone_name().to_owned();
     let mut list = session.output.list(vec![Column::new(zone), Column::new("How far")]);
     loop {
-        let page = client.schedules().backfill_schedule(request.clone()).await;
-        let page = page.map_err(only_perennial)?.into_inner();
+        let page = match client.schedules().backfill_schedule(request.clone()).await {
+            Ok(page) => page.into_inner(),
+            Err(status) if is_unimplemented(&status) => matching_times(&client, &request).await?,
+            Err(status) => return Err(status.into()),
+        };
         for time in page.times.iter().filter_map(|time| instant(Some(time))) {
             list.push_record(&time.to_string(), |times| [times.clock(time), times.distance(time)])?;
         }
@@ -135,6 +139,24 @@ async fn dry_run(
         count => format!("{} times; nothing was started", thousands(count)),
     };
     Ok(session.output.remark(remark)?)
+}
+
+/// The same in Temporal's words, whose windows begin after their beginning. There are at most a thousand.
+async fn matching_times(
+    client: &Client,
+    request: &BackfillScheduleRequest,
+) -> anyhow::Result<BackfillScheduleResponse> {
+    let start = instant(request.start_time.as_ref());
+    let before = start.and_then(|time| time.checked_sub(jiff::Span::new().nanoseconds(1)).ok());
+    let request = ListScheduleMatchingTimesRequest {
+        namespace: request.namespace.clone(),
+        schedule_id: request.schedule_id.clone(),
+        start_time: before.map(stamp),
+        end_time: request.end_time,
+    };
+    let times = client.workflow().list_schedule_matching_times(request).await?.into_inner();
+    let has_more = times.start_time.len() >= 1_000;
+    Ok(BackfillScheduleResponse { times: times.start_time, has_more, ..Default::default() })
 }
 
 /// How many times there are, if that can be said at once.
