@@ -18,6 +18,9 @@ use crate::session::Session;
 /// How often a backfill that is watched is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
+/// To know how far a backfill has come, no more pages of its times are counted than this.
+const PAGES_COUNTED_MAX: usize = 100;
+
 /// Start for the times of a window, past or future, both ends counted
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -159,12 +162,20 @@ async fn matching_times(
     Ok(BackfillScheduleResponse { times: times.start_time, has_more, ..Default::default() })
 }
 
-/// How many times there are, if that can be said at once.
+/// How many times there are; `None` if they are too many to count.
 async fn count(client: &Client, request: &BackfillScheduleRequest) -> anyhow::Result<Option<u64>> {
-    let request = BackfillScheduleRequest { dry_run: true, ..request.clone() };
-    let page = client.schedules().backfill_schedule(request).await;
-    let page = page.map_err(only_perennial)?.into_inner();
-    Ok((!page.has_more).then_some(page.times.len() as u64))
+    let mut request = BackfillScheduleRequest { dry_run: true, ..request.clone() };
+    let mut count = 0;
+    for _ in 0..PAGES_COUNTED_MAX {
+        let page = client.schedules().backfill_schedule(request.clone()).await;
+        let page = page.map_err(only_perennial)?.into_inner();
+        count += page.times.len() as u64;
+        match page.times.last().filter(|_| page.has_more) {
+            Some(last) => request.start_time = Some(after(*last)),
+            None => return Ok(Some(count)),
+        }
+    }
+    Ok(None)
 }
 
 /// Waits until it is done.
