@@ -70,7 +70,10 @@ fn keep_up(schedules: &[DescribeScheduleResponse], findings: &mut Findings) {
             && next.is_some_and(|next| now.duration_since(next) > OVERDUE)
     });
     match overdue.is_empty() {
-        true => findings.good("keeping up", format!("{} schedules, none overdue", schedules.len())),
+        true => {
+            let looked = format!("schedules looked at: {}, none overdue", schedules.len());
+            findings.good("keeping up", looked);
+        }
         false => findings.bad(
             "keeping up",
             format!(

@@ -179,7 +179,8 @@ fn so_far(card: &mut Card, described: &Described, info: &ScheduleInfo, times: &T
             let skips = count(ours.skipped_trigger_count);
             card.field("skips", format!("{skips}; last {last}: {why}"));
         }
-        card.field("last lag", duration(ours.last_fire_lag.as_ref()));
+        let lag = ours.last_fire_lag.and_then(|lag| std::time::Duration::try_from(lag).ok());
+        card.field("last lag", lag.map(|lag| format!("{lag:.1?}")).unwrap_or_default());
     }
     card.field("created", times.show(instant(info.create_time.as_ref())));
     card.field("updated", times.show(instant(info.update_time.as_ref())));

@@ -79,13 +79,14 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
     writeln!(
         out,
         "Perennial {} (Temporal API {SERVER_VERSION})\n\n\
-         Perennial Server:      {host}:{port}\n\
-         Perennial Persistence: {place}",
+         Perennial Server:      {host}:{port}",
         env!("CARGO_PKG_VERSION")
     )?;
     if let Some(http) = &http {
         writeln!(out, "Perennial HTTP:        {host}:{}", http.local_addr()?.port())?;
     }
+    // Whoever waits for the server to be there reads up to here.
+    writeln!(out, "Perennial Persistence: {place}")?;
     out.flush()?;
 
     let server = ServerConfig { cluster_id, ..plan.server };

@@ -151,6 +151,19 @@ fn the_calendar_says_what_a_spec_is() {
                   --no-json-shorthand-payloads
                       In JSON, show payloads as they are stored, not what they hold
 
+            Log:
+                  --log-level <LEVEL>
+                      What to log, on standard error [default: never]
+
+                      [possible values: debug, info, warn, error, never]
+
+                  --log-format <FORMAT>
+                      How to log [default: text]
+
+                      Possible values:
+                      - text: For people
+                      - json: For programs
+
             Configuration:
                   --profile <NAME>
                       Profile of the configuration file [env: TEMPORAL_PROFILE] [default: default]
@@ -286,6 +299,19 @@ fn every_command_has_help_with_examples() {
 
                   --show-left-out
                       Also show the times that exclusions or clock changes took, and why
+
+            Log:
+                  --log-level <LEVEL>
+                      What to log, on standard error [default: never]
+
+                      [possible values: debug, info, warn, error, never]
+
+                  --log-format <FORMAT>
+                      How to log [default: text]
+
+                      Possible values:
+                      - text: For people
+                      - json: For programs
 
             Configuration:
                   --profile <NAME>

@@ -139,6 +139,9 @@ impl Schedule {
 
     /// When it acts in the future, `count` times at most, as long as its starts aren't used up.
     pub fn future_times(&self, now: Time, count: usize) -> Vec<Time> {
+        if self.status() == Status::Deleted {
+            return Vec::new();
+        }
         let left = if self.head.limited_actions { self.head.remaining_actions } else { i64::MAX };
         let count = count.min(usize::try_from(left).unwrap_or(0));
         self.times.due_after(now).take(count).collect()
