@@ -20,12 +20,9 @@ def test_namespace_is_registered_updated_and_described(both, name):
 
 
 def test_search_attributes_are_listed(both):
-    # It belongs to worker versioning.
-    listed = both.same(
-        "GET",
-        "/api/v1/namespaces/default/search-attributes",
-        dropped=["TemporalUsedWorkerDeploymentVersions"],
-    ).done()
+    # One belongs to worker versioning, one to labels, which only Perennial has.
+    of_one = ["TemporalUsedWorkerDeploymentVersions", "PerennialLabels"]
+    listed = both.same("GET", "/api/v1/namespaces/default/search-attributes", dropped=of_one).done()
     assert listed["customAttributes"]["CustomIntField"] == "INDEXED_VALUE_TYPE_INT"
 
 

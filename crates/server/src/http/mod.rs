@@ -127,12 +127,12 @@ impl Api {
             };
         }
         if let Some(schedule_id) = schedule_history::schedule_id(path) {
-            return match head.method {
-                Method::GET => {
-                    schedule_history::answer(&self.gateway, schedule_id, &head, format).await
-                }
-                _ => answer::method_not_allowed(&[Method::GET], format),
-            };
+            if head.method != Method::GET {
+                return answer::method_not_allowed(&[Method::GET], format);
+            }
+            let metadata = request::metadata(&head.headers, from);
+            let gateway = &self.gateway;
+            return schedule_history::answer(gateway, schedule_id, &head, metadata, format).await;
         }
         let (route, variables) = match Table::get().find(&head.method, path) {
             Found::Route(route, variables) => (route, variables),

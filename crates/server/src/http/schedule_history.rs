@@ -1,7 +1,6 @@
 //! `GET /api/schedules/{id}/history`: what happened to a schedule, in the words of Durable Workflow's API.
 //!
-//! The namespace is in the header `X-Namespace`. Keys are as the audit stream's messages have them, numbers
-//! are numbers, and policies have their short names.
+//! The namespace is in the header `X-Namespace`.
 
 use hyper::StatusCode;
 use hyper::http::request::Parts;
@@ -30,15 +29,21 @@ pub(super) async fn answer(
     gateway: &Gateway,
     schedule_id: String,
     head: &Parts,
+    metadata: MetadataMap,
     format: Format,
 ) -> Answer {
-    match page(gateway, schedule_id, head).await {
+    match page(gateway, schedule_id, head, metadata).await {
         Ok(page) => answer::value(StatusCode::OK, &page, format),
         Err(status) => answer::refusal(&status, format),
     }
 }
 
-async fn page(gateway: &Gateway, schedule_id: String, head: &Parts) -> Result<Json, Status> {
+async fn page(
+    gateway: &Gateway,
+    schedule_id: String,
+    head: &Parts,
+    metadata: MetadataMap,
+) -> Result<Json, Status> {
     let namespace = head.headers.get("x-namespace").map_or(Ok("default"), |name| {
         name.to_str().map_err(|_| Status::invalid_argument("X-Namespace isn't text"))
     })?;
@@ -75,7 +80,7 @@ async fn page(gateway: &Gateway, schedule_id: String, head: &Parts) -> Result<Js
         }
     }
 
-    let answer = gateway.call(&rpc, &request, MetadataMap::new()).await?;
+    let answer = gateway.call(&rpc, &request, metadata).await?;
     let field = |name| answer.get_field_by_name(name).map(|value| value.into_owned());
     let events = match field("events") {
         Some(Value::List(events)) => events,
