@@ -37,7 +37,8 @@ def rng(request) -> random.Random:
 @pytest_asyncio.fixture(scope="session")
 async def running(tmp_path_factory):
     """The session's server and a client of it."""
-    server = DevServer(free_port(), str(tmp_path_factory.mktemp("server") / "conformance.db"))
+    database = str(tmp_path_factory.mktemp("server") / "conformance.db")
+    server = DevServer(free_port(), database, http_port=free_port())
     client = await server.start()
     yield server, client
     server.stop()

@@ -57,10 +57,11 @@ def under_test() -> str:
 
 
 class DevServer:
-    """Owns one process on one port and one database file. It can be killed and started again."""
+    """Owns one process on one port (two with HTTP) and one database file. It can be killed and started again."""
 
-    def __init__(self, port: int, database: str, executable: str = ""):
+    def __init__(self, port: int, database: str, executable: str = "", http_port: int | None = None):
         self.port = port
+        self.http_port = http_port
         self.database = database
         self._executable = executable or under_test()
         self._process: subprocess.Popen | None = None
@@ -83,6 +84,8 @@ class DevServer:
         command = [self._executable, "server", "start-dev", "--headless", "--ip", "127.0.0.1"]
         command += ["--port", str(self.port), "--namespace", NAMESPACE]
         command += ["--db-filename", self.database, "--log-level", "error"]
+        if self.http_port:
+            command += ["--http-port", str(self.http_port)]
         if self._executable == TEMPORAL:
             for setting, value in TEMPORAL_SETTINGS.items():
                 command += ["--dynamic-config-value", f"{setting}={value}"]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.differs_from_temporal("only Perennial has this setting"
 
 class OnDemand(DevServer):
     def command(self) -> list[str]:
-        command = [self._executable, "server", "--db", self.database, "--port", str(self.port)]
+        command = [self._executable, "server", "--db", self.database, "--port", str(self.port), "--no-http"]
         return [*command, "--schedule-evaluation", "on-demand", "--log-level", "error"]
 
 

@@ -155,6 +155,30 @@ async def test_deleted_schedules_are_listed_when_asked_for(scheduled, native):
     assert both[0]["internal_id"] == listed["internal_id"] != both[1]["internal_id"]
 
 
+async def test_an_earlier_schedule_of_the_same_id_can_still_be_asked_about(scheduled, native):
+    await scheduled.create()
+    first = native.call("DescribeSchedule")["internal_id"]
+    native.call("TriggerSchedule")
+    native.call("DeleteSchedule", reason="done with it")
+    await scheduled.create()
+
+    [event] = native.call("ListScheduleEvents")["events"]
+    assert "created" in event
+    created, triggered, deleted = native.call("ListScheduleEvents", internal_id=first)["events"]
+    assert "created" in created and "triggered" in triggered
+    assert deleted["deleted"]["reason"] == "done with it"
+    described = native.call("DescribeSchedule", internal_id=first)
+    assert described["status"] == "SCHEDULE_STATUS_DELETED"
+    assert native.call("ListOccurrences", manual=True).get("occurrences", []) == []
+    [line] = native.call("ListOccurrences", manual=True, internal_id=first)["occurrences"]
+    asked = {"time": line["nominal_time"], "internal_id": first}
+    assert native.call("ExplainOccurrence", **asked)["manual"][0]["run"] == line["run"]
+    for unknown in ["' OR 'a' = 'a", str(uuid.uuid4())]:
+        with pytest.raises(grpc.RpcError, match="was never one with internal id") as refused:
+            native.call("DescribeSchedule", internal_id=unknown)
+        assert refused.value.code() == grpc.StatusCode.NOT_FOUND
+
+
 async def test_an_update_changes_what_is_given_and_nothing_else(scheduled, native):
     await scheduled.create(action=scheduled.action(id="kept", memo={"a": "b"}), note="before")
     native.call("UpdateSchedule", overlap_policy=BUFFER_ALL, spec={"cron_string": ["@daily"]})
@@ -207,6 +231,36 @@ async def test_an_update_through_temporals_api_leaves_what_that_cannot_say(sched
     native.call("UpdateSchedule", extensions={"catchup_mode": "CATCHUP_MODE_ONE"})
     await scheduled.update_raw()
     assert native.call("DescribeSchedule")["extensions"] == {"catchup_mode": "CATCHUP_MODE_ONE"}
+
+
+async def test_labels_find_a_schedule_and_its_runs(client, scheduled, native):
+    await scheduled.create()
+    label = f"team={scheduled.id}"
+    native.call("UpdateSchedule", extensions={"labels": {"team": scheduled.id, "cost": "eu"}})
+    started = native.call("TriggerSchedule")["started"]
+    query = f"PerennialLabels = '{label}'"
+    assert [run.id async for run in client.list_workflows(query)] == [started["workflow_id"]]
+    assert [it.id async for it in await client.list_schedules(query)] == [scheduled.id]
+    described = await scheduled.run(started["workflow_id"]).describe()
+    assert described.search_attributes["PerennialLabels"] == ["cost=eu", label]
+    native.call("UpdateSchedule", extensions={})
+    assert [it async for it in await client.list_schedules(query)] == []
+
+
+@pytest.mark.parametrize(
+    "labels, problem",
+    [
+        ({"": "x"}, "needs a key"),
+        ({"a=b": "x"}, "without an equals sign"),
+        ({"team": "x" * 100}, "exceed 100 bytes"),
+        ({f"key{number}": "" for number in range(21)}, "20 labels at most, not 21"),
+    ],
+)
+async def test_a_label_that_could_not_be_asked_for_is_refused(scheduled, native, labels, problem):
+    await scheduled.create()
+    with pytest.raises(grpc.RpcError, match=problem) as refused:
+        native.call("UpdateSchedule", extensions={"labels": labels})
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
 async def test_describe_tells_of_fires_and_skips(scheduled, native):

@@ -1,6 +1,7 @@
 """W4: activities."""
 
 import pytest
+from google.protobuf.field_mask_pb2 import FieldMask
 from temporalio.api.activity.v1 import ActivityOptions
 from temporalio.api.common.v1 import Header, Priority
 from temporalio.api.enums.v1 import PendingActivityState, RetryState, TimeoutType
@@ -355,6 +356,33 @@ async def test_progress_told_with_a_failure_is_visible(scene):
         timeout=CALL,
     )
     assert values((await pending(scene)).heartbeat_details) == ["most"]
+
+
+async def test_newer_clients_pause_alter_reset_and_unpause_the_same_activities(scene):
+    await scene.start()
+    await scene.answer(schedule_activity("a", scene.task_queue))
+    which = {"namespace": scene.namespace, "workflow_id": scene.workflow_id, "activity_id": "a"}
+    paused = api.PauseActivityExecutionRequest(**which, identity=IDENTITY, reason="look into it")
+    await scene.service.pause_activity_execution(paused, timeout=CALL)
+    assert (await pending(scene)).pause_info.manual.reason == "look into it"
+    altered = await scene.service.update_activity_execution_options(
+        api.UpdateActivityExecutionOptionsRequest(
+            **which,
+            activity_options=ActivityOptions(start_to_close_timeout=seconds(7)),
+            update_mask=FieldMask(paths=["start_to_close_timeout"]),
+        ),
+        timeout=CALL,
+    )
+    assert altered.activity_options.start_to_close_timeout.seconds == 7
+    await scene.service.reset_activity_execution(
+        api.ResetActivityExecutionRequest(**which, keep_paused=True), timeout=CALL
+    )
+    assert (await pending(scene)).paused
+    await scene.service.unpause_activity_execution(
+        api.UnpauseActivityExecutionRequest(**which), timeout=CALL
+    )
+    assert not (await pending(scene)).paused
+    await scene.complete_activity(await scene.activity_task())
 
 
 async def test_a_heartbeat_tells_of_a_pause(scene):

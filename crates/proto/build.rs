@@ -3,12 +3,18 @@
 //! Temporal's messages are mapped to the types of `temporalio-protos`, so there is one copy of each. The
 //! descriptors that crate publishes have lost what the files say about HTTP, so its files are read again.
 
+#[path = "build/comments.rs"]
+mod comments;
+
 use std::env;
 use std::error::Error;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use protox::Compiler;
 
 const PROTO_FOLDER: &str = "../../proto";
@@ -29,6 +35,7 @@ const FILES: [&str; 12] = [
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={PROTO_FOLDER}");
+    println!("cargo:rerun-if-changed=build");
     let temporal = temporal_files()?;
     let mut compiler = Compiler::new([
         PathBuf::from(PROTO_FOLDER),
@@ -38,9 +45,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     ])?;
     compiler.include_imports(true).open_files(FILES)?;
 
-    let descriptors = Path::new(&env::var("OUT_DIR")?).join("descriptors.bin");
+    let out = PathBuf::from(env::var("OUT_DIR")?);
     // Other ways of encoding leave out options that aren't protobuf's own, such as those for HTTP.
-    fs::write(descriptors, compiler.encode_file_descriptor_set())?;
+    fs::write(out.join("descriptors.bin"), compiler.encode_file_descriptor_set())?;
+    let files = compiler.include_source_info(true).file_descriptor_set();
+    let comments = serde_json::to_vec(&comments::of(&files))?;
+    let mut packed =
+        GzEncoder::new(fs::File::create(out.join("comments.gz"))?, Compression::best());
+    packed.write_all(&comments)?;
+    packed.finish()?;
 
     let mut config = tonic_prost_build::Config::new();
     config.enable_type_names();
@@ -51,9 +64,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         .build_transport(false)
         // Without it the mapping of `.google.protobuf` below is refused as a duplicate.
         .compile_well_known_types(true)
+        // Equal labels are equal bytes.
+        .btree_map(".perennial.v1.ScheduleExtensions.labels")
         .extern_path(".temporal.api", "::temporalio_protos::temporal::api")
         .extern_path(".google.protobuf", "::prost_wkt_types")
-        .compile_fds_with_config(compiler.file_descriptor_set(), config)?;
+        .compile_fds_with_config(files, config)?;
     Ok(())
 }
 

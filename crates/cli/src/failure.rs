@@ -1,5 +1,6 @@
 //! How a command fails: what it says, and its exit code.
 
+use std::error::Error as _;
 use std::io;
 use std::process::ExitCode;
 
@@ -87,7 +88,9 @@ impl std::error::Error for Ends {}
 
 /// Says what went wrong and gives the exit code. A reader that left (`| head`) is not a failure.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    if error.chain().any(is_closed_pipe) {
+    // What broke under a request is the connection, not the reader's pipe.
+    let ours = error.chain().take_while(|cause| !cause.is::<Status>());
+    if ours.into_iter().any(is_closed_pipe) {
         return ExitCode::SUCCESS;
     }
     let exit = error.chain().find_map(exit_of).unwrap_or(Exit::Failed);
@@ -139,6 +142,9 @@ fn exit_of(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
 }
 
 fn exit_of_status(status: &Status) -> Exit {
+    if broken_connection(status).is_some() {
+        return Exit::Unreachable;
+    }
     match status.code() {
         Code::InvalidArgument | Code::OutOfRange => Exit::Usage,
         Code::NotFound => Exit::NotFound,
@@ -158,8 +164,23 @@ fn exit_of_status(status: &Status) -> Exit {
     }
 }
 
+/// What broke, if no server said this.
+fn broken_connection(status: &Status) -> Option<String> {
+    let mut cause: &dyn std::error::Error = status.source()?;
+    if cause.is::<tonic::TimeoutExpired>() {
+        return None;
+    }
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    Some(cause.to_string())
+}
+
 /// The server's words, or ours where it has none.
 fn in_words(status: &Status) -> String {
+    if let Some(why) = broken_connection(status) {
+        return format!("the connection broke: {why}");
+    }
     match (status.code(), status.message()) {
         (Code::Cancelled, message) if message.contains("Timeout expired") => {
             "the server didn't answer in time".to_owned()
@@ -178,6 +199,11 @@ fn is_about_a_schedule(status: &Status) -> bool {
 
 /// What to do about it, where the server's words don't say so.
 fn advice_on(status: &Status) -> Option<&'static str> {
+    if broken_connection(status).is_some() {
+        return Some(
+            "does the server speak TLS there, or want a certificate? See --tls, --tls-cert-path",
+        );
+    }
     match exit_of_status(status) {
         Exit::Unreachable => Some("try again; `perennial doctor` looks at what is wrong"),
         Exit::TimedOut => Some(

@@ -6,6 +6,7 @@ use perennial_proto::json::Payloads;
 
 use crate::client::{Client, ConfigArgs, ConnectionArgs, Environment, Settings};
 use crate::failure::{Ends, Exit};
+use crate::logging::{self, LogFormat, LogLevel};
 use crate::output::{Format, Output, TimeFormat, Times};
 use crate::terminal::{Color, Look};
 
@@ -31,6 +32,16 @@ pub(crate) struct GlobalArgs {
     /// In JSON, show payloads as they are stored, not what they hold
     #[arg(long, global = true, help_heading = "Output", hide_short_help = true)]
     pub(crate) no_json_shorthand_payloads: bool,
+
+    /// What to log, on standard error [default: never]
+    #[arg(long, global = true, value_enum, value_name = "LEVEL", help_heading = "Log")]
+    #[arg(hide_short_help = true)]
+    pub(crate) log_level: Option<LogLevel>,
+
+    /// How to log [default: text]
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", help_heading = "Log")]
+    #[arg(hide_short_help = true)]
+    pub(crate) log_format: Option<LogFormat>,
 
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
@@ -61,6 +72,9 @@ pub(crate) fn run(
     connection: ConnectionArgs,
     command: impl AsyncFnOnce(&mut Session) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
+    if let Some(level) = global.log_level {
+        logging::start(level, global.log_format.unwrap_or_default())?;
+    }
     let settings = Settings::resolve(connection, &global.config, &Environment::of_process())?;
     let mut output = global.output();
     let connect_timeout = global.config.client_connect_timeout;

@@ -1,7 +1,7 @@
 //! The server as a process: it says where it is, answers there, and ends when it is told to.
 #![cfg(unix)]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 struct Server {
     process: Child,
     address: String,
+    http_address: String,
 }
 
 impl Server {
@@ -22,16 +23,30 @@ impl Server {
             .spawn()
             .expect("the binary starts");
         let said = BufReader::new(process.stdout.take().expect("it is piped"));
-        let lines = said.lines().map_while(Result::ok);
-        let address = lines
-            .filter_map(|line| Some(line.strip_prefix("Perennial Server:")?.trim().to_owned()))
-            .next()
-            .expect("the server says where it listens");
-        Self { process, address }
+        let mut lines = said.lines().map_while(Result::ok);
+        let mut told = |what: &str| {
+            let place = lines.find_map(|line| Some(line.strip_prefix(what)?.trim().to_owned()));
+            place.unwrap_or_else(|| panic!("the server doesn't say {what}"))
+        };
+        let address = told("Perennial Server:");
+        let http_address = told("Perennial HTTP:");
+        Self { process, address, http_address }
     }
 
     fn answers(&self) -> bool {
-        TcpStream::connect(&self.address).is_ok()
+        TcpStream::connect(&self.address).is_ok() && self.answers_over_http()
+    }
+
+    fn answers_over_http(&self) -> bool {
+        let Ok(mut stream) = TcpStream::connect(&self.http_address) else {
+            return false;
+        };
+        let head =
+            "GET /api/v1/system-info HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        let mut answer = String::new();
+        stream.write_all(head.as_bytes()).is_ok()
+            && stream.read_to_string(&mut answer).is_ok()
+            && answer.starts_with("HTTP/1.1 200 OK")
     }
 
     /// Asks it to end, and returns its exit code.
@@ -56,7 +71,8 @@ fn server_keeps_its_file_for_the_next_one() {
     let file = folder.join(format!("server-{}.db", std::process::id()));
     let file = file.to_str().unwrap();
     for _ in 0..2 {
-        let server = Server::start(&["--db", file, "--port", "0", "--log-level", "never"]);
+        let ports = ["--port", "0", "--http-port", "0"];
+        let server = Server::start(&[&["--db", file, "--log-level", "never"], &ports[..]].concat());
         assert!(server.answers(), "{}", server.address);
         assert_eq!(server.stop(), Some(0));
     }

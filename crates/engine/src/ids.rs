@@ -36,6 +36,11 @@ impl Slot {
             bytes.fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
         Self(((hash ^ (hash >> 32)) % u64::from(Self::COUNT)) as u16)
     }
+
+    /// Which of so many ranges of slots it is in, counted from 0.
+    pub fn range_among(self, ranges: u32) -> u32 {
+        u32::from(self.0) * ranges / u32::from(Self::COUNT)
+    }
 }
 
 /// Makes ids that are new to the world, from a seed that is an argument: the engine knows no chance.

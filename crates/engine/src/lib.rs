@@ -9,10 +9,12 @@ mod ids;
 mod part;
 pub mod run;
 pub mod schedule;
+mod shared_map;
 mod time;
 
 pub use ids::{FreshIds, NamespaceKey, RunKey, ScheduleKey, Slot};
 pub use part::{PartKey, PartWrite, SchedulePart};
+pub use shared_map::SharedMap;
 pub use time::{Span, Time};
 
 /// Zones by name, for cron strings.

@@ -9,6 +9,7 @@
 
 pub mod json;
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use prost_reflect::DescriptorPool;
@@ -58,6 +59,16 @@ pub fn descriptors() -> &'static DescriptorPool {
             .expect("the build wrote descriptors that it had checked")
     });
     &POOL
+}
+
+/// What the files say about a message, a field or a method, by its full name.
+pub fn comment(full_name: &str) -> Option<&'static str> {
+    static COMMENTS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
+        let packed = include_bytes!(concat!(env!("OUT_DIR"), "/comments.gz")).as_slice();
+        serde_json::from_reader(flate2::read::GzDecoder::new(packed))
+            .expect("the build wrote a map of texts")
+    });
+    COMMENTS.get(full_name).map(String::as_str)
 }
 
 /// The same as bytes, for gRPC reflection.

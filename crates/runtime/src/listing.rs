@@ -96,14 +96,16 @@ pub(crate) fn schedule_row(schedule: &Schedule, namespace: Option<&NamespaceReco
             .unwrap_or_default(),
     };
     let mut values = values_of(config.search_attributes.as_ref(), namespace);
-    let division = Value::Keyword(SCHEDULE_DIVISION.to_owned());
-    // Both are of their columns' types.
-    let _ = values
-        .set(AttributeColumn::Predefined(Predefined::TemporalNamespaceDivision), division)
-        .and_then(|()| {
-            let paused = AttributeColumn::Predefined(Predefined::TemporalSchedulePaused);
-            values.set(paused, Value::Bool(head.paused))
-        });
+    let mut set = |predefined, value| {
+        // Each is of its column's type.
+        let _ = values.set(AttributeColumn::Predefined(predefined), value);
+    };
+    set(Predefined::TemporalNamespaceDivision, Value::Keyword(SCHEDULE_DIVISION.to_owned()));
+    set(Predefined::TemporalSchedulePaused, Value::Bool(head.paused));
+    let labels = schedule.labels();
+    if !labels.is_empty() {
+        set(Predefined::PerennialLabels, Value::KeywordList(labels));
+    }
     Row { namespace: head.namespace, execution, values }
 }
 

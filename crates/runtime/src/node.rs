@@ -172,7 +172,12 @@ impl Node {
 
     /// The cell that owns a slot: each has a range of them.
     pub(crate) fn cell_of(&self, slot: Slot) -> usize {
-        usize::from(slot.0) * self.cells.len() / usize::from(Slot::COUNT)
+        slot.range_among(self.cell_count()) as usize
+    }
+
+    /// How many cells share the slots.
+    pub(crate) fn cell_count(&self) -> u32 {
+        u32::try_from(self.cells.len()).unwrap_or(u32::MAX)
     }
 
     /// A cell that has ended is told nothing: what it owned waits in the store.

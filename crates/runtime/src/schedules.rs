@@ -97,6 +97,22 @@ impl Runtime {
         .await
     }
 
+    /// A schedule whose id may have been used again since.
+    pub async fn earlier_schedule(
+        &self,
+        namespace: &NamespaceRecord,
+        schedule_id: &str,
+        incarnation: &str,
+    ) -> Result<Option<Schedule>, Refusal> {
+        // Anything else is none, and could have a meaning in a filter.
+        if !incarnation.chars().all(|it| it.is_ascii_hexdigit() || it == '-') {
+            return Ok(None);
+        }
+        let filter = format!("RunId = '{incarnation}'");
+        let page = self.list_schedules(namespace, &filter, true, 1, None).await?;
+        Ok(page.schedules.into_iter().find(|it| it.head.schedule_id == schedule_id))
+    }
+
     /// How many schedules of a namespace a filter finds, in groups if it says so.
     pub async fn count_schedules(
         &self,

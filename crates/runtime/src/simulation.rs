@@ -160,6 +160,7 @@ impl Node {
                 }
                 self.commits.extend(work.commit.map(|batch| (cell, batch)));
                 self.loads.extend(work.loads);
+                self.loads.extend(work.awaited_loads);
             }
             Next::TryAgain(_) => {}
             Next::End => turns.cell = None,

@@ -1,4 +1,4 @@
-//! A child in another cell than its parent's: what the parent hears of it is durable.
+//! A child that its parent starts: what the parent hears of it is durable, in another cell or its own.
 
 #![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
@@ -6,15 +6,26 @@ mod kit;
 
 use std::sync::Arc;
 
-use perennial_engine::Time;
+use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::temporal::command::v1::StartChildWorkflowExecutionCommandAttributes;
 use perennial_proto::temporal::command::v1::command::Attributes;
 use perennial_proto::temporal::common::v1::WorkflowType;
 use perennial_runtime::RuntimeConfig;
 use perennial_runtime::simulation::{Clock, Node};
-use perennial_store::MemoryStore;
+use perennial_store::{MemoryStore, Store};
 
 use self::kit::{completion, drive, name_in_cell, namespace, poller, start};
+
+fn start_child(workflow_id: String) -> Attributes {
+    let workflow_type = Some(WorkflowType { name: "Child".to_owned() });
+    Attributes::StartChildWorkflowExecutionCommandAttributes(
+        StartChildWorkflowExecutionCommandAttributes {
+            workflow_id,
+            workflow_type,
+            ..Default::default()
+        },
+    )
+}
 
 #[test]
 fn parent_hears_of_its_child_after_the_commit_that_starts_it() {
@@ -27,14 +38,8 @@ fn parent_hears_of_its_child_after_the_commit_that_starts_it() {
 
     let started = drive(&mut node, runtime.start(namespace, parent, start("r"))).unwrap();
     let task = drive(&mut node, runtime.poll_workflow_task(poller(namespace))).unwrap();
-    let wanted = Attributes::StartChildWorkflowExecutionCommandAttributes(
-        StartChildWorkflowExecutionCommandAttributes {
-            workflow_id: child,
-            workflow_type: Some(WorkflowType { name: "Child".to_owned() }),
-            ..Default::default()
-        },
-    );
-    drive(&mut node, runtime.send(started.run.name(), completion(&task, wanted))).unwrap();
+    let completed = completion(&task, start_child(child));
+    drive(&mut node, runtime.send(started.run.name(), completed)).unwrap();
 
     while node.uncommitted() == 0 {
         if node.unread() > 0 { node.read(0) } else { node.step(1, usize::MAX) }
@@ -43,4 +48,70 @@ fn parent_hears_of_its_child_after_the_commit_that_starts_it() {
     node.commit(usize::MAX);
     node.step(1, usize::MAX);
     assert_ne!(node.arrived(0), 0, "now it is");
+}
+
+/// A node with one cell, where a parent has asked for its child.
+fn asked_for_child(store: &Arc<MemoryStore>) -> (Node, NamespaceKey) {
+    let store = Arc::clone(store) as Arc<dyn Store>;
+    let mut node =
+        Node::open(store, &RuntimeConfig::default(), &Clock::at(Time(1_000)), 1).unwrap();
+    let runtime = node.runtime();
+    let namespace = drive(&mut node, namespace(&runtime));
+    let parent = "parent".to_owned();
+    let started = drive(&mut node, runtime.start(namespace, parent, start("r"))).unwrap();
+    let task = drive(&mut node, runtime.poll_workflow_task(poller(namespace))).unwrap();
+    let completed = completion(&task, start_child("child".to_owned()));
+    let asked = async move { runtime.send(started.run.name(), completed).await.map(|_| ()) };
+    let mut asked = std::pin::pin!(asked);
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(asked.as_mut().poll(&mut cx).is_pending());
+    node.step(0, usize::MAX);
+    (node, namespace)
+}
+
+fn messages(store: &MemoryStore) -> usize {
+    store.messages(i64::MIN, 10).unwrap().len()
+}
+
+fn is_there(store: &MemoryStore, namespace: NamespaceKey) -> bool {
+    store.load_run(namespace, "child", None).unwrap().is_some()
+}
+
+#[test]
+fn a_child_in_its_parents_cell_is_in_the_commit_that_asks_for_it() {
+    let store = Arc::new(MemoryStore::new());
+    let (mut node, namespace) = asked_for_child(&store);
+    assert_eq!(node.uncommitted(), 0, "the batch waits for what is to be known of the child");
+    node.read(0);
+    node.step(0, usize::MAX);
+    node.commit(usize::MAX);
+    assert!(is_there(&store, namespace));
+    assert_eq!(messages(&store), 0, "nothing is left to be told");
+    while node.take_any_turn() {}
+    assert_eq!(messages(&store), 0);
+}
+
+#[test]
+fn a_child_that_takes_long_to_look_for_is_asked_for_durably() {
+    let store = Arc::new(MemoryStore::new());
+    let (mut node, namespace) = asked_for_child(&store);
+    node.step(0, usize::MAX);
+    node.commit(usize::MAX);
+    assert_eq!((is_there(&store, namespace), messages(&store)), (false, 1));
+    while node.take_any_turn() {}
+    assert_eq!((is_there(&store, namespace), messages(&store)), (true, 0));
+}
+
+#[test]
+fn a_child_that_was_asked_for_is_started_after_a_crash() {
+    let store = Arc::new(MemoryStore::new());
+    let (mut node, namespace) = asked_for_child(&store);
+    node.step(0, usize::MAX);
+    node.commit(usize::MAX);
+    drop(node);
+    let again = Arc::clone(&store) as Arc<dyn Store>;
+    let mut node =
+        Node::open(again, &RuntimeConfig::default(), &Clock::at(Time(2_000)), 2).unwrap();
+    while node.take_any_turn() {}
+    assert_eq!((is_there(&store, namespace), messages(&store)), (true, 0));
 }

@@ -6,6 +6,9 @@
 //! a response. Nothing here keeps state, decides what follows from a command, or waits for anything
 //! but the runtime.
 //!
+//! The same is there as JSON over HTTP (`http/`), which has no say of its own: it hands its requests to the gRPC
+//! services inside the process.
+//!
 //! Start reading at [`serve`], then at `services.rs`, the table of all RPCs; each of them is a method of
 //! that name on a `Call`, in the file of its group.
 
@@ -13,6 +16,7 @@ mod bootstrap;
 mod call;
 mod errors;
 mod history;
+mod http;
 mod operator;
 mod schedules;
 mod search_attributes;
@@ -26,6 +30,7 @@ mod validate_test;
 mod workflow;
 
 pub use bootstrap::{NewSearchAttribute, ensure_namespace};
+pub use http::HttpConfig;
 pub use perennial_runtime::Runtime;
-pub use server::{ServeError, ServerConfig, serve};
+pub use server::{Listeners, ServeError, ServerConfig, serve};
 pub use workflow::SERVER_VERSION;

@@ -32,11 +32,12 @@ pub(crate) const SYSTEM: [(&str, Kind); 16] = [
 ];
 
 /// What every namespace has and SDKs or the server set.
-pub(crate) const PREDEFINED: [(&str, Kind); 16] = [
+pub(crate) const PREDEFINED: [(&str, Kind); 17] = [
     ("BatcherNamespace", Kind::Keyword),
     ("BatcherUser", Kind::Keyword),
     ("BinaryChecksums", Kind::KeywordList),
     ("BuildIds", Kind::KeywordList),
+    ("PerennialLabels", Kind::KeywordList),
     ("TemporalChangeVersion", Kind::KeywordList),
     ("TemporalExternalPayloadCount", Kind::Int),
     ("TemporalExternalPayloadSizeBytes", Kind::Int),

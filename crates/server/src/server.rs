@@ -1,4 +1,4 @@
-//! The server: a listener, the services, and how they stop.
+//! The server: its listeners, the services, and how they stop.
 
 use std::future::Future;
 use std::time::Duration;
@@ -11,10 +11,12 @@ use perennial_runtime::Runtime;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tonic::codec::CompressionEncoding;
+use tonic::service::Routes;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tower::util::MapResponseLayer;
 
+use crate::http::{self, HttpConfig};
 use crate::services::{Operator, Schedules, Workflow};
 use crate::transport::too_large_as_temporal_says_it;
 
@@ -34,6 +36,8 @@ pub struct ServerConfig {
     pub long_poll_time: Duration,
     /// Requests that are under way when the server stops have this long to end.
     pub grace: Duration,
+    /// Who may call over HTTP.
+    pub http: HttpConfig,
 }
 
 impl Default for ServerConfig {
@@ -45,6 +49,7 @@ impl Default for ServerConfig {
             poll_time: Duration::from_secs(60),
             long_poll_time: Duration::from_secs(20),
             grace: Duration::from_secs(10),
+            http: HttpConfig::default(),
         }
     }
 }
@@ -75,79 +80,59 @@ const STREAM_WINDOW: u32 = 1024 * 1024;
 /// small requests at once from it, and hangs up on a client that has more: with the usual 64 KB some hundreds.
 const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
 
-/// Serves Temporal's API on `listener` until `shutdown` is done.
+/// Where the server listens.
+#[derive(Debug)]
+pub struct Listeners {
+    /// For gRPC.
+    pub grpc: TcpListener,
+    /// For JSON over HTTP, if it is wanted.
+    pub http: Option<TcpListener>,
+}
+
+/// Serves the API on `listeners` until `shutdown` is done.
 ///
 /// It then takes no more requests, ends long polls, and returns when the requests under way have their
 /// answers, or after [`ServerConfig::grace`].
 pub async fn serve(
     runtime: Runtime,
     config: ServerConfig,
-    listener: TcpListener,
+    listeners: Listeners,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
     let (stop, stopping) = watch::channel(false);
     let grace = config.grace;
-    let request_bytes_max = config.request_bytes_max;
     let shared = Shared { runtime, config, stopping: stopping.clone() };
+    resume(&shared).await;
 
-    if let Err(refusal) = shared.runtime.resume_batches().await {
-        tracing::error!("batch jobs that were under way don't go on: {refusal}");
-    }
-    if let Err(refusal) = shared.runtime.resume_purges().await {
-        tracing::error!("what deleted namespaces held isn't deleted: {refusal}");
-    }
-    let runtime = shared.runtime.clone();
-    tokio::spawn(async move {
-        if let Err(refusal) = runtime.take_up_zones().await {
-            tracing::error!("schedules aren't adapted to the zone database: {refusal}");
+    let services = services(&shared);
+    let over_http = {
+        let (services, config) = (services.clone(), shared.config.clone());
+        let stopping = stopping.clone();
+        async move {
+            if let Some(listener) = listeners.http {
+                let bytes_max = config.request_bytes_max;
+                http::serve(listener, services, &config.http, bytes_max, stopping).await;
+            }
         }
-    });
-
-    let (health_reporter, health) = tonic_health::server::health_reporter();
-    health_reporter.set_serving::<WorkflowServiceServer<Workflow>>().await;
-    let health = health
-        .accept_compressed(CompressionEncoding::Gzip)
-        .send_compressed(CompressionEncoding::Gzip);
-    let reflection = || {
-        tonic_reflection::server::Builder::configure()
-            .register_encoded_file_descriptor_set(DESCRIPTORS)
-            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
-    // Many clients still ask in the first version's words.
-    let (reflection, early_reflection) = (reflection().build_v1()?, reflection().build_v1alpha()?);
-    let workflow = WorkflowServiceServer::new(Workflow(shared.clone()))
-        .accept_compressed(CompressionEncoding::Gzip)
-        .send_compressed(CompressionEncoding::Gzip)
-        .max_decoding_message_size(request_bytes_max);
-    let schedules = ScheduleServiceServer::new(Schedules(shared.clone()))
-        .accept_compressed(CompressionEncoding::Gzip)
-        .send_compressed(CompressionEncoding::Gzip)
-        .max_decoding_message_size(request_bytes_max);
-    let operator = OperatorServiceServer::new(Operator(shared))
-        .accept_compressed(CompressionEncoding::Gzip)
-        .send_compressed(CompressionEncoding::Gzip)
-        .max_decoding_message_size(request_bytes_max);
-
-    let serving = Server::builder()
+    let over_grpc = Server::builder()
         .http2_keepalive_interval(Some(Duration::from_secs(60)))
         .http2_keepalive_timeout(Some(Duration::from_secs(20)))
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
-        .layer(MapResponseLayer::new(too_large_as_temporal_says_it(request_bytes_max)))
-        .add_service(health)
-        .add_service(reflection)
-        .add_service(early_reflection)
-        .add_service(operator)
-        .add_service(schedules)
-        .add_service(workflow)
+        .layer(MapResponseLayer::new(too_large_as_temporal_says_it(
+            shared.config.request_bytes_max,
+        )))
+        .add_routes(with_health_and_reflection(services).await?)
         .serve_with_incoming_shutdown(
-            TcpIncoming::from(listener).with_nodelay(Some(true)),
+            TcpIncoming::from(listeners.grpc).with_nodelay(Some(true)),
             async move {
                 shutdown.await;
                 // The receivers live in the requests; there may be none.
                 let _ = stop.send(true);
             },
         );
+    let serving = async { tokio::join!(over_grpc, over_http).0 };
 
     let mut stopping = stopping;
     let out_of_grace = async move {
@@ -161,4 +146,55 @@ pub async fn serve(
             Ok(())
         }
     }
+}
+
+/// Takes up what was under way when the last server ended.
+async fn resume(shared: &Shared) {
+    if let Err(refusal) = shared.runtime.resume_batches().await {
+        tracing::error!("batch jobs that were under way don't go on: {refusal}");
+    }
+    if let Err(refusal) = shared.runtime.resume_purges().await {
+        tracing::error!("what deleted namespaces held isn't deleted: {refusal}");
+    }
+    let runtime = shared.runtime.clone();
+    tokio::spawn(async move {
+        if let Err(refusal) = runtime.take_up_zones().await {
+            tracing::error!("schedules aren't adapted to the zone database: {refusal}");
+        }
+    });
+}
+
+/// The services of the API, for gRPC and for HTTP alike.
+fn services(shared: &Shared) -> Routes {
+    let request_bytes_max = shared.config.request_bytes_max;
+    let workflow = WorkflowServiceServer::new(Workflow(shared.clone()))
+        .accept_compressed(CompressionEncoding::Gzip)
+        .send_compressed(CompressionEncoding::Gzip)
+        .max_decoding_message_size(request_bytes_max);
+    let schedules = ScheduleServiceServer::new(Schedules(shared.clone()))
+        .accept_compressed(CompressionEncoding::Gzip)
+        .send_compressed(CompressionEncoding::Gzip)
+        .max_decoding_message_size(request_bytes_max);
+    let operator = OperatorServiceServer::new(Operator(shared.clone()))
+        .accept_compressed(CompressionEncoding::Gzip)
+        .send_compressed(CompressionEncoding::Gzip)
+        .max_decoding_message_size(request_bytes_max);
+    Routes::new(operator).add_service(schedules).add_service(workflow)
+}
+
+/// What gRPC clients ask a server about itself.
+async fn with_health_and_reflection(services: Routes) -> Result<Routes, ServeError> {
+    let (health_reporter, health) = tonic_health::server::health_reporter();
+    health_reporter.set_serving::<WorkflowServiceServer<Workflow>>().await;
+    let health = health
+        .accept_compressed(CompressionEncoding::Gzip)
+        .send_compressed(CompressionEncoding::Gzip);
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    // Many clients still ask in the first version's words.
+    let (reflection, early_reflection) = (reflection().build_v1()?, reflection().build_v1alpha()?);
+    Ok(services.add_service(health).add_service(reflection).add_service(early_reflection))
 }

@@ -127,6 +127,10 @@ service! {
         pause_activity(PauseActivityRequest) -> PauseActivityResponse;
         unpause_activity(UnpauseActivityRequest) -> UnpauseActivityResponse;
         reset_activity(ResetActivityRequest) -> ResetActivityResponse;
+        update_activity_execution_options(UpdateActivityExecutionOptionsRequest) -> UpdateActivityExecutionOptionsResponse;
+        unpause_activity_execution(UnpauseActivityExecutionRequest) -> UnpauseActivityExecutionResponse;
+        reset_activity_execution(ResetActivityExecutionRequest) -> ResetActivityExecutionResponse;
+        pause_activity_execution(PauseActivityExecutionRequest) -> PauseActivityExecutionResponse;
         pause_workflow_execution(PauseWorkflowExecutionRequest) -> PauseWorkflowExecutionResponse;
         unpause_workflow_execution(UnpauseWorkflowExecutionRequest) -> UnpauseWorkflowExecutionResponse;
     }
@@ -183,10 +187,6 @@ service! {
         request_cancel_nexus_operation_execution(RequestCancelNexusOperationExecutionRequest) -> RequestCancelNexusOperationExecutionResponse = "RequestCancelNexusOperationExecution";
         terminate_activity_execution(TerminateActivityExecutionRequest) -> TerminateActivityExecutionResponse = "TerminateActivityExecution";
         delete_activity_execution(DeleteActivityExecutionRequest) -> DeleteActivityExecutionResponse = "DeleteActivityExecution";
-        pause_activity_execution(PauseActivityExecutionRequest) -> PauseActivityExecutionResponse = "PauseActivityExecution";
-        reset_activity_execution(ResetActivityExecutionRequest) -> ResetActivityExecutionResponse = "ResetActivityExecution";
-        unpause_activity_execution(UnpauseActivityExecutionRequest) -> UnpauseActivityExecutionResponse = "UnpauseActivityExecution";
-        update_activity_execution_options(UpdateActivityExecutionOptionsRequest) -> UpdateActivityExecutionOptionsResponse = "UpdateActivityExecutionOptions";
         terminate_nexus_operation_execution(TerminateNexusOperationExecutionRequest) -> TerminateNexusOperationExecutionResponse = "TerminateNexusOperationExecution";
         delete_nexus_operation_execution(DeleteNexusOperationExecutionRequest) -> DeleteNexusOperationExecutionResponse = "DeleteNexusOperationExecution";
         poll_workflow_execution_time_skipping(PollWorkflowExecutionTimeSkippingRequest) -> PollWorkflowExecutionTimeSkippingResponse = "PollWorkflowExecutionTimeSkipping";

@@ -14,6 +14,7 @@ const SECOND: i64 = 1_000_000_000;
 fn open() -> Connection {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sqlite::CREATE_TABLE).unwrap();
+    connection.execute_batch(sqlite::ADD_LABELS).unwrap();
     connection
 }
 

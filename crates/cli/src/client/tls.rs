@@ -125,3 +125,26 @@ impl ServerCertVerifier for AnyCertificate {
         self.0.signature_verification_algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(tls: &Tls) -> String {
+        connector(tls).err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_isnt_pem_is_named() {
+        let ca = Tls { server_ca: Some("no PEM".to_owned()), ..Tls::default() };
+        assert_eq!(refused(&ca), "there is no certificate in the server's CA certificate");
+        let client = Some(("no PEM".to_owned(), "no key".to_owned()));
+        let client = Tls { client, any_certificate: true, ..Tls::default() };
+        assert_eq!(refused(&client), "there is no certificate in the client's certificate");
+    }
+
+    #[test]
+    fn any_certificate_needs_nobody_to_vouch_for_it() {
+        assert_eq!(refused(&Tls { any_certificate: true, ..Tls::default() }), "");
+    }
+}

@@ -74,6 +74,7 @@ pub(super) async fn summarize(client: &Client, output: &mut Output) -> anyhow::R
         let request = DescribeScheduleRequest {
             namespace: client.namespace.clone(),
             schedule_id: id.to_owned(),
+            ..DescribeScheduleRequest::default()
         };
         // Someone may have deleted it.
         let Ok(answer) = client.schedules().describe_schedule(request).await else { continue };

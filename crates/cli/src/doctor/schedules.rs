@@ -48,6 +48,7 @@ pub(super) async fn look(client: &Client, findings: &mut Findings) {
         let request = DescribeScheduleRequest {
             namespace: client.namespace.clone(),
             schedule_id: listed.schedule.unwrap_or_default().schedule_id,
+            ..DescribeScheduleRequest::default()
         };
         // One that is deleted meanwhile is of no interest.
         if let Ok(answer) = client.schedules().describe_schedule(request).await {
@@ -69,7 +70,10 @@ fn keep_up(schedules: &[DescribeScheduleResponse], findings: &mut Findings) {
             && next.is_some_and(|next| now.duration_since(next) > OVERDUE)
     });
     match overdue.is_empty() {
-        true => findings.good("keeping up", format!("{} schedules, none overdue", schedules.len())),
+        true => {
+            let looked = format!("schedules looked at: {}, none overdue", schedules.len());
+            findings.good("keeping up", looked);
+        }
         false => findings.bad(
             "keeping up",
             format!(

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use perennial_proto::json::to_json;
-use prost::{Message, Name};
+use prost::Name;
 use serde::Serialize;
 
 use super::{Column, Format, Output, Row, Table, Times};
@@ -27,7 +27,7 @@ impl<'o> List<'o> {
     /// The next thing: the message programs read, and the row people do.
     pub(crate) fn push<R: Into<Row>>(
         &mut self,
-        message: &(impl Message + Name),
+        message: &impl Name,
         row: impl FnOnce(&Times) -> R,
     ) -> anyhow::Result<()> {
         match self.output.format {

@@ -16,7 +16,7 @@ mod times;
 use std::io::{self, BufWriter, Write};
 
 use perennial_proto::json::{Payloads, to_json};
-use prost::{Message, Name};
+use prost::Name;
 use serde::Serialize;
 
 pub(crate) use self::card::Card;
@@ -48,7 +48,7 @@ impl Output {
     /// Answers with one message.
     pub(crate) fn message(
         &mut self,
-        message: &(impl Message + Name),
+        message: &impl Name,
         for_people: impl FnOnce(&mut Self) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         match self.format {

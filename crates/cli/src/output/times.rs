@@ -70,7 +70,10 @@ impl Times {
 
     /// The name of the clock here.
     pub(crate) fn zone_name(&self) -> &str {
-        self.zone.iana_name().unwrap_or("local time")
+        match is_utc(&self.zone) {
+            true => "UTC",
+            false => self.zone.iana_name().unwrap_or("local time"),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use perennial_proto::perennial::{Backfill, BackfillScheduleRequest, BackfillScheduleResponse};
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 use perennial_proto::temporal::schedule::v1::{BackfillRequest, SchedulePatch};
+use perennial_proto::temporal::workflowservice::v1::ListScheduleMatchingTimesRequest;
 
 use super::backfills::{find, line};
 use super::id::ScheduleIdArgs;
@@ -16,6 +17,9 @@ use crate::session::Session;
 
 /// How often a backfill that is watched is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// To know how far a backfill has come, no more pages of its times are counted than this.
+const PAGES_COUNTED_MAX: usize = 100;
 
 /// Start for the times of a window, past or future, both ends counted
 #[derive(Debug, clap::Args)]
@@ -100,10 +104,11 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     }
     let response = BackfillScheduleResponse { backfill, ..response };
     session.output.message(&response, |output| {
-        Ok(match &response.backfill {
-            Some(backfill) => output.line(line(backfill, &output.times.clone()))?,
-            None => output.line("Backfill request sent")?,
-        })
+        let said = match &response.backfill {
+            Some(backfill) => line(backfill, &output.times),
+            None => "Backfill request sent".to_owned(),
+        };
+        Ok(output.line(said)?)
     })
 }
 
@@ -116,8 +121,11 @@ async fn dry_run(
     let zone = session.output.times.zone_name().to_owned();
     let mut list = session.output.list(vec![Column::new(zone), Column::new("How far")]);
     loop {
-        let page = client.schedules().backfill_schedule(request.clone()).await;
-        let page = page.map_err(only_perennial)?.into_inner();
+        let page = match client.schedules().backfill_schedule(request.clone()).await {
+            Ok(page) => page.into_inner(),
+            Err(status) if is_unimplemented(&status) => matching_times(&client, &request).await?,
+            Err(status) => return Err(status.into()),
+        };
         for time in page.times.iter().filter_map(|time| instant(Some(time))) {
             list.push_record(&time.to_string(), |times| [times.clock(time), times.distance(time)])?;
         }
@@ -128,19 +136,46 @@ async fn dry_run(
         }
     }
     let count = list.finish()?;
-    Ok(match count {
-        0 => session.output.remark("no time of the schedule is in this window")?,
-        1 => session.output.remark("1 time; nothing was started")?,
-        _ => session.output.remark(format!("{} times; nothing was started", thousands(count)))?,
-    })
+    let remark = match count {
+        0 => "no time of the schedule is in this window".to_owned(),
+        1 => "1 time; nothing was started".to_owned(),
+        count => format!("{} times; nothing was started", thousands(count)),
+    };
+    Ok(session.output.remark(remark)?)
 }
 
-/// How many times there are, if that can be said at once.
+/// The same in Temporal's words, whose windows begin after their beginning. There are at most a thousand.
+async fn matching_times(
+    client: &Client,
+    request: &BackfillScheduleRequest,
+) -> anyhow::Result<BackfillScheduleResponse> {
+    let start = instant(request.start_time.as_ref());
+    let before = start.and_then(|time| time.checked_sub(jiff::Span::new().nanoseconds(1)).ok());
+    let request = ListScheduleMatchingTimesRequest {
+        namespace: request.namespace.clone(),
+        schedule_id: request.schedule_id.clone(),
+        start_time: before.map(stamp),
+        end_time: request.end_time,
+    };
+    let times = client.workflow().list_schedule_matching_times(request).await?.into_inner();
+    let has_more = times.start_time.len() >= 1_000;
+    Ok(BackfillScheduleResponse { times: times.start_time, has_more, ..Default::default() })
+}
+
+/// How many times there are; `None` if they are too many to count.
 async fn count(client: &Client, request: &BackfillScheduleRequest) -> anyhow::Result<Option<u64>> {
-    let request = BackfillScheduleRequest { dry_run: true, ..request.clone() };
-    let page = client.schedules().backfill_schedule(request).await;
-    let page = page.map_err(only_perennial)?.into_inner();
-    Ok((!page.has_more).then_some(page.times.len() as u64))
+    let mut request = BackfillScheduleRequest { dry_run: true, ..request.clone() };
+    let mut count = 0;
+    for _ in 0..PAGES_COUNTED_MAX {
+        let page = client.schedules().backfill_schedule(request.clone()).await;
+        let page = page.map_err(only_perennial)?.into_inner();
+        count += page.times.len() as u64;
+        match page.times.last().filter(|_| page.has_more) {
+            Some(last) => request.start_time = Some(after(*last)),
+            None => return Ok(Some(count)),
+        }
+    }
+    Ok(None)
 }
 
 /// Waits until it is done.

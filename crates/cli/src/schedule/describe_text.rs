@@ -40,12 +40,12 @@ pub(super) fn write(described: &Described, output: &mut Output) -> anyhow::Resul
     let policies = schedule.policies.unwrap_or_default();
     card.field("overlap policy", overlap_policy_name(policies.overlap_policy));
     let ours = described.ours.as_ref();
-    let extensions = ours.and_then(|ours| ours.extensions);
+    let extensions = ours.and_then(|ours| ours.extensions.as_ref());
     match extensions.is_some_and(|it| it.unlimited_catchup) {
         true => card.field("catch-up window", "unlimited"),
         false => card.field("catch-up window", duration(policies.catchup_window.as_ref())),
     };
-    how(&mut card, extensions.unwrap_or_default(), &state);
+    how(&mut card, extensions.unwrap_or(&ScheduleExtensions::default()), &state);
     card.field("on failure", if policies.pause_on_failure { "pauses" } else { "goes on" });
     if policies.keep_original_workflow_id {
         card.field("workflow ids", "as given, without the time");
@@ -68,7 +68,11 @@ fn heading(card: &mut Card, described: &Described, state: &ScheduleState, times:
         None if state.paused => (ScheduleStatus::Paused, ""),
         None => (ScheduleStatus::Active, ""),
     };
-    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+    // Why it is paused stands in the notes.
+    let why = match status {
+        ScheduleStatus::Broken | ScheduleStatus::Deleted if !why.is_empty() => format!(": {why}"),
+        _ => String::new(),
+    };
     let style = match status {
         ScheduleStatus::Active | ScheduleStatus::Unspecified => Style::Plain,
         ScheduleStatus::Paused | ScheduleStatus::Broken | ScheduleStatus::Deleted => Style::Warning,
@@ -134,7 +138,7 @@ fn what(card: &mut Card, action: &NewWorkflowExecutionInfo) {
     }
 }
 
-fn how(card: &mut Card, extensions: ScheduleExtensions, state: &ScheduleState) {
+fn how(card: &mut Card, extensions: &ScheduleExtensions, state: &ScheduleState) {
     match extensions.catchup_mode() {
         CatchupMode::All => {}
         CatchupMode::One => drop(card.field("catches up", "the earliest missed time")),
@@ -146,6 +150,9 @@ fn how(card: &mut Card, extensions: ScheduleExtensions, state: &ScheduleState) {
     }
     if extensions.buffer_max > 0 {
         card.field("buffer", format!("at most {}", extensions.buffer_max));
+    }
+    for (key, value) in &extensions.labels {
+        card.field("label", format!("{key}={value}"));
     }
     if state.limited_actions {
         card.field("actions left", state.remaining_actions.to_string());
@@ -172,7 +179,8 @@ fn so_far(card: &mut Card, described: &Described, info: &ScheduleInfo, times: &T
             let skips = count(ours.skipped_trigger_count);
             card.field("skips", format!("{skips}; last {last}: {why}"));
         }
-        card.field("last lag", duration(ours.last_fire_lag.as_ref()));
+        let lag = ours.last_fire_lag.and_then(|lag| std::time::Duration::try_from(lag).ok());
+        card.field("last lag", lag.map(|lag| format!("{lag:.1?}")).unwrap_or_default());
     }
     card.field("created", times.show(instant(info.create_time.as_ref())));
     card.field("updated", times.show(instant(info.update_time.as_ref())));

@@ -32,6 +32,7 @@ pub(super) async fn describe(client: &Client, id: &str) -> Result<Described, Sta
     let request = perennial::DescribeScheduleRequest {
         namespace: client.namespace.clone(),
         schedule_id: id.clone(),
+        ..perennial::DescribeScheduleRequest::default()
     };
     match client.schedules().describe_schedule(request).await {
         Ok(response) => {

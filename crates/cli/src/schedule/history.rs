@@ -33,6 +33,10 @@ pub(super) struct Args {
     /// All of them, page by page
     #[arg(long)]
     all: bool,
+
+    /// Of an earlier schedule of this id: its internal id, as `schedule list --deleted -o json` has it
+    #[arg(long, value_name = "ID", default_value = "", hide_default_value = true)]
+    internal_id: String,
 }
 
 const EXAMPLES: &str = r#"Examples:
@@ -132,6 +136,7 @@ async fn ask(
         schedule_id: schedule_id.to_owned(),
         limit: args.limit.map(|limit| limit.clamp(1, 500)).unwrap_or_default(),
         after_sequence,
+        internal_id: args.internal_id.clone(),
     };
     let response = client.schedules().list_schedule_events(request).await;
     let response = response.map_err(only_perennial)?.into_inner();

@@ -8,7 +8,7 @@ use perennial_proto::perennial::{CatchupMode, ScheduleExtensions};
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 use perennial_proto::temporal::schedule::v1::{SchedulePolicies, ScheduleState};
 
-use crate::input::{length, overlap_policy};
+use crate::input::{length, overlap_policy, text_pair};
 
 /// Policies, limits and notes.
 #[derive(Debug, Default, Clone, clap::Args)]
@@ -68,6 +68,11 @@ pub(super) struct ExtensionArgs {
     #[arg(long, value_name = "N", help_heading = "Only with Perennial")]
     #[arg(value_parser = clap::value_parser!(i64).range(0..))]
     buffer_max: Option<i64>,
+
+    /// A label of the schedule and of all its runs, to find them by: PerennialLabels = 'KEY=VALUE'
+    #[arg(long = "label", value_name = "KEY=VALUE", help_heading = "Only with Perennial")]
+    #[arg(value_parser = text_pair)]
+    labels: Vec<(String, String)>,
 }
 
 /// The words for catch-up modes.
@@ -118,11 +123,12 @@ impl HowArgs {
 impl ExtensionArgs {
     /// What they make of what only Perennial has; nothing if none was given.
     pub(super) fn change(&self, present: ScheduleExtensions) -> Option<ScheduleExtensions> {
-        let ExtensionArgs { catchup_mode, unlimited_catchup, max_runs, buffer_max } = self;
+        let ExtensionArgs { catchup_mode, unlimited_catchup, max_runs, buffer_max, labels } = self;
         let given = catchup_mode.is_some()
             || unlimited_catchup.is_some()
             || max_runs.is_some()
-            || buffer_max.is_some();
+            || buffer_max.is_some()
+            || !labels.is_empty();
         let mode = catchup_mode.map(|word| match word {
             CatchupWord::All => CatchupMode::All,
             CatchupWord::One => CatchupMode::One,
@@ -134,6 +140,7 @@ impl ExtensionArgs {
             unlimited_catchup: unlimited_catchup.unwrap_or(present.unlimited_catchup),
             max_runs: max_runs.unwrap_or(present.max_runs),
             buffer_max: buffer_max.unwrap_or(present.buffer_max),
+            labels: present.labels.into_iter().chain(labels.iter().cloned()).collect(),
         })
     }
 }

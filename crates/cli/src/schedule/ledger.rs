@@ -44,6 +44,10 @@ pub(super) struct Args {
     /// All of them
     #[arg(long)]
     all: bool,
+
+    /// Of an earlier schedule of this id: its internal id, as `schedule list --deleted -o json` has it
+    #[arg(long, value_name = "ID", default_value = "", hide_default_value = true)]
+    internal_id: String,
 }
 
 const EXAMPLES: &str = r#"Examples:
@@ -79,6 +83,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
             manual: args.manual,
             reverse: !args.forward,
             limit: i32::try_from(left).unwrap_or(PAGE_SIZE).min(PAGE_SIZE),
+            internal_id: args.internal_id.clone(),
         };
         let page = client.schedules().list_occurrences(request).await;
         let page = page.map_err(only_perennial)?.into_inner();

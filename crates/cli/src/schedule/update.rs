@@ -76,6 +76,7 @@ enum Clear {
     ExecutionTimeout,
     RunTimeout,
     Notes,
+    Labels,
 }
 
 const EXAMPLES: &str = r#"Examples:
@@ -127,11 +128,14 @@ impl Args {
     async fn send(&self, present: &Described, client: &Client) -> anyhow::Result<Vec<u8>> {
         let schedule = self.changed(present)?;
         let conflict_token = present.schedule.conflict_token.clone();
-        let extensions = present.ours.as_ref().and_then(|ours| ours.extensions);
-        let extensions = match self.replace {
-            true => self.how.extensions.change(perennial::ScheduleExtensions::default()),
-            false => self.how.extensions.change(extensions.unwrap_or_default()),
-        };
+        let extensions = present.ours.as_ref().and_then(|ours| ours.extensions.clone());
+        let mut extensions = extensions.filter(|_| !self.replace).unwrap_or_default();
+        let clears_labels = self.clear.contains(&Clear::Labels);
+        if clears_labels {
+            extensions.labels.clear();
+        }
+        let changed = self.how.extensions.change(extensions.clone());
+        let extensions = changed.or(clears_labels.then_some(extensions));
         let Some(extensions) = extensions else {
             let request = UpdateScheduleRequest {
                 namespace: client.namespace.clone(),
@@ -227,7 +231,8 @@ impl Args {
                 | Clear::Headers
                 | Clear::ExecutionTimeout
                 | Clear::RunTimeout
-                | Clear::Notes => {}
+                | Clear::Notes
+                | Clear::Labels => {}
             }
         }
         Ok(spec::canonical(&self.when.change(definition)?))
@@ -249,7 +254,8 @@ impl Args {
                 | Clear::Jitter
                 | Clear::StartTime
                 | Clear::EndTime
-                | Clear::Notes => {}
+                | Clear::Notes
+                | Clear::Labels => {}
             }
         }
     }

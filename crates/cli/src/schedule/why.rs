@@ -55,6 +55,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         namespace: client.namespace.clone(),
         schedule_id: id.clone(),
         time: Some(stamp(instant_on_clock_of(&time, &id, client).await?)),
+        ..ExplainOccurrenceRequest::default()
     };
     let response = client.schedules().explain_occurrence(request).await;
     let response = response.map_err(only_perennial)?.into_inner();

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use anyhow::Context;
 use perennial_engine::run::Limits;
 use perennial_runtime::{Evaluation, Runtime, RuntimeConfig};
-use perennial_server::{NewSearchAttribute, SERVER_VERSION, ServerConfig, ensure_namespace, serve};
+use perennial_server::{
+    Listeners, NewSearchAttribute, SERVER_VERSION, ServerConfig, ensure_namespace, serve,
+};
 use perennial_store::{Durability, SqliteStore};
 use tokio::net::TcpListener;
 
@@ -22,6 +24,8 @@ pub(super) struct Plan {
     pub(super) durability: Durability,
     pub(super) ip: String,
     pub(super) port: u16,
+    /// `None` serves no HTTP.
+    pub(super) http_port: Option<u16>,
     pub(super) namespaces: Vec<String>,
     pub(super) search_attributes: Vec<NewSearchAttribute>,
     pub(super) limits: Limits,
@@ -45,10 +49,11 @@ pub(super) fn launch(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
 
 async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
     let told = shutdown::listen().context("cannot hear when to stop")?;
-    let address = (plan.ip.as_str(), plan.port);
-    let listener = TcpListener::bind(address).await.with_context(|| {
-        format!("cannot listen on {}:{}; is another server running there?", plan.ip, plan.port)
-    })?;
+    let grpc = listen(&plan.ip, plan.port).await?;
+    let http = match plan.http_port {
+        Some(port) => Some(listen(&plan.ip, port).await?),
+        None => None,
+    };
     let store = match &plan.file {
         Some(path) => SqliteStore::open(path, plan.durability),
         None => SqliteStore::in_memory(),
@@ -68,16 +73,20 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
 
     let cluster_id = runtime.cluster_id().await.context("cannot read the database")?;
 
-    let port = listener.local_addr()?.port();
+    let port = grpc.local_addr()?.port();
     let host = if plan.ip == "127.0.0.1" { "localhost" } else { plan.ip.as_str() };
     let place = plan.file.as_ref().map_or("in-memory".into(), |path| path.display().to_string());
     writeln!(
         out,
         "Perennial {} (Temporal API {SERVER_VERSION})\n\n\
-         Perennial Server:      {host}:{port}\n\
-         Perennial Persistence: {place}",
+         Perennial Server:      {host}:{port}",
         env!("CARGO_PKG_VERSION")
     )?;
+    if let Some(http) = &http {
+        writeln!(out, "Perennial HTTP:        {host}:{}", http.local_addr()?.port())?;
+    }
+    // Whoever waits for the server to be there reads up to here.
+    writeln!(out, "Perennial Persistence: {place}")?;
     out.flush()?;
 
     let server = ServerConfig { cluster_id, ..plan.server };
@@ -85,8 +94,14 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
         told.await;
         tracing::info!("told to stop");
     };
-    serve(runtime.clone(), server, listener, told).await?;
+    serve(runtime.clone(), server, Listeners { grpc, http }, told).await?;
     // Everything that was acknowledged is durable when this returns.
     tokio::task::spawn_blocking(move || runtime.stop()).await?;
     Ok(())
+}
+
+async fn listen(ip: &str, port: u16) -> anyhow::Result<TcpListener> {
+    TcpListener::bind((ip, port))
+        .await
+        .with_context(|| format!("cannot listen on {ip}:{port}; is another server running there?"))
 }

@@ -1,6 +1,7 @@
 //! `perennial server`: the server itself.
 
 mod dynamic_config;
+mod http_callers;
 mod launch;
 mod pair;
 mod settings;
@@ -13,7 +14,8 @@ use clap::Subcommand;
 
 /// Run the server: one process, one file
 ///
-/// It serves Temporal's gRPC API, so every Temporal SDK and the `temporal` command work with it. State is
+/// It serves Temporal's gRPC API, so every Temporal SDK and the `temporal` command work with it, and the same
+/// as JSON over HTTP. State is
 /// kept in one SQLite file; what the server has answered is in it, whatever happens next.
 ///
 /// Settings come from flags, then from the environment, then from the file that --config names.

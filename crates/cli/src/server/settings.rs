@@ -13,6 +13,7 @@ use perennial_store::Durability;
 use serde::Deserialize;
 
 use super::dynamic_config;
+use super::http_callers::HttpCallers;
 use super::launch::Plan;
 use super::pair::{self, ConfigValue};
 use crate::failure::Usage;
@@ -35,6 +36,17 @@ pub(super) struct Settings {
     /// Port for the gRPC API [default: 7233]
     #[arg(long, short, env = "PERENNIAL_PORT")]
     port: Option<u16>,
+
+    /// Port for the HTTP API; 0 for any that is free [default: 7243]
+    #[arg(long, value_name = "PORT", env = "PERENNIAL_HTTP_PORT", help_heading = "HTTP")]
+    http_port: Option<u16>,
+
+    /// Serve no HTTP
+    #[arg(long, env = "PERENNIAL_NO_HTTP", conflicts_with = "http_port", help_heading = "HTTP")]
+    no_http: bool,
+
+    #[command(flatten)]
+    callers: HttpCallers,
 
     /// Namespace to create, beside `default`; may be repeated
     #[arg(long, short, value_name = "NAME", env = "PERENNIAL_NAMESPACE", value_delimiter = ',')]
@@ -92,6 +104,12 @@ struct File {
     durability: Option<Survives>,
     ip: Option<String>,
     port: Option<u16>,
+    http_port: Option<u16>,
+    no_http: Option<bool>,
+    #[serde(default)]
+    http_cors_origins: Vec<String>,
+    #[serde(default)]
+    http_allowed_hosts: Vec<String>,
     #[serde(default)]
     namespaces: Vec<String>,
     #[serde(default)]
@@ -115,6 +133,10 @@ impl Settings {
             .collect();
         let (mut limits, mut server) = (Limits::default(), ServerConfig::default());
         let unknown = dynamic_config::apply(&values, &mut limits, &mut server)?;
+        server.http.cors_origins.extend(file.http_cors_origins);
+        server.http.allowed_hosts.extend(file.http_allowed_hosts);
+        self.callers.add_to(&mut server.http);
+        let serves_http = self.http_port.is_some() || !(self.no_http || file.no_http == Some(true));
 
         let named = if self.namespace.is_empty() { file.namespaces } else { self.namespace };
         let mut namespaces = vec!["default".to_owned()];
@@ -136,6 +158,7 @@ impl Settings {
             },
             ip: self.ip.or(file.ip).unwrap_or_else(|| "127.0.0.1".to_owned()),
             port: self.port.or(file.port).unwrap_or(7233),
+            http_port: serves_http.then(|| self.http_port.or(file.http_port).unwrap_or(7243)),
             namespaces,
             search_attributes,
             limits,
@@ -188,6 +211,8 @@ mod tests {
         let plan = args(&[]).plan().unwrap();
         assert_eq!(plan.file, Some("perennial.db".into()));
         assert_eq!((plan.ip.as_str(), plan.port), ("127.0.0.1", 7233));
+        assert_eq!(plan.http_port, Some(7243));
+        assert_eq!(args(&["--no-http"]).plan().unwrap().http_port, None);
         assert_eq!(plan.namespaces, ["default"]);
     }
 
@@ -198,6 +223,8 @@ mod tests {
             db = "state.db"
             port = 7000
             durability = "process-crash"
+            http_port = 7001
+            http_cors_origins = ["https://ops.example"]
             namespaces = ["shop"]
             log_level = "debug"
 
@@ -211,6 +238,7 @@ mod tests {
         .unwrap();
         assert_eq!((file.port, file.log_level), (Some(7000), Some(LogLevel::Debug)));
         assert_eq!(file.durability, Some(Survives::ProcessCrash));
+        assert_eq!(file.http_port, Some(7001));
         let error = File::parse("prot = 7000").unwrap_err().to_string();
         assert!(error.contains("unknown field `prot`"), "{error}");
     }

@@ -7,6 +7,7 @@ use perennial_server::{NewSearchAttribute, ServerConfig};
 use perennial_store::Durability;
 
 use super::dynamic_config;
+use super::http_callers::HttpCallers;
 use super::launch::Plan;
 use super::pair::{self, ConfigValue};
 use crate::logging::{LogFormat, LogLevel};
@@ -20,6 +21,10 @@ pub(super) struct Args {
     /// Port for the gRPC API
     #[arg(long, short, default_value_t = 7233)]
     port: u16,
+
+    /// Port for the HTTP API [default: one that is free]
+    #[arg(long, value_name = "PORT")]
+    http_port: Option<u16>,
 
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1")]
@@ -58,6 +63,9 @@ pub(super) struct Args {
     log_config: bool,
 
     #[command(flatten)]
+    callers: HttpCallers,
+
+    #[command(flatten)]
     later: Later,
 }
 
@@ -68,10 +76,6 @@ struct Later {
     /// Without the web page
     #[arg(long, help_heading = "Without effect yet")]
     headless: bool,
-
-    /// Port for the HTTP API
-    #[arg(long, value_name = "PORT", help_heading = "Without effect yet")]
-    http_port: Option<u16>,
 
     /// Port for metrics
     #[arg(long, value_name = "PORT", help_heading = "Without effect yet")]
@@ -112,6 +116,7 @@ impl Args {
         let mut without_effect: Vec<String> =
             keys.into_iter().map(|key| format!("--dynamic-config-value {key}")).collect();
         without_effect.extend(self.later.given());
+        self.callers.add_to(&mut server.http);
 
         let mut durability = Durability::default();
         for (pragma, value) in &self.sqlite_pragma {
@@ -137,6 +142,7 @@ impl Args {
             durability,
             ip: self.ip,
             port: self.port,
+            http_port: Some(self.http_port.unwrap_or(0)),
             namespaces,
             search_attributes: self.search_attribute,
             limits,
@@ -153,7 +159,6 @@ impl Later {
     /// The flags that were given, except the one that asks for nothing.
     fn given(&self) -> impl Iterator<Item = String> {
         [
-            ("--http-port", self.http_port.is_some()),
             ("--metrics-port", self.metrics_port.is_some()),
             ("--ui-port", self.ui_port.is_some()),
             ("--ui-ip", self.ui_ip.is_some()),

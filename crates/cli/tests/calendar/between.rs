@@ -3,7 +3,8 @@ use std::process::Stdio;
 
 use expect_test::expect;
 
-use crate::perennial::{check, perennial, said_by};
+use crate::check;
+use crate::perennial::{perennial, said_by};
 
 const FROM: &str = "--from=2026-11-15T12:00:00Z";
 

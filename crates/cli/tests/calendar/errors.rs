@@ -2,7 +2,8 @@ use std::process::Stdio;
 
 use expect_test::expect;
 
-use crate::perennial::{check, perennial};
+use crate::check;
+use crate::perennial::perennial;
 
 #[test]
 fn a_spec_that_does_not_parse_is_pointed_at() {

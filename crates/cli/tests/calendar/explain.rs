@@ -1,6 +1,7 @@
 use expect_test::expect;
 
-use crate::perennial::{check, perennial, said_by};
+use crate::check;
+use crate::perennial::{perennial, said_by};
 
 const FROM: &str = "--from=2026-06-01T00:00:00Z";
 

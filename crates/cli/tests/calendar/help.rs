@@ -19,37 +19,65 @@ fn the_command_alone_prints_its_help() {
             Usage: perennial [OPTIONS] <COMMAND>
 
             Commands:
-              calendar  When does it fire? Preview and explain schedules before creating anything
-              server    Run the server: one process, one file
-              help      Print this message or the help of the given subcommand(s)
+              schedule    Start workflows at the right times, and see what became of it
+              calendar    When does it fire? Preview and explain schedules before creating anything
+              server      Run the server: one process, one file
+              demo        See it work: a server, a worker and a handful of schedules that fire every few seconds
+              doctor      Look for what is wrong: is the server reachable and healthy, does it keep up, is the
+                          clock right?
+              config      Keep addresses, namespaces and keys in profiles, for --profile
+              env         Keep values for flags in named environments, for --env; `perennial config` is the
+                          newer way
+              completion  Print the script that makes a shell complete this command
+              help        Print this message or the help of the given subcommand(s)
 
             Options:
               -h, --help     Print help (see more with '--help')
               -V, --version  Print version
 
             Output:
-                  --color <WHEN>  Colour the output [default: auto] [possible values: auto, always, never]
+                  --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
+              -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
+                                     jsonl, none]
+
+            Exit codes:
+              0  done
+              1  failed
+              2  an argument can't be read, or the server refuses it
+              3  not found
+              4  there already, or changed by someone else meanwhile
+              5  the server can't be reached
+              6  not done in time
+              7  not allowed
+
+            Examples:
+              perennial demo
+              perennial server start-dev
+              perennial schedule list
+              perennial schedule explain --cron '0 9 * * MON-FRI' --time-zone Europe/Oslo
         "#]],
     );
     check(
         &["calendar"],
         expect![[r#"
-        When does it fire? Preview and explain schedules before creating anything
+            When does it fire? Preview and explain schedules before creating anything
 
-        Usage: perennial calendar [OPTIONS] <COMMAND>
+            Usage: perennial calendar [OPTIONS] <COMMAND>
 
-        Commands:
-          next     Show the next times of a spec
-          between  List every time of a spec in a window
-          explain  Say in plain English what a spec means, and what to look out for
-          help     Print this message or the help of the given subcommand(s)
+            Commands:
+              next     Show the next times of a spec
+              between  List every time of a spec in a window
+              explain  Say in plain English what a spec means, and what to look out for
+              help     Print this message or the help of the given subcommand(s)
 
-        Options:
-          -h, --help  Print help (see more with '--help')
+            Options:
+              -h, --help  Print help (see more with '--help')
 
-        Output:
-              --color <WHEN>  Colour the output [default: auto] [possible values: auto, always, never]
-    "#]],
+            Output:
+                  --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
+              -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
+                                     jsonl, none]
+        "#]],
     );
 }
 
@@ -96,8 +124,71 @@ fn the_calendar_says_what_a_spec_is() {
                       - auto:   On a terminal, unless NO_COLOR is set
                       - always
                       - never
-          
+
                       [default: auto]
+
+              -o, --output <FORMAT>
+                      How to write the answer
+
+                      Possible values:
+                      - table: For people
+                      - json:  One document
+                      - jsonl: One object a line
+                      - none:  Nothing; the exit code tells
+
+                      [default: table]
+
+                  --time-format <FORMAT>
+                      How to write times in tables
+
+                      Possible values:
+                      - full:     The time here, and how far away it is
+                      - relative: How far away it is
+                      - iso:      The time in UTC
+
+                      [default: full]
+
+                  --no-json-shorthand-payloads
+                      In JSON, show payloads as they are stored, not what they hold
+
+            Log:
+                  --log-level <LEVEL>
+                      What to log, on standard error [default: never]
+
+                      [possible values: debug, info, warn, error, never]
+
+                  --log-format <FORMAT>
+                      How to log [default: text]
+
+                      Possible values:
+                      - text: For people
+                      - json: For programs
+
+            Configuration:
+                  --profile <NAME>
+                      Profile of the configuration file [env: TEMPORAL_PROFILE] [default: default]
+
+                  --config-file <FILE>
+                      Configuration file, as TOML [env: TEMPORAL_CONFIG_FILE]
+
+                  --disable-config-file
+                      Don't read the configuration file
+
+                  --disable-config-env
+                      Don't read the environment
+
+                  --env <NAME>
+                      Environment of the older presets file, `perennial env` [env: TEMPORAL_ENV] [default:
+                      default]
+
+                  --env-file <FILE>
+                      The older presets file, as YAML [env: TEMPORAL_ENV_FILE]
+
+                  --command-timeout <DURATION>
+                      Give up after this long [default: none; a single request 30s]
+
+                  --client-connect-timeout <DURATION>
+                      Give up connecting after this long [default: 10s]
         "#]],
     );
 }
@@ -182,9 +273,6 @@ fn every_command_has_help_with_examples() {
 
                       [default: auto]
 
-                  --show-left-out
-                      Also show the times that exclusions or clock changes took, and why
-
               -o, --output <FORMAT>
                       How to write the answer
 
@@ -192,8 +280,64 @@ fn every_command_has_help_with_examples() {
                       - table: For people
                       - json:  One document
                       - jsonl: One object a line
+                      - none:  Nothing; the exit code tells
 
                       [default: table]
+
+                  --time-format <FORMAT>
+                      How to write times in tables
+
+                      Possible values:
+                      - full:     The time here, and how far away it is
+                      - relative: How far away it is
+                      - iso:      The time in UTC
+
+                      [default: full]
+
+                  --no-json-shorthand-payloads
+                      In JSON, show payloads as they are stored, not what they hold
+
+                  --show-left-out
+                      Also show the times that exclusions or clock changes took, and why
+
+            Log:
+                  --log-level <LEVEL>
+                      What to log, on standard error [default: never]
+
+                      [possible values: debug, info, warn, error, never]
+
+                  --log-format <FORMAT>
+                      How to log [default: text]
+
+                      Possible values:
+                      - text: For people
+                      - json: For programs
+
+            Configuration:
+                  --profile <NAME>
+                      Profile of the configuration file [env: TEMPORAL_PROFILE] [default: default]
+
+                  --config-file <FILE>
+                      Configuration file, as TOML [env: TEMPORAL_CONFIG_FILE]
+
+                  --disable-config-file
+                      Don't read the configuration file
+
+                  --disable-config-env
+                      Don't read the environment
+
+                  --env <NAME>
+                      Environment of the older presets file, `perennial env` [env: TEMPORAL_ENV] [default:
+                      default]
+
+                  --env-file <FILE>
+                      The older presets file, as YAML [env: TEMPORAL_ENV_FILE]
+
+                  --command-timeout <DURATION>
+                      Give up after this long [default: none; a single request 30s]
+
+                  --client-connect-timeout <DURATION>
+                      Give up connecting after this long [default: 10s]
 
             Examples:
               Weekdays at nine in Oslo
@@ -250,9 +394,9 @@ fn every_command_has_help_with_examples() {
 
             Output:
                   --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
-                  --show-left-out    Also show the times that exclusions or clock changes took, and why
               -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
-                                     jsonl]
+                                     jsonl, none]
+                  --show-left-out    Also show the times that exclusions or clock changes took, and why
 
             Examples:
               The coming week
@@ -307,9 +451,9 @@ fn every_command_has_help_with_examples() {
 
             Output:
                   --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
-                  --show-left-out    Also show the times that exclusions or clock changes took, and why
               -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
-                                     jsonl]
+                                     jsonl, none]
+                  --show-left-out    Also show the times that exclusions or clock changes took, and why
 
             Examples:
               Is this every Monday that is the 13th, or every Monday and every 13th?

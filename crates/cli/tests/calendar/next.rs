@@ -1,6 +1,6 @@
 use expect_test::expect;
 
-use crate::perennial::check;
+use crate::check;
 
 const FROM: &str = "--from=2026-11-15T12:00:00Z";
 

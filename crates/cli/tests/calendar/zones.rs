@@ -1,6 +1,7 @@
 use expect_test::expect;
 
-use crate::perennial::{check, perennial, said_by};
+use crate::check;
+use crate::perennial::{perennial, said_by};
 
 const NEXT: [&str; 6] =
     ["calendar", "next", "0 9 * * *", "--from=2026-11-15T12:00:00Z", "-n1", "-o=jsonl"];

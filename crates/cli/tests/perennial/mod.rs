@@ -2,21 +2,12 @@
 
 use std::process::{Command, Stdio};
 
-use expect_test::Expect;
-
 /// The binary in a bare environment, so that neither the zone, the language nor the terminal of
 /// whoever runs the tests shows.
 pub(crate) fn perennial(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_perennial"));
     command.env_clear().args(args).stdin(Stdio::null());
     command
-}
-
-/// `perennial calendar …` says this: its standard output, then what else there is to tell.
-pub(crate) fn check(args: &[&str], expected: Expect) {
-    let mut command = perennial(&["calendar"]);
-    command.args(args);
-    expected.assert_eq(&said_by(&mut command));
 }
 
 /// Standard output, standard error and exit code as one text.

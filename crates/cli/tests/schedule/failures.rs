@@ -110,6 +110,16 @@ fn a_spec_is_pointed_at_where_it_is_wrong() {
 }
 
 #[test]
+fn a_connection_that_breaks_is_no_success() {
+    let rude = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = rude.local_addr().unwrap().to_string();
+    std::thread::spawn(move || rude.incoming().for_each(drop));
+    let said = said_by(&mut perennial(&["schedule", "list", "--address", &address]));
+    assert!(said.starts_with("-- stderr --\nerror: "), "{said}");
+    assert!(said.ends_with("-- exit 5 --\n"), "{said}");
+}
+
+#[test]
 fn a_command_that_takes_too_long_ends_with_6() {
     // Takes connections and never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -28,8 +28,16 @@ fn create(server: &Server, id: &str, more: &[&str]) {
     assert_eq!(server.says(&args), format!("Created {id}\n"));
 }
 
-/// Without what differs from run to run: present times and ids.
+/// Without what differs from run to run: present times and ids, and the widths of columns that hold them.
 fn steady(said: &str) -> String {
+    let mut steady = without_times(said);
+    while steady.contains("   ") {
+        steady = steady.replace("   ", "  ");
+    }
+    steady
+}
+
+fn without_times(said: &str) -> String {
     let mut steady = String::new();
     let mut rest = said;
     while let Some(c) = rest.chars().next() {

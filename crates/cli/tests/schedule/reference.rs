@@ -62,12 +62,12 @@ tctl schedule list
     );
     expect![[r#"
         Paused my-schedule-id
-        Schedule        Status  Next  Last  Workflow        When
-          status           paused
-          notes            paused because the database is down
+        Schedule  Status  Next  Last  Workflow  When
+          status  paused
+          notes  paused because the database is down
         my-schedule-id goes on;
-          status           active
-          notes            the database is back up
+          status  active
+          notes  the database is back up
         Started my-workflow-id-
         Buffered: it starts when the run before it ends
         Started my-workflow-id-

@@ -286,11 +286,8 @@ fn updated(messages: &[Message]) -> (Vec<Message>, Vec<A>) {
             accepted_request: Some(request.clone()),
         };
         let value = outcome::Value::Success(input.args.unwrap_or_default());
-        let response = Response {
-            meta: request.meta,
-            outcome: Some(Outcome { value: Some(value) }),
-            ..Default::default()
-        };
+        let response =
+            Response { meta: request.meta, outcome: Some(Outcome { value: Some(value) }) };
         answers.push(answer("accept", "Acceptance", acceptance.encode_to_vec()));
         answers.push(answer("complete", "Response", response.encode_to_vec()));
     }

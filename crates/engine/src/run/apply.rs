@@ -1,6 +1,6 @@
 //! What a history event changes in a run's state. Mutates, never rejects.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use perennial_proto::store as stored;
@@ -15,7 +15,7 @@ use prost::Message;
 
 use super::Run;
 use super::event::Attributes;
-use crate::{PartKey, Span, Time};
+use crate::{PartKey, SharedMap, Span, Time};
 
 /// Reset points a run keeps: the latest.
 const RESET_POINTS_MAX: usize = 20;
@@ -391,7 +391,7 @@ impl Run {
             return;
         }
         let seen = stored::SeenRequest { event_type: event_type.into(), event_id };
-        Arc::make_mut(&mut self.requests).insert(request_id.to_owned(), Arc::new(seen));
+        self.requests.insert(request_id.to_owned(), Arc::new(seen));
         touched.insert(PartKey::Request(request_id.to_owned()));
     }
 
@@ -402,7 +402,7 @@ impl Run {
         touched: &mut Touched,
         change: impl FnOnce(&mut stored::PendingActivity),
     ) {
-        let activities = Arc::make_mut(&mut self.activities);
+        let activities = &mut self.activities;
         if let Some(activity) = activities.get_mut(&scheduled_event_id) {
             change(Arc::make_mut(activity));
             touched.insert(PartKey::Activity(scheduled_event_id));
@@ -419,7 +419,7 @@ impl Run {
         touched: &mut Touched,
         change: impl FnOnce(&mut stored::PendingChild),
     ) {
-        let children = Arc::make_mut(&mut self.children);
+        let children = &mut self.children;
         if let Some(child) = children.get_mut(&initiated_event_id) {
             change(Arc::make_mut(child));
             touched.insert(PartKey::Child(initiated_event_id));
@@ -428,7 +428,7 @@ impl Run {
 
     fn put_update(&mut self, update: stored::PendingUpdate, touched: &mut Touched) {
         touched.insert(PartKey::Update(update.update_id.clone()));
-        Arc::make_mut(&mut self.updates).insert(update.update_id.clone(), Arc::new(update));
+        self.updates.insert(update.update_id.clone(), Arc::new(update));
     }
 }
 
@@ -475,24 +475,24 @@ fn is_removal(value: &perennial_proto::temporal::common::v1::Payload) -> bool {
 }
 
 fn insert<T: Clone>(
-    map: &mut Arc<BTreeMap<i64, Arc<T>>>,
+    map: &mut SharedMap<i64, Arc<T>>,
     id: i64,
     value: T,
     key: fn(i64) -> PartKey,
     touched: &mut Touched,
 ) {
-    Arc::make_mut(map).insert(id, Arc::new(value));
+    map.insert(id, Arc::new(value));
     touched.insert(key(id));
 }
 
 fn remove<T: Clone>(
-    map: &mut Arc<BTreeMap<i64, Arc<T>>>,
+    map: &mut SharedMap<i64, Arc<T>>,
     id: i64,
     key: fn(i64) -> PartKey,
     touched: &mut Touched,
 ) {
     if map.contains_key(&id) {
-        Arc::make_mut(map).remove(&id);
+        map.remove(&id);
         touched.insert(key(id));
     }
 }

@@ -142,7 +142,7 @@ impl<'a> Draft<'a> {
         let sequence = self.run.head.next_buffered_sequence;
         self.run.head.next_buffered_sequence += 1;
         self.run.head.last_event_at = self.now().0;
-        Arc::make_mut(&mut self.run.buffered).insert(sequence, Arc::new(event));
+        self.run.buffered.insert(sequence, Arc::new(event));
         self.touched.insert(PartKey::Buffered(sequence));
     }
 

@@ -11,7 +11,7 @@ use perennial_proto::temporal::history::v1::{
 use super::Run;
 use super::apply::{Touched, event_time};
 use super::event::Attributes;
-use crate::{NamespaceKey, RunKey, Span, Time};
+use crate::{NamespaceKey, RunKey, SharedMap, Span, Time};
 
 /// Which run, beside what its first event says.
 #[derive(Debug, Clone)]
@@ -99,9 +99,9 @@ impl Run {
         });
         Self {
             head,
-            activities: Arc::new(activities.collect()),
-            children: Arc::new(children.collect()),
-            buffered: Arc::default(),
+            activities: activities.collect(),
+            children: children.collect(),
+            buffered: SharedMap::default(),
             ..self.clone()
         }
     }

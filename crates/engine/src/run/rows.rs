@@ -1,6 +1,5 @@
 //! A run as rows, and rows as a run.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use perennial_proto::store as stored;
@@ -9,7 +8,7 @@ use prost::Message;
 
 use super::Run;
 use super::event::Attributes;
-use crate::{PartKey, RunKey};
+use crate::{PartKey, RunKey, SharedMap};
 
 /// Rows that don't make a run. Only damage to the store can lead here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,14 +51,14 @@ impl Run {
             key,
             started: Arc::new(started),
             head,
-            activities: Arc::default(),
-            timers: Arc::default(),
-            children: Arc::default(),
-            signals: Arc::default(),
-            cancels: Arc::default(),
-            requests: Arc::default(),
-            updates: Arc::default(),
-            buffered: Arc::default(),
+            activities: SharedMap::default(),
+            timers: SharedMap::default(),
+            children: SharedMap::default(),
+            signals: SharedMap::default(),
+            cancels: SharedMap::default(),
+            requests: SharedMap::default(),
+            updates: SharedMap::default(),
+            buffered: SharedMap::default(),
         }
     }
 
@@ -114,15 +113,15 @@ impl Run {
     }
 }
 
-fn row<K: Ord, T: Message>(map: &BTreeMap<K, Arc<T>>, key: &K) -> Option<Vec<u8>> {
+fn row<K: Ord, T: Message>(map: &SharedMap<K, Arc<T>>, key: &K) -> Option<Vec<u8>> {
     map.get(key).map(|part| part.encode_to_vec())
 }
 
 fn put<K: Ord + Clone, T: Message + Default + Clone>(
-    map: &mut Arc<BTreeMap<K, Arc<T>>>,
+    map: &mut SharedMap<K, Arc<T>>,
     key: K,
     value: &[u8],
 ) -> Result<(), prost::DecodeError> {
-    Arc::make_mut(map).insert(key, Arc::new(T::decode(value)?));
+    map.insert(key, Arc::new(T::decode(value)?));
     Ok(())
 }

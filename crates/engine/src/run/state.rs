@@ -1,6 +1,5 @@
 //! A run: what is known about it now.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use perennial_proto::store as stored;
@@ -14,7 +13,7 @@ use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 
 use super::event::{Attributes, event};
 use super::{Limits, Rejection, TaskStamp};
-use crate::{RunKey, Span, Time};
+use crate::{RunKey, SharedMap, Span, Time};
 
 /// The state of a run. Cheap to clone: what hangs on it is shared until it changes.
 ///
@@ -28,21 +27,21 @@ pub struct Run {
     /// What changes with almost every step.
     pub head: stored::RunHead,
     /// Activities that have no outcome yet, by the events that scheduled them.
-    pub activities: Arc<BTreeMap<i64, Arc<stored::PendingActivity>>>,
+    pub activities: SharedMap<i64, Arc<stored::PendingActivity>>,
     /// Timers that haven't fired, by the events that started them.
-    pub timers: Arc<BTreeMap<i64, Arc<stored::PendingTimer>>>,
+    pub timers: SharedMap<i64, Arc<stored::PendingTimer>>,
     /// Children that haven't closed, by the events that initiated them.
-    pub children: Arc<BTreeMap<i64, Arc<stored::PendingChild>>>,
+    pub children: SharedMap<i64, Arc<stored::PendingChild>>,
     /// Signals to other workflows that aren't delivered yet.
-    pub signals: Arc<BTreeMap<i64, Arc<stored::PendingSignal>>>,
+    pub signals: SharedMap<i64, Arc<stored::PendingSignal>>,
     /// Cancel requests to other workflows that aren't delivered yet.
-    pub cancels: Arc<BTreeMap<i64, Arc<stored::PendingCancel>>>,
+    pub cancels: SharedMap<i64, Arc<stored::PendingCancel>>,
     /// Requests that took effect.
-    pub requests: Arc<BTreeMap<String, Arc<stored::SeenRequest>>>,
+    pub requests: SharedMap<String, Arc<stored::SeenRequest>>,
     /// Updates that were accepted, and their outcomes.
-    pub updates: Arc<BTreeMap<String, Arc<stored::PendingUpdate>>>,
+    pub updates: SharedMap<String, Arc<stored::PendingUpdate>>,
     /// Events that wait for the workflow task to end, in order.
-    pub buffered: Arc<BTreeMap<i64, Arc<HistoryEvent>>>,
+    pub buffered: SharedMap<i64, Arc<HistoryEvent>>,
 }
 
 impl Run {

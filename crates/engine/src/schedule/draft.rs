@@ -110,22 +110,22 @@ impl<'a> Draft<'a> {
 
     pub(crate) fn put_running(&mut self, run: stored::ScheduledRun) {
         self.touched.insert(SchedulePart::Running(run.run_id.clone()));
-        Arc::make_mut(&mut self.schedule.running).insert(run.run_id.clone(), Arc::new(run));
+        self.schedule.running.insert(run.run_id.clone(), Arc::new(run));
     }
 
     pub(crate) fn remove_running(&mut self, run_id: &str) -> Option<Arc<stored::ScheduledRun>> {
-        let removed = Arc::make_mut(&mut self.schedule.running).remove(run_id)?;
+        let removed = self.schedule.running.remove(run_id)?;
         self.touched.insert(SchedulePart::Running(run_id.to_owned()));
         Some(removed)
     }
 
     pub(crate) fn put_buffered(&mut self, start: Arc<stored::PlannedStart>) {
         self.touched.insert(SchedulePart::Buffered(start.sequence));
-        Arc::make_mut(&mut self.schedule.buffer).insert(start.sequence, start);
+        self.schedule.buffer.insert(start.sequence, start);
     }
 
     pub(crate) fn remove_buffered(&mut self, sequence: i64) {
-        if Arc::make_mut(&mut self.schedule.buffer).remove(&sequence).is_some() {
+        if self.schedule.buffer.remove(&sequence).is_some() {
             self.touched.insert(SchedulePart::Buffered(sequence));
         }
     }
@@ -135,7 +135,7 @@ impl<'a> Draft<'a> {
         sequence: i64,
         change: impl FnOnce(&mut stored::Backfill),
     ) {
-        let backfills = Arc::make_mut(&mut self.schedule.backfills);
+        let backfills = &mut self.schedule.backfills;
         let Some(backfill) = backfills.get_mut(&sequence) else { return };
         change(Arc::make_mut(backfill));
         self.touched.insert(SchedulePart::Backfill(sequence));

@@ -1,6 +1,5 @@
 //! A schedule as rows, and rows as a schedule.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use perennial_calendar::Zones;
@@ -8,7 +7,7 @@ use perennial_proto::store as stored;
 use prost::Message;
 
 use super::{Schedule, Times};
-use crate::{ScheduleKey, SchedulePart};
+use crate::{ScheduleKey, SchedulePart, SharedMap};
 
 /// Rows that don't make a schedule. Only damage to the store can lead here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,9 +39,9 @@ impl Schedule {
             head,
             config: Arc::new(config),
             outcome: Arc::default(),
-            running: Arc::default(),
-            buffer: Arc::default(),
-            backfills: Arc::default(),
+            running: SharedMap::default(),
+            buffer: SharedMap::default(),
+            backfills: SharedMap::default(),
             ahead: Arc::default(),
             times,
         };
@@ -90,15 +89,15 @@ impl Schedule {
     }
 }
 
-fn row<K: Ord, V: Message>(rows: &BTreeMap<K, Arc<V>>, key: &K) -> Option<Vec<u8>> {
+fn row<K: Ord, V: Message>(rows: &SharedMap<K, Arc<V>>, key: &K) -> Option<Vec<u8>> {
     rows.get(key).map(|value| value.encode_to_vec())
 }
 
 fn put<K: Ord + Clone, V: Message + Default>(
-    rows: &mut Arc<BTreeMap<K, Arc<V>>>,
+    rows: &mut SharedMap<K, Arc<V>>,
     key: K,
     value: &[u8],
 ) -> Result<(), prost::DecodeError> {
-    Arc::make_mut(rows).insert(key, Arc::new(V::decode(value)?));
+    rows.insert(key, Arc::new(V::decode(value)?));
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use perennial_proto::store as stored;
 use perennial_proto::store::run_message::Body;
 use perennial_proto::store::{StartReason, Verdict};
-use perennial_proto::temporal::common::v1::{Header, Payload, SearchAttributes};
+use perennial_proto::temporal::common::v1::{Header, Payload};
 use perennial_proto::temporal::enums::v1::{WorkflowExecutionStatus, WorkflowIdReusePolicy};
 use perennial_proto::temporal::history::v1::WorkflowExecutionStartedEventAttributes;
 use perennial_proto::temporal::schedule::v1::schedule_action::Action;
@@ -172,9 +172,17 @@ impl Draft<'_> {
         let schedule = &self.schedule;
         let nominal = in_seconds(Time(start.nominal_at));
         let mut search_attributes = action.search_attributes.unwrap_or_default();
-        set_attribute(&mut search_attributes, "TemporalScheduledStartTime", "Datetime", &nominal);
+        let mut set = |name: &str, value_type, value| {
+            let payload = json_payload(&value, Some(value_type));
+            search_attributes.indexed_fields.insert(name.to_owned(), payload);
+        };
         let schedule_id = schedule.head.schedule_id.as_str();
-        set_attribute(&mut search_attributes, "TemporalScheduledById", "Keyword", schedule_id);
+        set("TemporalScheduledStartTime", "Datetime", json!(nominal));
+        set("TemporalScheduledById", "Keyword", json!(schedule_id));
+        let labels = schedule.labels();
+        if !labels.is_empty() {
+            set("PerennialLabels", "KeywordList", json!(labels));
+        }
         let mut header = action.header.unwrap_or_default();
         header.fields.insert(LINEAGE_HEADER.to_owned(), self.lineage(run, start));
         WorkflowExecutionStartedEventAttributes {
@@ -243,11 +251,6 @@ impl Schedule {
 /// RFC 3339, to the second.
 fn in_seconds(time: Time) -> String {
     timestamp(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
-fn set_attribute(to: &mut SearchAttributes, name: &str, value_type: &str, value: &str) {
-    let payload = json_payload(&json!(value), Some(value_type));
-    to.indexed_fields.insert(name.to_owned(), payload);
 }
 
 fn json_payload(value: &serde_json::Value, value_type: Option<&str>) -> Payload {

@@ -11,7 +11,7 @@ use super::Triggered;
 use super::ledger::Skip;
 use super::times::{Next, Times};
 use crate::run::Rejection;
-use crate::{ScheduleKey, Span, Time};
+use crate::{ScheduleKey, SharedMap, Span, Time};
 
 /// The state of a schedule. Cheap to clone: what hangs on it is shared until it changes.
 #[derive(Debug, Clone)]
@@ -25,11 +25,11 @@ pub struct Schedule {
     /// What the next run is told of those before it.
     pub outcome: Arc<stored::LastOutcome>,
     /// Runs it has started that haven't ended, by their run ids.
-    pub running: Arc<BTreeMap<String, Arc<stored::ScheduledRun>>>,
+    pub running: SharedMap<String, Arc<stored::ScheduledRun>>,
     /// Starts that wait, in order.
-    pub buffer: Arc<BTreeMap<i64, Arc<stored::PlannedStart>>>,
+    pub buffer: SharedMap<i64, Arc<stored::PlannedStart>>,
     /// Backfills, those that are over too.
-    pub backfills: Arc<BTreeMap<i64, Arc<stored::Backfill>>>,
+    pub backfills: SharedMap<i64, Arc<stored::Backfill>>,
     /// Times still to come that were started by hand already.
     pub ahead: Arc<BTreeSet<i64>>,
     /// When it acts: follows from the configuration.
@@ -92,8 +92,20 @@ impl Schedule {
     }
 
     /// What only Perennial has.
-    pub fn extensions(&self) -> ScheduleExtensions {
-        self.config.extensions.unwrap_or_default()
+    pub fn extensions(&self) -> &ScheduleExtensions {
+        static NONE: ScheduleExtensions = ScheduleExtensions {
+            catchup_mode: 0,
+            unlimited_catchup: false,
+            max_runs: 0,
+            buffer_max: 0,
+            labels: BTreeMap::new(),
+        };
+        self.config.extensions.as_ref().unwrap_or(&NONE)
+    }
+
+    /// Its labels, each as `key=value`: what it and its runs are found by.
+    pub fn labels(&self) -> Vec<String> {
+        self.extensions().labels.iter().map(|(key, value)| format!("{key}={value}")).collect()
     }
 
     /// How late a start may be.
@@ -127,6 +139,9 @@ impl Schedule {
 
     /// When it acts in the future, `count` times at most, as long as its starts aren't used up.
     pub fn future_times(&self, now: Time, count: usize) -> Vec<Time> {
+        if self.status() == Status::Deleted {
+            return Vec::new();
+        }
         let left = if self.head.limited_actions { self.head.remaining_actions } else { i64::MAX };
         let count = count.min(usize::try_from(left).unwrap_or(0));
         self.times.due_after(now).take(count).collect()

@@ -114,7 +114,8 @@ impl Times {
 
     /// Why the spec leaves a time out that one of its parts matches.
     pub fn why_left_out(&self, nominal: Time) -> Option<String> {
-        let (before, after) = (Time(nominal.0 - 1), Time(nominal.0 + 1));
+        let (before, after) =
+            (Time(nominal.0.saturating_sub(1)), Time(nominal.0.saturating_add(1)));
         self.left_out(before, after, 1).into_iter().next().map(|(_, why)| why)
     }
 

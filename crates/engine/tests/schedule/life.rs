@@ -4,6 +4,8 @@ use expect_test::expect;
 use perennial_engine::run::Rejection;
 use perennial_engine::schedule::{Command, NewBackfill, State, Status, Trigger};
 use perennial_engine::{ScheduleKey, Zones};
+use perennial_proto::perennial::ScheduleExtensions;
+use perennial_proto::store::ScheduleConfig;
 use perennial_proto::store::run_message::Body;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 
@@ -98,6 +100,20 @@ fn a_run_knows_the_schedule_it_is_of() {
     assert_eq!(text(&attributes["TemporalScheduledById"].data), "\"s\"");
     assert_eq!(text(&attributes["TemporalScheduledStartTime"].data), "\"2026-01-01T01:00:00Z\"");
     assert_eq!(text(&attributes["TemporalScheduledStartTime"].metadata["type"]), "Datetime");
+}
+
+#[test]
+fn labels_of_a_schedule_are_on_its_runs() {
+    let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let labels = [label("team", "billing"), label("cost", "eu=7")].into();
+    let extensions = Some(ScheduleExtensions { labels, ..ScheduleExtensions::default() });
+    let mut world = World::new(ScheduleConfig { extensions, ..config(&["0 * * * *"]) });
+    world.until("01:00:00");
+    let Some(Body::StartRun(start)) = &world.runs[0].body else { panic!("it starts a run") };
+    let attributes = start.started.clone().unwrap().search_attributes.unwrap().indexed_fields;
+    let found_by = &attributes["PerennialLabels"];
+    assert_eq!(found_by.data, br#"["cost=eu=7","team=billing"]"#);
+    assert_eq!(found_by.metadata["type"], b"KeywordList");
 }
 
 #[test]

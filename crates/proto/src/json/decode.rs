@@ -5,7 +5,7 @@ use prost::bytes::Bytes;
 use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescriptor, Value};
 use serde_json::{Map, Value as Json};
 
-use super::{ANY, Error, PAYLOAD, PAYLOADS, Payloads, is_well_known, payload, scalar};
+use super::{ANY, Error, PAYLOAD, PAYLOADS, Payloads, is_well_known, is_wrapper, payload, scalar};
 
 /// Reads a message that `descriptor` describes.
 pub fn message(
@@ -22,6 +22,11 @@ pub fn message(
         }
         (ANY, _) => return any(descriptor, json, payloads),
         _ => {}
+    }
+    if let Some(value) = descriptor.get_field(1).filter(|_| is_wrapper(&descriptor)) {
+        let mut message = DynamicMessage::new(descriptor);
+        message.set_field(&value, single(&value.kind(), json, payloads)?);
+        return Ok(message);
     }
     if is_well_known(&descriptor) {
         return well_known(descriptor, json);
@@ -42,7 +47,7 @@ fn fields<'a>(
         let field = descriptor
             .get_field_by_json_name(name)
             .or_else(|| descriptor.get_field_by_name(name))
-            .ok_or_else(|| unknown(&descriptor, name).in_field(name))?;
+            .ok_or_else(|| unknown_field(&descriptor, name))?;
         if json.is_null() && !takes_null(&field) {
             continue;
         }
@@ -167,7 +172,8 @@ fn without_type(object: &Map<String, Json>) -> impl Iterator<Item = (&String, &J
     object.iter().filter(|(name, _)| *name != "@type")
 }
 
-fn unknown(descriptor: &MessageDescriptor, name: &str) -> Error {
+/// What is said about a field that a message doesn't have.
+pub fn unknown_field(descriptor: &MessageDescriptor, name: &str) -> Error {
     let near = descriptor
         .fields()
         .map(|field| (strsim::damerau_levenshtein(field.json_name(), name), field))
@@ -175,5 +181,5 @@ fn unknown(descriptor: &MessageDescriptor, name: &str) -> Error {
         .filter(|(distance, field)| *distance <= field.json_name().len() / 3);
     let hint = near
         .map_or_else(String::new, |(_, field)| format!("; did you mean `{}`?", field.json_name()));
-    Error::new(format!("{} has no such field{hint}", descriptor.name()))
+    Error::new(format!("{} has no such field{hint}", descriptor.name())).in_field(name)
 }

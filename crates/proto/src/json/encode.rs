@@ -7,7 +7,7 @@ use prost_reflect::{
 };
 use serde_json::{Map, Value as Json};
 
-use super::{ANY, PAYLOAD, PAYLOADS, Payloads, is_well_known, payload};
+use super::{ANY, PAYLOAD, PAYLOADS, Payloads, is_well_known, is_wrapper, payload};
 
 /// Writes any message.
 pub fn message(message: &DynamicMessage, payloads: Payloads) -> Json {
@@ -24,6 +24,8 @@ pub fn message(message: &DynamicMessage, payloads: Payloads) -> Json {
     }
     if descriptor.full_name() == ANY {
         any(message, payloads)
+    } else if let Some(value) = descriptor.get_field(1).filter(|_| is_wrapper(&descriptor)) {
+        single(&value.kind(), &message.get_field(&value), payloads)
     } else if is_well_known(&descriptor) {
         // An instant or a duration out of protobuf's range has no text.
         serde_json::to_value(message)
@@ -38,8 +40,10 @@ fn fields(
     descriptor: &MessageDescriptor,
     payloads: Payloads,
 ) -> Map<String, Json> {
-    descriptor
-        .fields()
+    // In the order of the file, which is the order people know.
+    let declared = descriptor.descriptor_proto().field.iter();
+    declared
+        .filter_map(|field| descriptor.get_field(field.number().try_into().ok()?))
         .filter(|field| message.has_field(field))
         .map(|field| {
             let value = self::field(&field, &message.get_field(&field), payloads);

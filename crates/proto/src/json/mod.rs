@@ -16,7 +16,7 @@ use prost_reflect::{DynamicMessage, MessageDescriptor};
 use serde_json::Value;
 
 pub use audit::{audit_event, audit_event_of};
-pub use decode::message as decode;
+pub use decode::{message as decode, unknown_field};
 pub use encode::message as encode;
 pub use scalar::from_text;
 
@@ -125,6 +125,13 @@ impl Error {
 /// Whether protobuf has a JSON form of its own for this message.
 fn is_well_known(descriptor: &MessageDescriptor) -> bool {
     descriptor.package_name() == "google.protobuf"
+}
+
+/// Whether the message is there only so that a value can be absent.
+fn is_wrapper(descriptor: &MessageDescriptor) -> bool {
+    is_well_known(descriptor)
+        && descriptor.name().ends_with("Value")
+        && !matches!(descriptor.name(), "Value" | "ListValue")
 }
 
 const ANY: &str = "google.protobuf.Any";

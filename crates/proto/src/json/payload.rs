@@ -51,6 +51,9 @@ fn shorten_one(payload: &Payload, message: &DynamicMessage) -> Option<Json> {
             let message_type =
                 String::from_utf8(message_type).ok().filter(|name| !name.is_empty())?;
             let mut fields: Map<String, Json> = serde_json::from_slice(&payload.data).ok()?;
+            if fields.contains_key(TYPE_KEY) {
+                return Some(full());
+            }
             fields.insert(TYPE_KEY.to_owned(), message_type.into());
             Some(Json::Object(fields))
         }

@@ -7,7 +7,7 @@ use prost::bytes::Bytes;
 use prost_reflect::{EnumDescriptor, Kind, Value};
 use serde_json::Value as Json;
 
-use super::Error;
+use super::{Error, Payloads, decode};
 
 /// Reads a value that is written as bare text, as in a path or a query.
 pub fn from_text(kind: &Kind, text: &str) -> Result<Value, Error> {
@@ -20,7 +20,13 @@ pub fn from_text(kind: &Kind, text: &str) -> Result<Value, Error> {
         }
         _ => Json::String(text.to_owned()),
     };
-    from_json(kind, &json)
+    match kind {
+        // Times and durations are text too.
+        Kind::Message(message) => {
+            decode::message(message.clone(), &json, Payloads::Full).map(Value::Message)
+        }
+        scalar => from_json(scalar, &json),
+    }
 }
 
 pub(super) fn from_json(kind: &Kind, json: &Json) -> Result<Value, Error> {

@@ -62,6 +62,17 @@ fn methods_tell_their_http_paths() {
 }
 
 #[test]
+fn what_the_files_say_in_words_is_kept_without_what_linters_are_told() {
+    let said = crate::comment("perennial.v1.ScheduleService.TriggerSchedule").unwrap();
+    assert_eq!(said, "Starts once, now, and says what came of it.");
+    let request = "temporal.api.workflowservice.v1.StartWorkflowExecutionRequest";
+    assert!(crate::comment(&format!("{request}.workflow_id_reuse_policy")).is_some());
+    let service = "temporal.api.workflowservice.v1.WorkflowService";
+    let said = crate::comment(&format!("{service}.RespondWorkflowTaskCompleted")).unwrap();
+    assert!(!said.contains("api-linter"), "{said}");
+}
+
+#[test]
 fn fields_have_camel_case_names_enums_full_names_times_and_durations_text() {
     let request = StartWorkflowExecutionRequest {
         workflow_id: "w".into(),

@@ -78,7 +78,17 @@ impl OpenBatch {
     }
 
     pub(super) fn put_message(&mut self, key: i64, write: MessageWrite) {
+        // Sent and answered within one batch: never written.
+        if matches!(write, MessageWrite::Delete(_)) && self.has_message(key) {
+            self.messages.remove(&key);
+            return;
+        }
         self.messages.insert(key, write);
+    }
+
+    /// Whether the message is stored in this batch and none before.
+    pub(super) fn has_message(&self, key: i64) -> bool {
+        matches!(self.messages.get(&key), Some(MessageWrite::Put { .. }))
     }
 
     pub(super) fn put_record(&mut self, record: RecordWrite) {

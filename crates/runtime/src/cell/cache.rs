@@ -128,11 +128,13 @@ impl Cache {
         }
     }
 
-    pub(super) fn resolve(&mut self, request: &Request) -> Resolved {
+    /// `is_unseen`: a message that can't have come before.
+    pub(super) fn resolve(&mut self, request: &Request, is_unseen: bool) -> Resolved {
         let Some(target) = request.target() else { return Resolved::Absent };
         let name = (target.namespace, target.workflow_id);
         // A run that is to be started may have been, under the run id its sender chose.
         if let Request::Deliver { message } = request
+            && !is_unseen
             && let Some(run_id) = run_to_start(message)
         {
             match self.look_up(&name, run_id) {

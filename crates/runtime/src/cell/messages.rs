@@ -1,4 +1,11 @@
 //! Messages between runs and schedules: delivered at least once, taken once, confirmed to the sender.
+//!
+//! Between two that this cell owns, a message is taken in the batch that holds its cause, and so is the
+//! answer: none of the three is durable without the others, and nothing need be stored of the message. What
+//! isn't done when that batch is sealed, because the receiver has to be loaded or there is too much of it, is
+//! stored in it like a message to another cell, and goes on from memory.
+
+use std::collections::VecDeque;
 
 use perennial_engine::run::{self, Answer, Command, Rejection, Reply, Settle};
 use perennial_engine::{NamespaceKey, RunKey, Slot};
@@ -7,8 +14,38 @@ use perennial_proto::store::run_message::Body;
 use perennial_store::MessageWrite;
 use prost::Message;
 
-use super::request::{Release, ReplyTo, Response};
-use super::{Cell, World};
+use super::cache::WaitFor;
+use super::request::{Incoming, Release, ReplyTo, Request, Response};
+use super::{Cell, Effects, World};
+
+/// Messages and answers handled in a step: each may lead to more, and clients are to get their turn.
+const AT_ONCE: usize = 1_000;
+
+/// What is on its way within the cell.
+#[derive(Default)]
+pub(super) struct Mail {
+    letters: VecDeque<Letter>,
+    /// A receiver is being loaded, and the batch hasn't waited for it yet.
+    pub(super) waits_for_receiver: bool,
+    /// The batch has waited: what isn't there by now won't hold it up.
+    pub(super) has_waited: bool,
+}
+
+enum Letter {
+    Message(Box<RunMessage>),
+    Answer(Box<RunMessage>, Answer),
+}
+
+impl Mail {
+    pub(super) fn is_empty(&self) -> bool {
+        self.letters.is_empty()
+    }
+
+    /// Whether there is enough for a step.
+    pub(super) fn is_enough(&self) -> bool {
+        self.letters.len() >= AT_ONCE
+    }
+}
 
 /// Where whoever sent a message belongs.
 pub(crate) fn slot_of_sender(message: &RunMessage) -> Slot {
@@ -19,14 +56,105 @@ pub(crate) fn slot_of_sender(message: &RunMessage) -> Slot {
     }
 }
 
+fn slot_of_receiver(message: &RunMessage) -> Slot {
+    match (&message.to_schedule, &message.target) {
+        (Some(schedule), _) => Slot::of(NamespaceKey(schedule.namespace), &schedule.schedule_id),
+        (None, Some(run)) => Slot::of(NamespaceKey(run.namespace), &run.workflow_id),
+        (None, None) => Slot(0),
+    }
+}
+
 impl Cell {
-    /// A run or a schedule here sends a message: stored with its cause, delivered after it.
-    pub(super) fn send(&mut self, mut message: RunMessage) {
+    /// A run or a schedule here sends a message.
+    pub(super) fn send(&mut self, message: RunMessage) {
+        let mut message = Box::new(message);
+        if self.owns(slot_of_receiver(&message)) {
+            self.mail.letters.push_back(Letter::Message(message));
+        } else {
+            self.store_message(&mut message);
+            self.open.release(Release::Deliver(message));
+        }
+    }
+
+    /// Takes messages to receivers in this cell, and their answers back.
+    pub(super) fn deliver_mail(&mut self, world: &World<'_>, effects: &mut Effects) {
+        for _ in 0..AT_ONCE {
+            let incoming = match self.mail.letters.pop_front() {
+                None => return,
+                Some(Letter::Message(message)) => {
+                    let reply = ReplyTo::Sender(message.clone());
+                    Incoming { request: Request::Deliver { message }, reply }
+                }
+                Some(Letter::Answer(message, answer)) => {
+                    let request = Request::Settle { message, answer };
+                    Incoming { request, reply: ReplyTo::Nobody }
+                }
+            };
+            self.ask(incoming, world, effects);
+        }
+    }
+
+    /// What is on its way when the batch with its cause is sealed is stored in it.
+    pub(super) fn store_mail(&mut self) {
+        let mut letters = std::mem::take(&mut self.mail.letters);
+        for letter in &mut letters {
+            let (Letter::Message(message) | Letter::Answer(message, _)) = letter;
+            self.store_message(message);
+        }
+        self.mail.letters = letters;
+    }
+
+    /// A request is put aside until what it is about is loaded. If it is a message of this cell's, the batch
+    /// waits for it, once, and has it stored if that was in vain.
+    pub(super) fn store_before_parking(&mut self, incoming: &mut Incoming) {
+        match (&mut incoming.request, &mut incoming.reply) {
+            (Request::Deliver { message }, ReplyTo::Sender(sent)) => {
+                self.store_message(message);
+                sent.key = message.key;
+                self.mail.waits_for_receiver = true;
+            }
+            (Request::Settle { message, .. }, _) => self.store_message(message),
+            _ => {}
+        }
+    }
+
+    /// Whether it is a message that can't have been delivered before: its cause is in the open batch.
+    pub(super) fn is_unseen(&self, incoming: &Incoming) -> bool {
+        match &incoming.reply {
+            ReplyTo::Sender(sent) => sent.key == 0 || self.open.has_message(sent.key),
+            ReplyTo::Caller(_) | ReplyTo::Then(_) | ReplyTo::Nobody => false,
+        }
+    }
+
+    /// Stores a message with its cause, unless it has been.
+    fn store_message(&mut self, message: &mut RunMessage) {
+        if message.key != 0 {
+            return;
+        }
         message.key = self.next_key();
-        let slot = slot_of_sender(&message);
+        let slot = slot_of_sender(message);
         let value = message.encode_to_vec();
         self.open.put_message(message.key, MessageWrite::Put { key: message.key, slot, value });
-        self.open.release(Release::Deliver(Box::new(message)));
+    }
+
+    /// What became of a message is told to whoever is to hear it.
+    pub(super) fn answer_message(&mut self, wait_for: WaitFor, reply: ReplyTo, answer: Answer) {
+        match reply {
+            ReplyTo::Sender(message) => {
+                self.mail.letters.push_back(Letter::Answer(message, answer));
+            }
+            reply => {
+                let answered = Box::new(Ok(Response::Answer(answer)));
+                self.answer_after(wait_for, Release::Reply(reply, answered));
+            }
+        }
+    }
+
+    /// A message is done with.
+    pub(super) fn forget_message(&mut self, key: i64) {
+        if key != 0 {
+            self.open.put_message(key, MessageWrite::Delete(key));
+        }
     }
 
     /// A message arrives for a run here. The answer leaves when what it did is durable.
@@ -48,7 +176,8 @@ impl Cell {
                 Err(_) => Answer::RunNotFound,
             },
         };
-        self.answer(seen, reply, Ok(Response::Answer(answer)));
+        let wait_for = seen.map_or(WaitFor::Nothing, |key| self.cache.wait_for(key));
+        self.answer_message(wait_for, reply, answer);
     }
 
     /// Starts a child, unless it runs already; `seen` is then the child.
@@ -95,7 +224,7 @@ impl Cell {
             // Refused if the run has closed meanwhile, and then there is nothing to tell it.
             let _ = self.decide(key, Command::Settle(Box::new(Settle { message, answer })), world);
         }
-        self.open.put_message(message_key, MessageWrite::Delete(message_key));
+        self.forget_message(message_key);
         self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
     }
 }

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use perennial_engine::run::Limits;
-use perennial_engine::{FreshIds, Time, Zones};
+use perennial_engine::{FreshIds, Slot, Time, Zones};
 use perennial_proto::temporal::update::v1 as update;
 use perennial_store::{Batch, Epoch, StoredRun, StoredSchedule, Wake};
 
@@ -34,6 +34,7 @@ pub(crate) use self::schedule_cache::{ScheduleId, read as read_schedule};
 
 use self::batch::OpenBatch;
 use self::cache::{Cache, Resolved, Unloaded, WaitFor};
+use self::messages::Mail;
 use self::schedule_cache::Schedules;
 use self::schedules::AwaitedStart;
 use self::wakes::Wakes;
@@ -63,6 +64,8 @@ pub(crate) enum Input {
 pub(crate) struct Effects {
     /// What to read, each answered by an [`Input::Loaded`] or an [`Input::ScheduleLoaded`].
     pub(crate) loads: Vec<Wanted>,
+    /// The same, and the open batch waits for these: they had better be there in the next step.
+    pub(crate) awaited_loads: Vec<Wanted>,
     /// A batch to commit, answered by an [`Input::Committed`]; or the cell is begun anew.
     pub(crate) commit: Option<Batch>,
     /// What may leave now.
@@ -88,6 +91,8 @@ pub(crate) struct World<'a> {
 /// See the module's documentation.
 pub(crate) struct Cell {
     id: u32,
+    /// How many share the slots.
+    cells: u32,
     epoch: Epoch,
     /// Of the last key made under this epoch.
     last_key: i64,
@@ -102,6 +107,7 @@ pub(crate) struct Cell {
     /// Memory that all pages of completions take.
     page_bytes: usize,
     open: OpenBatch,
+    mail: Mail,
     /// An update that comes with a start: its run's first workflow task brings it along.
     staged_update: Option<update::Request>,
     /// What saw only what is durable: it leaves at the end of the step.
@@ -112,8 +118,10 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
+    #[allow(clippy::too_many_arguments, reason = "made in one place")]
     pub(crate) fn new(
         id: u32,
+        cells: u32,
         epoch: Epoch,
         seed: u64,
         limits: Arc<Limits>,
@@ -123,6 +131,7 @@ impl Cell {
     ) -> Self {
         Self {
             id,
+            cells,
             epoch,
             last_key: 0,
             ids: FreshIds::from_seed(seed),
@@ -134,6 +143,7 @@ impl Cell {
             wakes: Wakes::new(evaluation),
             page_bytes: 0,
             open: OpenBatch::default(),
+            mail: Mail::default(),
             staged_update: None,
             ready: Vec::new(),
             in_flight: None,
@@ -181,10 +191,13 @@ impl Cell {
             }
         }
         self.wake_due(world, &mut effects);
+        self.deliver_mail(world, &mut effects);
         effects.load_wakes = self.wakes.wanted(world.now);
-        if self.in_flight.is_none() {
+        let waits = std::mem::take(&mut self.mail.waits_for_receiver) && !self.mail.has_waited;
+        if self.in_flight.is_none() && !waits {
             self.seal(&mut effects);
         }
+        self.mail.has_waited = waits;
         effects.releases.append(&mut self.ready);
         self.cache.evict();
         self.schedules.evict();
@@ -193,7 +206,7 @@ impl Cell {
 
     /// When the cell wants to be stepped again though nothing arrives.
     pub(crate) fn next_wake(&self) -> Option<Time> {
-        self.wakes.next()
+        if self.mail.is_empty() { self.wakes.next() } else { Some(Time(i64::MIN)) }
     }
 
     /// Whether everything it was asked is answered for.
@@ -220,6 +233,7 @@ impl Cell {
         if self.open.is_empty() {
             return;
         }
+        self.store_mail();
         let sequence = self.next_sequence;
         let (batch, releases) = self.open.seal(self.id, self.epoch, sequence);
         self.cache.sealed();
@@ -239,19 +253,35 @@ impl Cell {
     fn try_again(&mut self, wanted: &Wanted, unloaded: Unloaded, effects: &mut Effects) {
         let Unloaded { waiting, why, is_damaged } = unloaded;
         for incoming in waiting {
-            let is_internal = matches!(incoming.reply, ReplyTo::Nobody);
-            if is_internal && !is_damaged {
-                let is_first = match wanted {
-                    Wanted::Run(run) => self.cache.park(run.clone(), incoming),
-                    Wanted::Schedule(id) => self.schedules.park(id.clone(), incoming),
-                };
-                if is_first {
-                    effects.loads.push(wanted.clone());
+            match incoming.reply {
+                ReplyTo::Nobody | ReplyTo::Sender(_) if !is_damaged => {
+                    self.park(wanted.clone(), incoming, effects);
                 }
-            } else {
-                incoming.reply.send(Err(Refusal::Unavailable(why.clone())));
+                // It was stored when it was put aside.
+                ReplyTo::Sender(message) => self.open.release(Release::Deliver(message)),
+                reply => reply.send(Err(Refusal::Unavailable(why.clone()))),
             }
         }
+    }
+
+    /// Puts a request aside until what it is about is loaded.
+    fn park(&mut self, wanted: Wanted, mut incoming: Incoming, effects: &mut Effects) {
+        self.store_before_parking(&mut incoming);
+        let is_awaited = matches!(incoming.reply, ReplyTo::Sender(_));
+        let is_first = match &wanted {
+            Wanted::Run(run) => self.cache.park(run.clone(), incoming),
+            Wanted::Schedule(id) => self.schedules.park(id.clone(), incoming),
+        };
+        match (is_first, is_awaited) {
+            (true, true) => effects.awaited_loads.push(wanted),
+            (true, false) => effects.loads.push(wanted),
+            (false, _) => {}
+        }
+    }
+
+    /// Whether what belongs to a slot is here.
+    fn owns(&self, slot: Slot) -> bool {
+        slot.range_among(self.cells) == self.id
     }
 
     /// A key that no one else makes: ascending within this lease, and above all earlier ones'.
@@ -276,14 +306,11 @@ impl Cell {
         if let Some(schedule) = incoming.request.schedule() {
             return self.ask_schedule(schedule.clone(), incoming, world, effects);
         }
-        match self.cache.resolve(&incoming.request) {
+        let is_unseen = self.is_unseen(&incoming);
+        match self.cache.resolve(&incoming.request, is_unseen) {
             Resolved::Found(key) => self.handle(Some(key), incoming, world),
             Resolved::Absent => self.handle(None, incoming, world),
-            Resolved::Wanted(wanted) => {
-                if self.cache.park(wanted.clone(), incoming) {
-                    effects.loads.push(Wanted::Run(wanted));
-                }
-            }
+            Resolved::Wanted(wanted) => self.park(Wanted::Run(wanted), incoming, effects),
         }
     }
 }

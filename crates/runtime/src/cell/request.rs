@@ -26,6 +26,8 @@ pub(crate) enum ReplyTo {
     Caller(oneshot::Sender<Result<Response, Refusal>>),
     /// To what comes next.
     Then(Box<dyn FnOnce(Result<Response, Refusal>) + Send>),
+    /// To the sender of this message, who is in the same cell and hears of it in the same batch.
+    Sender(Box<RunMessage>),
     Nobody,
 }
 
@@ -35,7 +37,8 @@ impl ReplyTo {
             // A caller that has gone needs no answer.
             Self::Caller(caller) => drop(caller.send(response)),
             Self::Then(then) => then(response),
-            Self::Nobody => {}
+            // The cell is over: what is durable of the message is read from the store again.
+            Self::Sender(_) | Self::Nobody => {}
         }
     }
 
@@ -43,7 +46,7 @@ impl ReplyTo {
     pub(crate) fn is_gone(&self) -> bool {
         match self {
             Self::Caller(caller) => caller.is_closed(),
-            Self::Then(_) => false,
+            Self::Then(_) | Self::Sender(_) => false,
             Self::Nobody => true,
         }
     }

@@ -9,7 +9,7 @@ use perennial_engine::schedule::{
 use perennial_engine::{NamespaceKey, ScheduleKey, Slot, Time};
 use perennial_proto::store::ScheduleName;
 use perennial_proto::store::run_message::Body;
-use perennial_store::{Log, MessageWrite, NewSchedule};
+use perennial_store::{Log, NewSchedule};
 use prost::Message;
 
 use super::request::{Incoming, Release, ReplyTo, Request, Response};
@@ -30,10 +30,7 @@ impl Cell {
     ) {
         let id = (target.namespace, target.schedule_id.clone());
         let Some(found) = self.schedules.find(&id) else {
-            if self.schedules.park(id.clone(), incoming) {
-                effects.loads.push(Wanted::Schedule(id));
-            }
-            return;
+            return self.park(Wanted::Schedule(id), incoming, effects);
         };
         // An earlier schedule of the same id is over.
         let meant = found.clone().filter(|found| target.key == 0 || found.key.0 == target.key);
@@ -74,7 +71,8 @@ impl Cell {
                     let _ = self.command_schedule(Some(schedule), &id, command, world);
                     self.answer_awaited(&id);
                 }
-                self.answer_schedule(&id, reply, Ok(Response::Answer(Answer::Taken)));
+                let wait_for = self.schedules.wait_for(&id);
+                self.answer_message(wait_for, reply, Answer::Taken);
             }
             Request::Settle { message, answer } => {
                 let key = message.key;
@@ -83,7 +81,7 @@ impl Cell {
                     let _ = self.command_schedule(Some(schedule), &id, command, world);
                     self.answer_awaited(&id);
                 }
-                self.open.put_message(key, MessageWrite::Delete(key));
+                self.forget_message(key);
                 self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
             }
             // Nothing else is about a schedule.

@@ -19,7 +19,7 @@ use crate::Evaluation;
 /// kept besides: what isn't durable yet can't be read again.
 const ENOUGH: usize = 50_000;
 /// Due ones handled in a step, so that clients get their turn.
-const AT_ONCE: usize = 1_000;
+const AT_ONCE: usize = 128;
 /// How far ahead is read from the store at a time.
 const HORIZON: Span = Span::seconds(60);
 
@@ -144,24 +144,23 @@ impl Wakes {
         }
     }
 
-    fn take_due(&mut self, now: Time) -> Vec<Sleeper> {
-        let mut due = Vec::new();
-        while due.len() < AT_ONCE {
-            let Some(entry) = self.by_time.first_entry().filter(|it| it.key().0 <= now) else {
-                break;
-            };
-            let ((_, key), sleeper) = entry.remove_entry();
-            self.of_sleeper.remove(&key);
-            due.push(sleeper);
-        }
-        due
+    fn take_due(&mut self, now: Time) -> Option<Sleeper> {
+        let entry = self.by_time.first_entry().filter(|it| it.key().0 <= now)?;
+        let ((_, key), sleeper) = entry.remove_entry();
+        self.of_sleeper.remove(&key);
+        Some(sleeper)
     }
 }
 
 impl Cell {
     /// Wakes those whose time has come.
     pub(super) fn wake_due(&mut self, world: &World<'_>, effects: &mut Effects) {
-        for sleeper in self.wakes.take_due(world.now) {
+        for _ in 0..AT_ONCE {
+            // One that has much to catch up with sends much.
+            if self.mail.is_enough() {
+                return;
+            }
+            let Some(sleeper) = self.wakes.take_due(world.now) else { return };
             let request = match sleeper {
                 Sleeper::Run(target) => Request::Command { target, command: Command::Wake },
                 Sleeper::Schedule(target) => {

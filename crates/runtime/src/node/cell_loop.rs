@@ -57,6 +57,8 @@ pub(crate) struct Work {
     pub(crate) commit: Option<Batch>,
     /// What to read. The cell is told what was found.
     pub(crate) loads: Vec<Load>,
+    /// What to read before the next turn.
+    pub(crate) awaited_loads: Vec<Load>,
 }
 
 impl CellLoop {
@@ -133,14 +135,16 @@ impl CellLoop {
         let namespaces = node.namespaces();
         let now: Time = node.now();
         let world = World { now, queues: &node.queues, namespaces: &namespaces };
-        let Effects { loads, commit, releases, load_wakes } = self.cell.step(inputs, &world);
+        let Effects { loads, awaited_loads, commit, releases, load_wakes } =
+            self.cell.step(inputs, &world);
         for release in releases {
             node.release(release);
         }
         let (cell, epoch) = (self.id(), self.epoch);
-        let loads = loads.into_iter().map(|wanted| Load::Entity { cell, epoch, wanted });
+        let load = |wanted| Load::Entity { cell, epoch, wanted };
         let wakes = load_wakes.map(|(after, up_to)| Load::Wakes { cell, epoch, after, up_to });
-        Work { commit, loads: loads.chain(wakes).collect() }
+        let loads = loads.into_iter().map(load).chain(wakes).collect();
+        Work { commit, loads, awaited_loads: awaited_loads.into_iter().map(load).collect() }
     }
 
     /// What isn't durable hasn't happened: the cell begins anew from the store, under a new lease. One whose
@@ -180,5 +184,6 @@ fn lease(node: &Node, id: u32) -> Result<(Epoch, Cell), Error> {
     let epoch = node.store.lease(id)?.epoch;
     let (limits, zones) = (Arc::clone(&node.limits), Arc::clone(&node.zones));
     let seed = node.surroundings.fresh_seed();
-    Ok((epoch, Cell::new(id, epoch, seed, limits, zones, node.runs_cached, node.evaluation)))
+    let (cells, cached) = (node.cell_count(), node.runs_cached);
+    Ok((epoch, Cell::new(id, cells, epoch, seed, limits, zones, cached, node.evaluation)))
 }

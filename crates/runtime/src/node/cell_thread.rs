@@ -8,7 +8,7 @@ use perennial_store::Batch;
 
 use super::cell_loop::{CellLoop, Next, STEP_INPUTS, Work};
 use super::commits::{Commit, commit};
-use super::loads::Load;
+use super::loads::{Load, Read};
 use super::{Node, ToCell};
 
 /// The other threads that work for a cell.
@@ -62,8 +62,9 @@ impl CellThread {
                 thread::sleep(after);
                 next = self.cell.turn(node, []);
             }
-            let Next::GoOn(Work { commit, loads }) = next else { return None };
+            let Next::GoOn(Work { commit, loads, awaited_loads }) = next else { return None };
             self.load(node, loads);
+            self.load_at_once(node, awaited_loads);
             first = commit.and_then(|batch| self.commit(node, batch));
             if first.is_none() {
                 return Some(());
@@ -77,6 +78,18 @@ impl CellThread {
             Err(loads) => loads.into_iter().for_each(|load| {
                 let _ = self.helpers.loads.send(load);
             }),
+        }
+    }
+
+    fn load_at_once(&self, node: &Node, loads: Vec<Load>) {
+        let mut loads = loads.into_iter();
+        while let Some(load) = loads.next() {
+            let read = node.load(load);
+            if let Read::Failed = read {
+                // Nothing will be there in time.
+                loads.by_ref().for_each(|load| drop(self.helpers.loads.send(load)));
+            }
+            read.wait_if_failed();
         }
     }
 

@@ -1,7 +1,7 @@
 //! Reading for cells.
 //!
-//! A cell reads one thing itself, which is quicker than waking another thread. Several are read side by
-//! side on threads of their own, while the cell goes on.
+//! A cell reads one thing itself, which is quicker than waking another thread, and so what its open batch
+//! waits for. Several are read side by side on threads of their own, while the cell goes on.
 
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};

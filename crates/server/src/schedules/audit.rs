@@ -12,8 +12,8 @@ impl ScheduleCall<'_> {
         &self,
         request: ListScheduleEventsRequest,
     ) -> Answer<ListScheduleEventsResponse> {
-        let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
-        let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
+        let (namespace, id) = (&request.namespace, &request.schedule_id);
+        let schedule = self.incarnation(namespace, id, &request.internal_id).await?;
         let limit = page_limit(request.limit, LIMIT_MAX);
         let after = request.after_sequence.max(0);
         // One more than that tells of another page.

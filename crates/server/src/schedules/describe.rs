@@ -18,8 +18,8 @@ impl ScheduleCall<'_> {
         &self,
         request: DescribeScheduleRequest,
     ) -> Answer<DescribeScheduleResponse> {
-        let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
-        let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
+        let (namespace, id) = (&request.namespace, &request.schedule_id);
+        let schedule = self.incarnation(namespace, id, &request.internal_id).await?;
         let head = &schedule.head;
         let (status, status_reason) = status(&schedule);
         Ok(DescribeScheduleResponse {
@@ -29,7 +29,7 @@ impl ScheduleCall<'_> {
             status: status.into(),
             status_reason,
             schedule: Some(described(&schedule, self.0.runtime().now())),
-            extensions: Some(schedule.extensions()),
+            extensions: Some(schedule.extensions().clone()),
             next_fire_at: schedule.next_due().map(Into::into),
             last_fired_at: Time(head.last_fired_at).get().map(Into::into),
             latest_run: schedule.recent_actions().last().map(|action| WorkflowExecution {

@@ -8,7 +8,10 @@ mod occurrences;
 mod update;
 mod words;
 
-use perennial_engine::schedule::{Command, Reply, Trigger, Triggered};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use perennial_engine::schedule::{Command, Reply, Schedule, Trigger, Triggered};
 use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::perennial::trigger_schedule_response::Outcome;
 use perennial_proto::perennial::{
@@ -17,6 +20,7 @@ use perennial_proto::perennial::{
     ResumeScheduleResponse, ScheduleExtensions, TriggerScheduleRequest, TriggerScheduleResponse,
 };
 use perennial_proto::temporal::common::v1::WorkflowExecution;
+use tonic::Status;
 
 use crate::call::Call;
 use crate::errors::{Answer, refused, schedule_refused};
@@ -114,6 +118,29 @@ impl ScheduleCall<'_> {
         self.0.runtime().send_to_schedule(target, command).await.map_err(refused)?;
         Ok(DeleteScheduleResponse {})
     }
+
+    /// The schedule of this id, deleted or not: the latest one, or the one with this internal id.
+    async fn incarnation(
+        &self,
+        namespace: &str,
+        schedule_id: &str,
+        internal_id: &str,
+    ) -> Answer<Arc<Schedule>> {
+        let runtime = self.0.runtime();
+        let target = self.0.schedule_name(namespace, schedule_id)?;
+        let latest = runtime.read_schedule(target).await.map_err(refused)?;
+        if internal_id.is_empty() || latest.head.incarnation == internal_id {
+            return Ok(latest);
+        }
+        let namespace = self.0.namespace(namespace)?;
+        let earlier = runtime.earlier_schedule(&namespace, schedule_id, internal_id).await;
+        earlier.map_err(refused)?.map(Arc::new).ok_or_else(|| {
+            Status::not_found(format!(
+                "schedule {schedule_id:?} was never one with internal id {internal_id:?}, or it is \
+                 gone with the retention of its namespace"
+            ))
+        })
+    }
 }
 
 /// How many a page has: a hundred if nothing is said, one at least.
@@ -142,5 +169,27 @@ fn checked_extensions(given: Option<ScheduleExtensions>) -> Answer<Option<Schedu
     if given.buffer_max < 0 {
         return invalid("BufferMax is negative.");
     }
+    check_labels(&given.labels)?;
     Ok(Some(given))
+}
+
+fn check_labels(labels: &BTreeMap<String, String>) -> Answer<()> {
+    const COUNT_MAX: usize = 20;
+    const BYTES_MAX: usize = 100;
+
+    if labels.len() > COUNT_MAX {
+        return invalid(format!(
+            "A schedule has {COUNT_MAX} labels at most, not {}.",
+            labels.len()
+        ));
+    }
+    for (key, value) in labels {
+        if key.is_empty() || key.contains('=') {
+            return invalid(format!("Label {key:?} needs a key, one without an equals sign."));
+        }
+        if key.len() + value.len() > BYTES_MAX {
+            return invalid(format!("Label {key:?} and its value exceed {BYTES_MAX} bytes."));
+        }
+    }
+    Ok(())
 }

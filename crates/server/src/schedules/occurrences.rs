@@ -23,8 +23,8 @@ impl ScheduleCall<'_> {
         &self,
         request: ListOccurrencesRequest,
     ) -> Answer<ListOccurrencesResponse> {
-        let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
-        let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
+        let (namespace, id) = (&request.namespace, &request.schedule_id);
+        let schedule = self.incarnation(namespace, id, &request.internal_id).await?;
         let limit = page_limit(request.limit, LIMIT_MAX);
         let from = request.start_time.map_or(Time(i64::MIN), Time::from);
         let to = request.end_time.map_or(Time(i64::MAX), Time::from);
@@ -44,13 +44,13 @@ impl ScheduleCall<'_> {
         &self,
         request: ExplainOccurrenceRequest,
     ) -> Answer<ExplainOccurrenceResponse> {
-        let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         let Some(time) = request.time else {
             return invalid("Time is not set on request.");
         };
         // Times of schedules are whole seconds.
         let time = Time::from(perennial_proto::Timestamp { nanos: 0, ..time });
-        let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
+        let (namespace, id) = (&request.namespace, &request.schedule_id);
+        let schedule = self.incarnation(namespace, id, &request.internal_id).await?;
         let ledger = |ledger, to, limit| {
             self.0.runtime().schedule_ledger(schedule.key, ledger, (time, to), limit, false)
         };

@@ -73,7 +73,7 @@ impl ScheduleCall<'_> {
         let schedule = api::Schedule { policies: Some(policies), ..schedule };
         let namespace = self.0.namespace(&request.namespace)?;
         let mut config = self.0.schedule_config(&schedule, &request.schedule_id, &namespace)?;
-        config.extensions = checked_extensions(request.extensions)?;
+        config.extensions = checked_extensions(request.extensions.clone())?;
         if let Some(given) = &request.notes {
             notes(given)?;
         }

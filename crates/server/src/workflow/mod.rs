@@ -1,6 +1,7 @@
 //! `temporal.api.workflowservice.v1.WorkflowService`, a file for each group of RPCs.
 
 mod activity;
+mod activity_execution;
 mod activity_options;
 mod batch;
 mod control;

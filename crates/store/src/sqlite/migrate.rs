@@ -10,6 +10,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_first_tables.sql"),
     visibility::sqlite::CREATE_TABLE,
     include_str!("migrations/0003_schedules.sql"),
+    visibility::sqlite::ADD_LABELS,
 ];
 
 /// Marks a file as ours: "PREN".
@@ -76,6 +77,7 @@ mod tests {
         include_str!("migrations/rows/0001.sql"),
         include_str!("migrations/rows/0002.sql"),
         include_str!("migrations/rows/0003.sql"),
+        include_str!("migrations/rows/0004.sql"),
     ];
 
     fn schema(connection: &Connection) -> Vec<String> {

@@ -189,7 +189,7 @@ impl AttributeColumn {
     }
 }
 
-/// An attribute that every namespace has and Temporal's server or its SDKs fill.
+/// An attribute that every namespace has and the server or the SDKs fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "named as in Temporal's documentation of search attributes")]
 pub enum Predefined {
@@ -211,11 +211,13 @@ pub enum Predefined {
     TemporalUsedWorkerDeploymentVersions,
     TemporalExternalPayloadCount,
     TemporalExternalPayloadSizeBytes,
+    /// The labels of a schedule, on it and on its runs, each as `key=value`.
+    PerennialLabels,
 }
 
 impl Predefined {
     /// Every one, in the order of the table.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::TemporalChangeVersion,
         Self::BinaryChecksums,
         Self::BuildIds,
@@ -233,6 +235,7 @@ impl Predefined {
         Self::TemporalUsedWorkerDeploymentVersions,
         Self::TemporalExternalPayloadCount,
         Self::TemporalExternalPayloadSizeBytes,
+        Self::PerennialLabels,
     ];
 
     /// Its name, in queries and on the wire.
@@ -255,6 +258,7 @@ impl Predefined {
             Self::TemporalUsedWorkerDeploymentVersions => "TemporalUsedWorkerDeploymentVersions",
             Self::TemporalExternalPayloadCount => "TemporalExternalPayloadCount",
             Self::TemporalExternalPayloadSizeBytes => "TemporalExternalPayloadSizeBytes",
+            Self::PerennialLabels => "PerennialLabels",
         }
     }
 
@@ -266,7 +270,8 @@ impl Predefined {
             | Self::BuildIds
             | Self::TemporalPauseInfo
             | Self::TemporalReportedProblems
-            | Self::TemporalUsedWorkerDeploymentVersions => ValueType::KeywordList,
+            | Self::TemporalUsedWorkerDeploymentVersions
+            | Self::PerennialLabels => ValueType::KeywordList,
             Self::BatcherNamespace
             | Self::BatcherUser
             | Self::TemporalScheduledById

@@ -258,7 +258,7 @@ fn fail_accepted_updates(draft: &mut Draft<'_>) {
     let ids: Vec<_> = draft.run.updates.values().filter(|update| waiting(update)).collect();
     let ids: Vec<_> = ids.into_iter().map(|update| update.update_id.clone()).collect();
     for id in ids {
-        let updates = Arc::make_mut(&mut draft.run.updates);
+        let updates = &mut draft.run.updates;
         let Some(update) = updates.get_mut(&id).map(Arc::make_mut) else { continue };
         update.set_stage(UpdateWorkflowExecutionLifecycleStage::Completed);
         update.outcome =

@@ -21,29 +21,32 @@ use crate::run::event::Attributes;
 use crate::run::{Answer, Context, Decision, Reply, Run, Settle};
 
 pub(super) fn decide(run: &Run, settle: Settle, cx: &Context<'_>) -> Decided {
+    let nothing = Decision { transition: None, reply: Ok(Reply::Done) };
+    if !run.is_open() {
+        return Ok(nothing);
+    }
     let mut draft = run.draft(cx);
-    let is_news = run.is_open()
-        && match settle.message.body {
-            Some(Body::StartRun(start)) => {
-                child_answered(&mut draft, start.initiated_event_id, settle.answer)
-            }
-            Some(Body::Signal(signal)) => {
-                signal_answered(&mut draft, signal.initiated_event_id, &settle.answer)
-            }
-            Some(Body::Cancel(cancel)) => {
-                cancel_answered(&mut draft, cancel.initiated_event_id, &settle.answer)
-            }
-            // The sender has closed, or was no run: nobody is left to hear.
-            Some(
-                Body::ChildClosed(_)
-                | Body::ParentClosed(_)
-                | Body::Terminate(_)
-                | Body::ScheduledRunClosed(_),
-            )
-            | None => false,
-        };
+    let is_news = match settle.message.body {
+        Some(Body::StartRun(start)) => {
+            child_answered(&mut draft, start.initiated_event_id, settle.answer)
+        }
+        Some(Body::Signal(signal)) => {
+            signal_answered(&mut draft, signal.initiated_event_id, &settle.answer)
+        }
+        Some(Body::Cancel(cancel)) => {
+            cancel_answered(&mut draft, cancel.initiated_event_id, &settle.answer)
+        }
+        // The sender has closed, or was no run: nobody is left to hear.
+        Some(
+            Body::ChildClosed(_)
+            | Body::ParentClosed(_)
+            | Body::Terminate(_)
+            | Body::ScheduledRunClosed(_),
+        )
+        | None => false,
+    };
     if !is_news {
-        return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
+        return Ok(nothing);
     }
     draft.want_workflow_task();
     Ok(draft.done(Reply::Done))

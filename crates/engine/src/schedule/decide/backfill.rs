@@ -50,7 +50,7 @@ pub(super) fn begin(draft: &mut Draft<'_>, wanted: NewBackfill) -> Result<Reply,
         context: wanted.context,
         ..stored::Backfill::default()
     };
-    Arc::make_mut(&mut draft.schedule.backfills).insert(sequence, Arc::new(backfill));
+    draft.schedule.backfills.insert(sequence, Arc::new(backfill));
     draft.touched.insert(SchedulePart::Backfill(sequence));
     forget_old(draft);
     Ok(Reply::Backfill(sequence))
@@ -168,7 +168,7 @@ fn forget_old(draft: &mut Draft<'_>) {
         .collect();
     let surplus = finished.len().saturating_sub(FINISHED_KEPT);
     for sequence in finished.into_iter().take(surplus) {
-        Arc::make_mut(&mut draft.schedule.backfills).remove(&sequence);
+        draft.schedule.backfills.remove(&sequence);
         draft.touched.insert(SchedulePart::Backfill(sequence));
     }
 }

@@ -8,7 +8,7 @@ use super::{go_on, obey};
 use crate::run::{Context, Rejection};
 use crate::schedule::draft::{Draft, Transition};
 use crate::schedule::{Command, CreateSchedule, Schedule, Status, Times};
-use crate::{NamespaceKey, ScheduleKey};
+use crate::{NamespaceKey, ScheduleKey, SharedMap};
 
 /// Makes a schedule under an id, if none has it. `None` if this very request made the one that is there.
 ///
@@ -61,9 +61,9 @@ pub fn create(
         head,
         config: Arc::new(request.config),
         outcome: Arc::default(),
-        running: Arc::default(),
-        buffer: Arc::default(),
-        backfills: Arc::default(),
+        running: SharedMap::default(),
+        buffer: SharedMap::default(),
+        backfills: SharedMap::default(),
         ahead: Arc::default(),
         times,
     };

@@ -30,7 +30,7 @@ pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Re
             None => draft.schedule.config.search_attributes.clone(),
         },
         // Temporal's API can't say them, so an update through it leaves them.
-        extensions: update.config.extensions.or(draft.schedule.config.extensions),
+        extensions: update.config.extensions.or_else(|| draft.schedule.config.extensions.clone()),
         ..update.config
     };
     let times = Times::compile(&config, &draft.schedule.head.incarnation, draft.cx.zones);

@@ -64,7 +64,7 @@ fn missed_wrongly(written: &Written) -> Option<String> {
             let is_wrong = written
                 .configs
                 .iter()
-                .all(|config| is_all(config.extensions.unwrap_or_default().catchup_mode()));
+                .all(|config| is_all(config.extensions.clone().unwrap_or_default().catchup_mode()));
             is_wrong.then(|| "all are caught up".to_owned())
         }
         _ => Some("nobody knows why".to_owned()),

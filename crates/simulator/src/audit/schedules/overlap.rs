@@ -74,11 +74,21 @@ fn chains<'a>(schedule: &'a ScheduleSeen, others: Others<'a>) -> Vec<Chain<'a>> 
 
 /// The other one was to start before, and hadn't closed when this one was decided.
 fn is_in_the_way(other: &Chain<'_>, chain: &Chain<'_>) -> bool {
-    if other.decided.commit != chain.decided.commit {
-        return other.decided.commit < chain.decided.commit && other.closed >= chain.decided.commit;
+    let (of_other, of_chain) = (other.decided, chain.decided);
+    if of_other.commit != of_chain.commit {
+        return of_other.commit < of_chain.commit && !has_closed(other, of_chain);
     }
-    // In one step, what may overlap starts beside the one that was chosen.
-    !other.may_overlap || other.decided.line.decided_at < chain.decided.line.decided_at
+    // In one step, what may overlap starts beside the one that was chosen; and one may end for the other.
+    if other.may_overlap {
+        return of_other.line.decided_at < of_chain.line.decided_at && !has_closed(other, of_chain);
+    }
+    !has_closed(other, of_chain) && !has_closed(chain, of_other)
+}
+
+/// Whether a run had closed when something was decided. One commit may hold both, and which was first can't
+/// be told by their times: the clock may have been put back for one of them.
+fn has_closed(chain: &Chain<'_>, when: &Written) -> bool {
+    chain.closed <= when.commit
 }
 
 /// What is skipped because of another run has another run.

@@ -21,6 +21,9 @@ use super::row::Row;
 /// The table and its indexes.
 pub const CREATE_TABLE: &str = include_str!("create_table.sql");
 
+/// Adds the column of labels to the table.
+pub const ADD_LABELS: &str = include_str!("add_labels.sql");
+
 /// Close time in the order of lists. The index in `create_table.sql` has the same words.
 const CLOSE_ORDER: &str = "coalesce(close_time, 9223372036854775807)";
 

@@ -1,5 +1,7 @@
-//! A worker that ends each run at once and passes on what it has received.
+//! A worker that ends each run at once and passes on what it has received. As SDKs' workers do, it asks for
+//! the next task while it answers the last one.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use temporalio_common::protos::temporal::api::command::v1::{
@@ -9,6 +11,7 @@ use temporalio_common::protos::temporal::api::enums::v1::CommandType;
 use temporalio_common::protos::temporal::api::workflowservice::v1::{
     PollWorkflowTaskQueueRequest, RespondWorkflowTaskCompletedRequest,
 };
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::task::JoinSet;
 use tonic::{Code, Request};
@@ -32,6 +35,8 @@ pub(super) struct Worker {
 }
 
 const POLLERS: usize = 32;
+/// Tasks that are being answered; with more than that nothing is asked for.
+const ANSWERED_AT_ONCE: usize = 1_000;
 /// Temporal's server refuses a poll that names none.
 const POLL_TIMEOUT: Duration = Duration::from_secs(70);
 /// Runs that nobody has looked at yet.
@@ -43,15 +48,19 @@ impl Worker {
     pub(super) fn start(service: &Service) -> Self {
         let (sender, received) = channel(UNREAD_MAX);
         let mut pollers = JoinSet::new();
+        let slots = Arc::new(Semaphore::new(ANSWERED_AT_ONCE));
         for _ in 0..POLLERS {
-            pollers.spawn(work(service.clone(), sender.clone()));
+            pollers.spawn(work(service.clone(), sender.clone(), Arc::clone(&slots)));
         }
         Self { received, _pollers: pollers }
     }
 }
 
-async fn work(mut service: Service, received: Sender<Received>) {
+async fn work(mut service: Service, received: Sender<Received>, slots: Arc<Semaphore>) {
+    let mut answers = JoinSet::new();
     loop {
+        while answers.try_join_next().is_some() {}
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return };
         let mut poll = Request::new(PollWorkflowTaskQueueRequest {
             namespace: NAMESPACE.to_owned(),
             task_queue: Some(task_queue()),
@@ -73,7 +82,11 @@ async fn work(mut service: Service, received: Sender<Received>) {
         if received.send(heard).await.is_err() {
             return;
         }
-        complete(&mut service, task.task_token).await;
+        let mut service = service.clone();
+        answers.spawn(async move {
+            complete(&mut service, task.task_token).await;
+            drop(slot);
+        });
     }
 }
 

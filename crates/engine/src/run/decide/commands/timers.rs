@@ -92,7 +92,7 @@ fn take_fired(step: &mut Step<'_, '_>, timer_id: &str) -> Option<i64> {
             }
             _ => None,
         })?;
-    std::sync::Arc::make_mut(&mut step.draft.run.buffered).remove(&sequence);
+    step.draft.run.buffered.remove(&sequence);
     step.draft.touched.insert(PartKey::Buffered(sequence));
     Some(started_event_id)
 }

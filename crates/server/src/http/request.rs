@@ -1,0 +1,217 @@
+//! From an HTTP request to the message of its RPC: the path, the query, the body.
+
+use std::net::SocketAddr;
+
+use hyper::HeaderMap;
+use hyper::header::CONTENT_TYPE;
+use hyper::http::request::Parts;
+use percent_encoding::percent_decode_str;
+use perennial_proto::json::{self, Payloads};
+use perennial_proto::prost_reflect::{
+    DynamicMessage, FieldDescriptor, Kind, ReflectMessage, Value,
+};
+use tonic::metadata::{AsciiMetadataKey, MetadataMap, MetadataValue};
+
+use super::answer::PRETTY;
+use super::answer::WITHOUT_SHORTHAND;
+use super::table::{Body, FieldPath, Route, field_path};
+
+/// What is wrong with a request.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error("the body isn't JSON: {0}")]
+    NotJson(serde_json::Error),
+    #[error("the body: {0}")]
+    Body(json::Error),
+    #[error("the path: `{name}`: {}", .error.problem)]
+    Path { name: String, error: json::Error },
+    #[error("the query: {0}")]
+    Query(String),
+}
+
+/// The message that a request gives its RPC.
+pub(super) fn message(
+    route: &Route,
+    variables: &[String],
+    head: &Parts,
+    body: &[u8],
+) -> Result<DynamicMessage, Error> {
+    let payloads = body_payloads(&head.headers);
+    let mut message = match &route.body {
+        Body::None => DynamicMessage::new(route.rpc.input()),
+        Body::Message => match parsed(body)? {
+            Some(json) => json::decode(route.rpc.input(), &json, payloads).map_err(Error::Body)?,
+            None => DynamicMessage::new(route.rpc.input()),
+        },
+        Body::Field(field) => {
+            let mut message = DynamicMessage::new(route.rpc.input());
+            if let (Some(json), Kind::Message(inner)) = (parsed(body)?, field.kind()) {
+                let value = json::decode(inner, &json, payloads).map_err(Error::Body)?;
+                message.set_field(field, Value::Message(value));
+            }
+            message
+        }
+    };
+    for (name, text) in query(head.uri.query().unwrap_or_default())? {
+        if name == PRETTY || name == WITHOUT_SHORTHAND {
+            continue;
+        }
+        if matches!(route.body, Body::Message) {
+            return Err(Error::Query(format!("`{name}`: fields are given in the body here")));
+        }
+        fill_from_query(&mut message, &name, &text)?;
+    }
+    for (path, text) in route.variables.iter().zip(variables) {
+        let field = path.last().expect("a path of fields has at least one");
+        let value = json::from_text(&field.kind(), text)
+            .map_err(|error| Error::Path { name: dotted(path), error })?;
+        set(&mut message, path, value);
+    }
+    Ok(message)
+}
+
+fn parsed(body: &[u8]) -> Result<Option<serde_json::Value>, Error> {
+    // Nothing is a message without fields, as in `curl -X POST`.
+    if body.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    serde_json::from_slice(body).map(Some).map_err(Error::NotJson)
+}
+
+fn body_payloads(headers: &HeaderMap) -> Payloads {
+    let said = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    match said {
+        Some(said) if said.contains("+no-payload-shorthand") => Payloads::Full,
+        _ => Payloads::Shorthand,
+    }
+}
+
+/// Names and texts of a query.
+pub(super) fn query(query: &str) -> Result<Vec<(String, String)>, Error> {
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
+            Ok((plain(name)?, plain(text)?))
+        })
+        .collect()
+}
+
+fn plain(text: &str) -> Result<String, Error> {
+    let spaced = text.replace('+', " ");
+    let decoded = percent_decode_str(&spaced).decode_utf8();
+    decoded.map(|text| text.into_owned()).map_err(|_| Error::Query(format!("`{text}` isn't UTF-8")))
+}
+
+fn fill_from_query(message: &mut DynamicMessage, name: &str, text: &str) -> Result<(), Error> {
+    let wrong = |problem: String| Error::Query(format!("`{name}`: {problem}"));
+    let path = field_path(&message.descriptor(), name).map_err(|error| wrong(error.problem))?;
+    let field = path.last().expect("a path of fields has at least one");
+    if field.is_map() {
+        return Err(wrong("it can't be given in a query".to_owned()));
+    }
+    let kind = field.kind();
+    // A plus sign in base64 that wasn't escaped has come as a space.
+    let text = if kind == Kind::Bytes { text.replace(' ', "+") } else { text.to_owned() };
+    let value = json::from_text(&kind, &text).map_err(|error| match &kind {
+        Kind::Message(inner) if inner.package_name() != "google.protobuf" => {
+            wrong("its fields are given one by one, as in `execution.runId`".to_owned())
+        }
+        _ => wrong(error.problem),
+    })?;
+    if field.is_list() {
+        let mut values = match get(message, &path) {
+            Some(Value::List(values)) => values,
+            _ => Vec::new(),
+        };
+        values.push(value);
+        set(message, &path, Value::List(values));
+        return Ok(());
+    }
+    if given(message, &path) {
+        return Err(wrong(
+            "it is given twice, or together with another of which there can be one".to_owned(),
+        ));
+    }
+    set(message, &path, value);
+    Ok(())
+}
+
+/// Sets a field within the fields that hold it.
+fn set(message: &mut DynamicMessage, path: &[FieldDescriptor], value: Value) {
+    match path {
+        [] => {}
+        [field] => message.set_field(field, value),
+        [field, rest @ ..] => {
+            if let Some(inner) = message.get_field_mut(field).as_message_mut() {
+                set(inner, rest, value);
+            }
+        }
+    }
+}
+
+fn get(message: &DynamicMessage, path: &[FieldDescriptor]) -> Option<Value> {
+    match path {
+        [] => None,
+        [field] => message.has_field(field).then(|| message.get_field(field).into_owned()),
+        [field, rest @ ..] => get(message.get_field(field).as_message()?, rest),
+    }
+}
+
+/// Whether the field, or another of its `oneof`, has a value already.
+fn given(message: &DynamicMessage, path: &[FieldDescriptor]) -> bool {
+    match path {
+        [] => false,
+        [field] => match field.containing_oneof() {
+            Some(one) => one.fields().any(|field| message.has_field(&field)),
+            None => message.has_field(field),
+        },
+        [field, rest @ ..] => {
+            message.get_field(field).as_message().is_some_and(|inner| given(inner, rest))
+        }
+    }
+}
+
+fn dotted(path: &FieldPath) -> String {
+    path.iter().map(|field| field.json_name()).collect::<Vec<_>>().join(".")
+}
+
+/// Headers that go on to the services as they are.
+const PASSED_ON: [&str; 8] = [
+    "authorization",
+    "authorization-extras",
+    "client-name",
+    "client-version",
+    "grpc-timeout",
+    "temporal-namespace",
+    "x-forwarded-for",
+    "x-namespace",
+];
+
+/// Whatever stands behind it goes on too.
+const PREFIX: &str = "grpc-metadata-";
+
+/// What a request says beside its message, as gRPC clients say it.
+pub(super) fn metadata(headers: &HeaderMap, from: SocketAddr) -> MetadataMap {
+    let mut metadata = MetadataMap::new();
+    for (name, value) in headers {
+        let name = match name.as_str().strip_prefix(PREFIX) {
+            Some(name) => name,
+            None if PASSED_ON.contains(&name.as_str()) => name.as_str(),
+            None => continue,
+        };
+        // Names that end in `-bin` hold bytes, and keys of gRPC's own aren't anyone's to set.
+        let key = AsciiMetadataKey::from_bytes(name.as_bytes());
+        let value = MetadataValue::try_from(value.as_bytes());
+        if let (Ok(key), Ok(value)) = (key, value) {
+            metadata.append(key, value);
+        }
+    }
+    if !metadata.contains_key("x-forwarded-for")
+        && let Ok(from) = MetadataValue::try_from(from.ip().to_string())
+    {
+        metadata.insert("x-forwarded-for", from);
+    }
+    metadata
+}

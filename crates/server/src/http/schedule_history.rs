@@ -1,0 +1,98 @@
+//! `GET /api/schedules/{id}/history`: what happened to a schedule, in the words of Durable Workflow's API.
+//!
+//! The namespace is in the header `X-Namespace`.
+
+use hyper::StatusCode;
+use hyper::http::request::Parts;
+use percent_encoding::percent_decode_str;
+use perennial_proto::descriptors;
+use perennial_proto::json;
+use perennial_proto::prost_reflect::{DynamicMessage, Value};
+use serde_json::{Value as Json, json};
+use tonic::Status;
+use tonic::metadata::MetadataMap;
+
+use super::Answer;
+use super::answer::{self, Format};
+use super::gateway::Gateway;
+use super::request;
+
+/// The schedule whose history is at `path`.
+pub(super) fn schedule_id(path: &str) -> Option<String> {
+    let id = path.strip_prefix("/api/schedules/")?.strip_suffix("/history")?;
+    let id = percent_decode_str(id).decode_utf8().ok()?;
+    (!id.is_empty()).then(|| id.into_owned())
+}
+
+/// A page of it.
+pub(super) async fn answer(
+    gateway: &Gateway,
+    schedule_id: String,
+    head: &Parts,
+    metadata: MetadataMap,
+    format: Format,
+) -> Answer {
+    match page(gateway, schedule_id, head, metadata).await {
+        Ok(page) => answer::value(StatusCode::OK, &page, format),
+        Err(status) => answer::refusal(&status, format),
+    }
+}
+
+async fn page(
+    gateway: &Gateway,
+    schedule_id: String,
+    head: &Parts,
+    metadata: MetadataMap,
+) -> Result<Json, Status> {
+    let namespace = head.headers.get("x-namespace").map_or(Ok("default"), |name| {
+        name.to_str().map_err(|_| Status::invalid_argument("X-Namespace isn't text"))
+    })?;
+    let rpc = descriptors()
+        .get_service_by_name("perennial.v1.ScheduleService")
+        .and_then(|service| service.methods().find(|rpc| rpc.name() == "ListScheduleEvents"))
+        .ok_or_else(|| Status::internal("ListScheduleEvents isn't described"))?;
+
+    let mut request = DynamicMessage::new(rpc.input());
+    request.set_field_by_name("namespace", Value::String(namespace.to_owned()));
+    request.set_field_by_name("schedule_id", Value::String(schedule_id.clone()));
+    let query = head.uri.query().unwrap_or_default();
+    let query =
+        request::query(query).map_err(|error| Status::invalid_argument(error.to_string()))?;
+    for (name, text) in query {
+        let number = || {
+            let number = text.parse::<i64>().ok().filter(|number| *number >= 0);
+            let problem =
+                format!("the query: `{name}`: expected a whole number, 0 or more, found {text:?}");
+            number.ok_or_else(|| Status::invalid_argument(problem))
+        };
+        match name.as_str() {
+            // Its least and greatest are the service's to say.
+            "limit" => {
+                let limit = i32::try_from(number()?.max(1)).unwrap_or(i32::MAX);
+                request.set_field_by_name("limit", Value::I32(limit));
+            }
+            "after_sequence" => request.set_field_by_name("after_sequence", Value::I64(number()?)),
+            answer::PRETTY | answer::WITHOUT_SHORTHAND => {}
+            _ => {
+                let problem = format!("the query: `{name}`: expected limit or after_sequence");
+                return Err(Status::invalid_argument(problem));
+            }
+        }
+    }
+
+    let answer = gateway.call(&rpc, &request, metadata).await?;
+    let field = |name| answer.get_field_by_name(name).map(|value| value.into_owned());
+    let events = match field("events") {
+        Some(Value::List(events)) => events,
+        _ => Vec::new(),
+    };
+    let has_more = field("has_more").and_then(|value| value.as_bool()).unwrap_or_default();
+    let next_cursor = field("next_cursor").and_then(|value| value.as_i64()).filter(|_| has_more);
+    Ok(json!({
+        "schedule_id": schedule_id,
+        "namespace": namespace,
+        "events": events.iter().filter_map(Value::as_message).map(json::audit_event_of).collect::<Vec<_>>(),
+        "has_more": has_more,
+        "next_cursor": next_cursor,
+    }))
+}

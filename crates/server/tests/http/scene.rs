@@ -1,0 +1,144 @@
+//! A server for a test, and a client that does no more than it is told.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use perennial_runtime::{Runtime, RuntimeConfig};
+use perennial_server::{HttpConfig, Listeners, ServerConfig, ensure_namespace, serve};
+use perennial_store::SqliteStore;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+pub(crate) struct Scene {
+    pub(crate) address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) code: u16,
+    head: String,
+    pub(crate) body: String,
+}
+
+impl Scene {
+    pub(crate) async fn new() -> Self {
+        Self::with(ServerConfig::default()).await
+    }
+
+    /// One that waits for requests under way as long as it takes.
+    pub(crate) async fn patient() -> Self {
+        let grace = Duration::from_secs(24 * 3_600);
+        Self::with(ServerConfig { grace, ..ServerConfig::default() }).await
+    }
+
+    pub(crate) async fn for_callers(http: HttpConfig) -> Self {
+        Self::with(ServerConfig { http, ..ServerConfig::default() }).await
+    }
+
+    pub(crate) async fn with(config: ServerConfig) -> Self {
+        let store = Arc::new(SqliteStore::in_memory().unwrap());
+        let runtime = Runtime::open(store, &RuntimeConfig::default()).unwrap();
+        for namespace in ["default", "other"] {
+            ensure_namespace(&runtime, namespace, &[]).await.unwrap();
+        }
+        let http = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = http.local_addr().unwrap();
+        let grpc = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (stop, told) = oneshot::channel::<()>();
+        let serving = tokio::spawn(async move {
+            let told = async { drop(told.await) };
+            let listeners = Listeners { grpc, http: Some(http) };
+            serve(runtime, config, listeners, told).await.unwrap();
+        });
+        Self { address, stop, serving }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, &[], "").await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.ask("POST", path, &[], &body.to_string()).await
+    }
+
+    pub(crate) async fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let mut stream = self.send(method, path, headers, body).await;
+        read(&mut stream).await
+    }
+
+    /// Sends a request and leaves its answer to whoever has the connection.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+        if !headers.iter().any(|(name, _)| *name == "Host") {
+            head += &format!("Host: {}\r\n", self.address);
+        }
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        head += &format!("Content-Length: {}\r\n\r\n", body.len());
+        stream.write_all((head + body).as_bytes()).await.unwrap();
+        stream
+    }
+
+    /// Starts a workflow that nobody works on.
+    pub(crate) async fn start(&self, id: &str, body: Value) -> Value {
+        let mut whole = serde_json::json!({
+            "workflowType": {"name": "Order"}, "taskQueue": {"name": "queue"},
+        });
+        whole.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+        self.post(&format!("/api/v1/namespaces/default/workflows/{id}"), whole).await.done()
+    }
+
+    pub(crate) async fn stop(self) {
+        self.stop.send(()).unwrap();
+        self.serving.await.unwrap();
+    }
+}
+
+pub(crate) async fn read(stream: &mut TcpStream) -> Answer {
+    let mut text = Vec::new();
+    stream.read_to_end(&mut text).await.unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").expect("an answer has a head");
+    let code = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Answer { code, head: head.to_owned(), body: body.to_owned() }
+}
+
+impl Answer {
+    /// What was answered, if it was done.
+    pub(crate) fn done(self) -> Value {
+        assert_eq!(self.code, 200, "{}", self.body);
+        self.json()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {:?}", self.body))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (given, value) = line.split_once(": ")?;
+            given.eq_ignore_ascii_case(name).then_some(value)
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! What Perennial has beyond Temporal's API, over HTTP.
+
+use serde_json::{Value, json};
+
+use crate::scene::Scene;
+
+const SCHEDULE: &str = "/api/v1/namespaces/default/schedules/nightly";
+
+async fn created() -> Scene {
+    let scene = Scene::new().await;
+    let body = json!({
+        "schedule": {"requestId": "create", "schedule": {
+            "spec": {"cronString": ["0 2 * * *"]},
+            "action": {"startWorkflow": {
+                "workflowId": "nightly", "workflowType": {"name": "Night"}, "taskQueue": {"name": "queue"},
+            }},
+        }},
+        "extensions": {"maxRuns": "5"},
+    });
+    scene.post(&format!("{SCHEDULE}/create"), body).await.done();
+    scene
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn schedule_has_a_life_over_http() {
+    let scene = created().await;
+    let described = scene.get(&format!("{SCHEDULE}/describe")).await.done();
+    assert_eq!(described["status"], "SCHEDULE_STATUS_ACTIVE");
+    assert_eq!(described["extensions"]["maxRuns"], "5");
+
+    let change = json!({"notes": "quiet nights", "overlapPolicy": "BufferOne"}).to_string();
+    let changed = scene.ask("PATCH", SCHEDULE, &[], &change).await.done();
+    assert!(changed["conflictToken"].is_string());
+    let triggered = scene.post(&format!("{SCHEDULE}/trigger"), json!({"input": [1]})).await.done();
+    let workflow_id = triggered["started"]["workflowId"].as_str().unwrap().to_owned();
+    assert!(workflow_id.starts_with("nightly-"), "{workflow_id}");
+    scene.post(&format!("{SCHEDULE}/pause"), json!({"notes": "holidays"})).await.done();
+
+    let ledger = scene.get(&format!("{SCHEDULE}/ledger?manual=true")).await.done();
+    assert_eq!(ledger["occurrences"][0]["run"]["workflowId"], Value::from(workflow_id));
+    let explained =
+        scene.get(&format!("{SCHEDULE}/explain?time=2030-01-01T03:00:00Z")).await.done();
+    assert_eq!(explained["occurrence"]["verdict"], "VERDICT_NOT_A_TIME");
+    for end_of_time in ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2262-04-11T23:47:16Z"] {
+        let explained = scene.get(&format!("{SCHEDULE}/explain?time={end_of_time}")).await.done();
+        assert_eq!(explained["occurrence"]["verdict"], "VERDICT_NOT_A_TIME", "{end_of_time}");
+    }
+    let temporals = scene.get(SCHEDULE).await.done();
+    assert_eq!(temporals["schedule"]["state"], json!({"paused": true, "notes": "holidays"}));
+    scene.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn history_of_a_schedule_is_paged_by_sequence() {
+    let scene = created().await;
+    scene.post(&format!("{SCHEDULE}/trigger"), json!({})).await.done();
+    let pause = json!({"notes": "holidays", "context": {"principal": "ada", "source": "http"}});
+    scene.post(&format!("{SCHEDULE}/pause"), pause).await.done();
+
+    let path = "/api/schedules/nightly/history";
+    let first = scene.get(&format!("{path}?limit=2")).await.done();
+    assert_eq!(
+        (&first["schedule_id"], &first["namespace"]),
+        (&json!("nightly"), &json!("default"))
+    );
+    assert_eq!((&first["has_more"], &first["next_cursor"]), (&json!(true), &json!(2)));
+    let kinds = |page: &Value| -> Vec<String> {
+        let events = page["events"].as_array().unwrap().iter();
+        events.map(|event| event["event_type"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(kinds(&first), ["ScheduleCreated", "ScheduleTriggered"]);
+    let created = &first["events"][0]["payload"];
+    assert_eq!(created["overlap_policy"], "skip");
+    assert_eq!(created["action"]["startWorkflow"]["workflowId"], "nightly");
+    let triggered = &first["events"][1];
+    assert_eq!(triggered["sequence"], 2);
+    assert_eq!(triggered["payload"]["trigger_number"], 1);
+    assert_eq!(triggered["workflow_run_id"], triggered["payload"]["workflow_run_id"]);
+    assert!(triggered["payload"].get("command_context").is_none());
+
+    let last = scene.get(&format!("{path}?after_sequence=2")).await.done();
+    assert_eq!((&last["has_more"], &last["next_cursor"]), (&json!(false), &Value::Null));
+    assert_eq!(kinds(&last), ["SchedulePaused"]);
+    let context = &last["events"][0]["payload"]["command_context"];
+    assert_eq!(*context, json!({"principal": "ada", "source": "http"}));
+    scene.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn history_is_of_the_namespace_in_the_header_and_outlives_the_schedule() {
+    let scene = created().await;
+    let path = "/api/schedules/nightly/history";
+    assert_eq!(scene.ask("GET", path, &[("X-Namespace", "default")], "").await.code, 200);
+    assert_eq!(scene.ask("GET", path, &[("X-Namespace", "other")], "").await.code, 404);
+    assert_eq!(scene.ask("GET", path, &[("X-Namespace", "nowhere")], "").await.code, 404);
+    assert_eq!(scene.ask("DELETE", SCHEDULE, &[], "").await.code, 200);
+    let history = scene.get(path).await.done();
+    assert_eq!(history["events"][1]["event_type"], "ScheduleDeleted");
+    for (query, problem) in [
+        ("limit=x", "`limit`: expected a whole number"),
+        ("after_sequence=-1", "`after_sequence`: expected a whole number"),
+        ("sort=up", "`sort`: expected limit or after_sequence"),
+    ] {
+        let refused = scene.get(&format!("{path}?{query}")).await;
+        assert_eq!(refused.code, 400);
+        assert!(refused.body.contains(problem), "{}", refused.body);
+    }
+    assert_eq!(scene.ask("POST", path, &[], "").await.code, 405);
+    scene.stop().await;
+}

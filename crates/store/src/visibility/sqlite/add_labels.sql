@@ -1,0 +1,1 @@
+ALTER TABLE visibility ADD COLUMN PerennialLabels TEXT;
