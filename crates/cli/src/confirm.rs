@@ -7,7 +7,7 @@ use crate::output::{Format, Output};
 
 /// Asks whether to go on. A program isn't asked: it has to have said `--yes`.
 pub(crate) fn confirm(question: &str, yes: bool, output: &mut Output) -> anyhow::Result<()> {
-    let answer = match ask(&format!("{question} y/N"), yes, output)? {
+    let answer = match ask(question, "y/N", yes, output)? {
         None => return Ok(()),
         Some(answer) => answer.to_lowercase(),
     };
@@ -24,7 +24,7 @@ pub(crate) fn confirm_name(
     yes: bool,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    match ask(&format!("{question} Type its name to confirm:"), yes, output)? {
+    match ask(question, "Type its name to confirm:", yes, output)? {
         None => Ok(()),
         Some(answer) if answer == name => Ok(()),
         Some(_) => Err(refused().into()),
@@ -32,16 +32,22 @@ pub(crate) fn confirm_name(
 }
 
 /// The answer; `None` if it was given beforehand.
-fn ask(question: &str, yes: bool, output: &mut Output) -> anyhow::Result<Option<String>> {
+fn ask(
+    question: &str,
+    hint: &str,
+    yes: bool,
+    output: &mut Output,
+) -> anyhow::Result<Option<String>> {
     if yes {
         return Ok(None);
     }
     if output.format != Format::Table {
-        return Err(Usage::new(format!("{question} Say --yes; programs aren't asked")).into());
+        let message = format!("programs aren't asked, so say it beforehand with --yes: {question}");
+        return Err(Usage::new(message).into());
     }
     output.flush()?;
     let mut stderr = std::io::stderr();
-    write!(stderr, "{question} ")?;
+    write!(stderr, "{question} {hint} ")?;
     stderr.flush()?;
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;

@@ -3,7 +3,7 @@
 use perennial_proto::temporal::enums::v1::{BatchOperationState, BatchOperationType};
 use perennial_proto::temporal::workflowservice::v1::DescribeBatchOperationRequest;
 
-use super::JobIdArgs;
+use super::{JobIdArgs, about_job};
 use crate::output::{Card, instant, short_name};
 use crate::session::Session;
 
@@ -16,11 +16,13 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
+    let job_id = args.job.get();
     let request = DescribeBatchOperationRequest {
         namespace: session.client.namespace.clone(),
-        job_id: args.job.get(),
+        job_id: job_id.clone(),
     };
-    let answer = session.client.workflow().describe_batch_operation(request).await?.into_inner();
+    let answer = session.client.workflow().describe_batch_operation(request).await;
+    let answer = answer.map_err(|status| about_job(&job_id, status))?.into_inner();
     session.output.message(&answer, |output| {
         let total = answer.total_operation_count;
         let mut card = Card::default();

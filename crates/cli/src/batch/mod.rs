@@ -5,8 +5,10 @@ mod list;
 mod terminate;
 
 use clap::Subcommand;
+use tonic::{Code, Status};
 
 use crate::client::ConnectionArgs;
+use crate::failure::{Ends, Exit};
 use crate::session::{self, GlobalArgs};
 
 /// See and stop batch jobs, which `workflow` commands with --query start
@@ -50,6 +52,20 @@ impl JobIdArgs {
     fn get(&self) -> String {
         self.flag.clone().or_else(|| self.id.clone()).unwrap_or_default()
     }
+}
+
+/// The server's words are about the workflow that a job is inside of it.
+fn about_job(job_id: &str, status: Status) -> anyhow::Error {
+    if status.code() != Code::NotFound {
+        return status.into();
+    }
+    let message = match status.message().contains("already completed") {
+        true => format!("batch job {job_id} has ended already"),
+        false => {
+            format!("there is no batch job {job_id}; `perennial batch list` shows those there are")
+        }
+    };
+    Ends { with: Exit::NotFound, message }.into()
 }
 
 /// Runs one of the commands about batch jobs.

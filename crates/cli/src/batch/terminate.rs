@@ -2,7 +2,7 @@
 
 use perennial_proto::temporal::workflowservice::v1::StopBatchOperationRequest;
 
-use super::JobIdArgs;
+use super::{JobIdArgs, about_job};
 use crate::session::Session;
 
 /// Stop a batch job; what it has done stays done
@@ -29,6 +29,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         reason: args.reason,
         identity: session.client.identity.clone(),
     };
-    session.client.workflow().stop_batch_operation(request).await?;
+    let stopped = session.client.workflow().stop_batch_operation(request).await;
+    stopped.map_err(|status| about_job(&job_id, status))?;
     session.output.done(format!("Terminated batch job {job_id}"))
 }

@@ -7,8 +7,8 @@ use perennial_proto::temporal::workflowservice::v1::DescribeWorkflowExecutionRes
 use serde_json::Value;
 
 use super::list::{status_name, status_style};
-use super::outcome::{Outcome, friendly};
-use crate::output::{Card, Column, Output, Row, Times, duration, instant, short_name, thousands};
+use super::outcome::{Outcome, friendly, run_time};
+use crate::output::{Card, Column, Output, Row, Times, instant, short_name, thousands};
 use crate::terminal::Style;
 
 pub(super) fn write(
@@ -23,7 +23,10 @@ pub(super) fn write(
     fill_extended(described, &times, &mut card);
     if let Some(outcome) = outcome {
         let info = described.workflow_execution_info.clone().unwrap_or_default();
-        outcome.fill(&mut card, duration(info.execution_duration.as_ref()));
+        let took = info.execution_duration.unwrap_or_default();
+        let millis =
+            took.seconds.saturating_mul(1_000).saturating_add((took.nanos / 1_000_000).into());
+        outcome.fill(&mut card, run_time(u64::try_from(millis).unwrap_or_default()));
     }
     output.card(&card)?;
     if outcome.is_some() {

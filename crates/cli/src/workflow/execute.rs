@@ -7,7 +7,7 @@ use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_proto::temporal::history::v1::History;
 
 use super::history::{Events, Reading, close_event};
-use super::outcome::{Ended, Outcome};
+use super::outcome::{Ended, Outcome, run_time};
 use super::show;
 use super::start_args::StartArgs;
 use super::started::start;
@@ -70,10 +70,9 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         result: outcome.result(payloads),
         history,
     };
-    session.output.record(&ended, |output| {
-        let hundredths = std::time::Duration::from_millis(ended.duration_millis / 10 * 10);
-        outcome.write(output, format!("{hundredths:?}"))
-    })?;
+    session
+        .output
+        .record(&ended, |output| outcome.write(output, run_time(ended.duration_millis)))?;
     outcome.check()
 }
 

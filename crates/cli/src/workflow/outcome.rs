@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::failure::{Ends, Exit};
-use crate::output::{Card, Output};
+use crate::output::{Card, Output, duration};
 use crate::terminal::Style;
 
 /// What the event that closed a run says.
@@ -142,6 +142,17 @@ pub(super) fn failure_text(failure: &Failure) -> String {
         }
     }
     text.trim_end().to_owned()
+}
+
+/// How long it took, to the millisecond; `150ms`, `1m2s`.
+pub(super) fn run_time(millis: u64) -> String {
+    let (seconds, millis) = (millis / 1_000, millis % 1_000);
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    let nanos = i32::try_from(millis * 1_000_000).unwrap_or_default();
+    match (seconds, nanos) {
+        (0, 0) => "0ms".to_owned(),
+        (seconds, nanos) => duration(Some(&perennial_proto::Duration { seconds, nanos })),
+    }
 }
 
 fn is_zero(number: &u64) -> bool {

@@ -10,6 +10,7 @@ use perennial_proto::temporal::workflowservice::v1::start_batch_operation_reques
 
 use super::reset_point::{Point, event_of};
 use super::target::{Target, TargetArgs, start_batch};
+use crate::absent::absent;
 use crate::client::Client;
 use crate::failure::Usage;
 use crate::session::Session;
@@ -75,6 +76,9 @@ const EXAMPLES: &str = r#"Examples:
 "#;
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
+    if args.target.is("with-workflow-update-options") {
+        return Err(absent("versions of worker deployments", "reset without options"));
+    }
     match args.target.confirmed("Reset", session).await? {
         Target::One(execution) => reset(args, execution, session).await,
         Target::Many { query, rps } => {

@@ -60,7 +60,15 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     };
     let client: Client = session.client.clone();
     let events = Events::of(&client, execution, reading);
-    write(events, args.detailed, &mut session.output).await
+    let last = write(events, args.detailed, &mut session.output).await?;
+    // What became of it, if the last event says so.
+    match last.as_ref().and_then(Outcome::of) {
+        Some(outcome) if session.output.format == Format::Table => {
+            session.output.line("")?;
+            outcome.write(&mut session.output, String::new())
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(super) async fn observe(args: ObserveArgs, session: &mut Session) -> anyhow::Result<()> {
@@ -69,12 +77,12 @@ pub(super) async fn observe(args: ObserveArgs, session: &mut Session) -> anyhow:
     run(args, session).await
 }
 
-/// Writes the events as they come.
+/// Writes the events as they come, and gives the last one.
 pub(super) async fn write(
     events: Events,
     detailed: bool,
     output: &mut Output,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<HistoryEvent>> {
     match (output.format, detailed) {
         (Format::Json | Format::Jsonl | Format::None, _) => write_json(events, output).await,
         (Format::Table, true) => write_cards(events, output).await,
@@ -83,13 +91,16 @@ pub(super) async fn write(
 }
 
 /// One document, as replayers want it: payloads are never shortened. It is written while it is read.
-async fn write_json(mut events: Events, output: &mut Output) -> anyhow::Result<()> {
+async fn write_json(
+    mut events: Events,
+    output: &mut Output,
+) -> anyhow::Result<Option<HistoryEvent>> {
     let pretty = output.format == Format::Json;
     let (begin, between, end) = match pretty {
         true => ("{\n  \"events\": [\n", ",\n", "\n  ]\n}\n"),
         false => ("{\"events\":[", ",", "]}\n"),
     };
-    let mut first = true;
+    let mut last = None;
     while let Some(event) = events.next().await? {
         let value = to_json(&event, Payloads::Full);
         let text = match pretty {
@@ -97,18 +108,19 @@ async fn write_json(mut events: Events, output: &mut Output) -> anyhow::Result<(
             false => value.to_string(),
         };
         if output.format != Format::None {
-            output.writer().write_all(if first { begin } else { between }.as_bytes())?;
+            let before = if last.is_none() { begin } else { between };
+            output.writer().write_all(before.as_bytes())?;
             output.writer().write_all(text.as_bytes())?;
         }
-        first = false;
+        last = Some(event);
         if !events.is_at_hand() {
             output.flush()?;
         }
     }
-    if output.format != Format::None && !first {
+    if output.format != Format::None && last.is_some() {
         output.writer().write_all(end.as_bytes())?;
     }
-    Ok(())
+    Ok(last)
 }
 
 fn indented(text: &str) -> String {
@@ -116,7 +128,10 @@ fn indented(text: &str) -> String {
     lines.join("\n")
 }
 
-async fn write_table(mut events: Events, output: &mut Output) -> anyhow::Result<()> {
+async fn write_table(
+    mut events: Events,
+    output: &mut Output,
+) -> anyhow::Result<Option<HistoryEvent>> {
     let columns = ["Id", "Time", "Type"].map(Column::new).into_iter();
     let mut list = output.list(columns.chain([Column::if_room("Details")]).collect());
     let mut last = None;
@@ -128,7 +143,7 @@ async fn write_table(mut events: Events, output: &mut Output) -> anyhow::Result<
         last = Some(event);
     }
     list.finish()?;
-    write_outcome(last.as_ref(), output)
+    Ok(last)
 }
 
 fn row(event: &HistoryEvent, times: &Times) -> Row {
@@ -138,35 +153,25 @@ fn row(event: &HistoryEvent, times: &Times) -> Row {
         .styled(event_style(event))
 }
 
-async fn write_cards(mut events: Events, output: &mut Output) -> anyhow::Result<()> {
+async fn write_cards(
+    mut events: Events,
+    output: &mut Output,
+) -> anyhow::Result<Option<HistoryEvent>> {
     let mut last = None;
-    let mut first = true;
     while let Some(event) = events.next().await? {
         let mut card = Card::default();
         card.heading(format!("[{}] {}", event.event_id, event_name(&event)));
         for (name, value) in flat_fields(&event, output.payloads) {
             card.field(name, value);
         }
-        if !first {
+        if last.is_some() {
             output.line("")?;
         }
-        first = false;
         output.card(&card)?;
         if !events.is_at_hand() {
             output.flush()?;
         }
         last = Some(event);
     }
-    write_outcome(last.as_ref(), output)
-}
-
-/// What became of it, if the last event says so.
-fn write_outcome(last: Option<&HistoryEvent>, output: &mut Output) -> anyhow::Result<()> {
-    match last.and_then(Outcome::of) {
-        Some(outcome) => {
-            output.line("")?;
-            outcome.write(output, String::new())
-        }
-        None => Ok(()),
-    }
+    Ok(last)
 }

@@ -3,7 +3,7 @@
 use perennial_proto::Any;
 use perennial_proto::temporal::errordetails::v1::WorkflowExecutionAlreadyStartedFailure;
 use perennial_proto::temporal::workflowservice::v1::StartWorkflowExecutionRequest;
-use prost::Message;
+use prost::{Message, Name};
 use serde::Serialize;
 use tonic::{Code, Status};
 
@@ -70,12 +70,15 @@ fn already_started(status: &Status) -> Option<String> {
     if status.code() != Code::AlreadyExists {
         return None;
     }
-    let details = RpcStatus::decode(status.details()).ok()?.details;
-    let found = details
-        .into_iter()
-        .find(|detail| detail.type_url.ends_with("WorkflowExecutionAlreadyStartedFailure"))?;
-    let failure = WorkflowExecutionAlreadyStartedFailure::decode(found.value.as_slice()).ok()?;
+    let failure: WorkflowExecutionAlreadyStartedFailure = detail(status)?;
     Some(failure.run_id).filter(|id| !id.is_empty())
+}
+
+/// What the server says besides, if it is such a message.
+pub(super) fn detail<M: Message + Name + Default>(status: &Status) -> Option<M> {
+    let details = RpcStatus::decode(status.details()).ok()?.details;
+    let found = details.into_iter().find(|detail| detail.type_url.ends_with(&M::full_name()))?;
+    M::decode(found.value.as_slice()).ok()
 }
 
 /// `google.rpc.Status`: what `grpc-status-details-bin` holds.

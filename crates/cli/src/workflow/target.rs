@@ -86,6 +86,11 @@ impl TargetArgs {
         Ok(target)
     }
 
+    /// Whether this stands in the place of the id.
+    pub(super) fn is(&self, word: &str) -> bool {
+        self.id.as_deref() == Some(word)
+    }
+
     fn get(&self) -> anyhow::Result<Target> {
         let id = self.flag.clone().or_else(|| self.id.clone()).filter(|id| !id.is_empty());
         match (id, self.query.clone().filter(|query| !query.is_empty())) {

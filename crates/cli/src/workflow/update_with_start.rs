@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_proto::temporal::enums::v1::UpdateWorkflowExecutionLifecycleStage as Stage;
+use perennial_proto::temporal::errordetails::v1::MultiOperationExecutionFailure;
 use perennial_proto::temporal::update::v1::{Input, Outcome, UpdateRef, WaitPolicy};
 use perennial_proto::temporal::workflowservice::v1::execute_multi_operation_request::{
     Operation, operation,
@@ -14,9 +15,10 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 use serde::Serialize;
 use serde_json::Value;
+use tonic::{Code, Status};
 
 use super::start_args::StartArgs;
-use super::started::Started;
+use super::started::{Started, detail};
 use super::update::send::{failed, returned, update, wait};
 use crate::client::{Client, long_poll};
 use crate::failure::Usage;
@@ -182,7 +184,8 @@ async fn send(args: &CommonArgs, stage: Stage, session: &mut Session) -> anyhow:
         let answer = long_poll(request.clone(), async |request| {
             client.workflow().execute_multi_operation(request).await
         })
-        .await?;
+        .await
+        .map_err(|status| cause(&status).unwrap_or(status))?;
         let mut taken = false;
         for answer in answer.responses.into_iter().filter_map(|answer| answer.response) {
             match answer {
@@ -198,6 +201,15 @@ async fn send(args: &CommonArgs, stage: Stage, session: &mut Session) -> anyhow:
             return Ok(sent);
         }
     }
+}
+
+/// Which of the two failed, and why: the server's own words say only that one did.
+fn cause(status: &Status) -> Option<Status> {
+    let failure: MultiOperationExecutionFailure = detail(status)?;
+    let mut failures = failure.statuses.into_iter();
+    let aborted = i32::from(Code::Aborted);
+    let failed = failures.find(|it| it.code != i32::from(Code::Ok) && it.code != aborted)?;
+    Some(Status::new(Code::from(failed.code), failed.message))
 }
 
 fn write(sent: Sent, result: Option<Value>, session: &mut Session) -> anyhow::Result<()> {

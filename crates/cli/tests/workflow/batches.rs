@@ -17,18 +17,71 @@ fn three() -> Scene {
 fn a_batch_asks_first() {
     let scene = three();
     let cancel = "workflow cancel --query 'WorkflowType = \"Waits\"' --reason 'all of them'";
-    scene.check_typing(cancel, "n\n", expect![[""]]);
-    scene.check_typing(cancel, "", expect![[""]]);
-    scene.check(&format!("{cancel} -o json"), expect![[""]]);
+    scene.check_typing(cancel, "n\n", expect![[r#"
+        -- stderr --
+        Cancel approximately 3 workflows? y/N error: not confirmed, so nothing was done; --yes confirms beforehand
+        -- exit 1 --
+    "#]]);
+    scene.check_typing(cancel, "", expect![[r#"
+        -- stderr --
+        Cancel approximately 3 workflows? y/N error: not confirmed, so nothing was done; --yes confirms beforehand
+        -- exit 1 --
+    "#]]);
+    scene.check(
+        &format!("{cancel} -o json"),
+        expect![[r#"
+            -- stderr --
+            error: programs aren't asked, so say it beforehand with --yes: Cancel approximately 3 workflows?
+            -- exit 2 --
+        "#]],
+    );
     assert_eq!(scene.json("batch list"), serde_json::json!([]));
-    scene.check_typing(cancel, "y\n", expect![[""]]);
+    scene.check_typing(cancel, "y\n", expect![[r#"
+        Started batch job <uuid>
+        -- stderr --
+        Cancel approximately 3 workflows? y/N `perennial batch describe --job-id <uuid>` says how far it is
+    "#]]);
     scene.until("workflow count -q 'ExecutionStatus = \"Canceled\"'", |it| it["count"] == "3");
     scene.until("batch list", |it| it[0]["state"] == "BATCH_OPERATION_STATE_COMPLETED");
-    scene.check("batch list", expect![[""]]);
+    scene.check(
+        "batch list",
+        expect![[r#"
+        JobId  Type  State  StartTime  CloseTime
+        <uuid>  CancelWorkflow  Completed  <time>  <time>
+    "#]],
+    );
     let job = scene.json("batch list")[0]["jobId"].as_str().unwrap().to_owned();
-    scene.check(&format!("batch describe {job}"), expect![[""]]);
-    scene.check(&format!("batch terminate --job-id {job} --reason late"), expect![[""]]);
-    scene.check("batch describe --job-id nobody", expect![[""]]);
+    scene.check(
+        &format!("batch describe {job}"),
+        expect![[r#"
+              JobId  <uuid>
+              Type  CancelWorkflow
+              State  Completed
+              Query  (WorkflowType = "Waits") AND ExecutionStatus = 'Running'
+              Reason  all of them
+              Identity  perennial-cli:ada<uuid>
+              StartTime  <time>
+              CloseTime  <time>
+              CompletedCount  3/3
+              FailureCount  0/3
+        "#]],
+    );
+    scene.check(
+        &format!("batch terminate --job-id {job} --reason late"),
+        expect![[r#"
+            -- stderr --
+            error: batch job <uuid> has ended already
+            -- exit 3 --
+        "#]],
+    );
+    scene.check(
+        "batch describe --job-id nobody",
+        expect![[r#"
+            -- stderr --
+            error: there is no batch job nobody; `perennial batch list` shows those there are
+            -- exit 3 --
+        "#]],
+    );
 }
 
 #[test]
@@ -44,9 +97,20 @@ fn batches_signal_reset_terminate_and_delete() {
     scene.until("workflow count", |it| it["count"] == "6");
     scene.check(
         &format!("workflow reset {query} --type LastContinuedAsNew --reason x"),
-        expect![[""]],
+        expect![[r#"
+            -- stderr --
+            error: many workflows can't be reset to LastContinuedAsNew; write FirstWorkflowTask, LastWorkflowTask or BuildId
+            -- exit 2 --
+        "#]],
     );
-    scene.check(&format!("workflow reset {query} --type BuildId --reason x"), expect![[""]]);
+    scene.check(
+        &format!("workflow reset {query} --type BuildId --reason x"),
+        expect![[r#"
+        -- stderr --
+        error: say which build: --build-id ID
+        -- exit 2 --
+    "#]],
+    );
     scene.json(&format!("workflow terminate {query}"));
     scene
         .until("workflow count -q 'ExecutionStatus = \"Running\"'", |it| it.get("count").is_none());

@@ -24,14 +24,15 @@ use perennial_proto::temporal::update::v1::{
     Acceptance, Outcome, Rejection, Request, Response, outcome,
 };
 use perennial_proto::temporal::workflowservice::v1::{
-    PollWorkflowTaskQueueRequest, PollWorkflowTaskQueueResponse, RespondQueryTaskCompletedRequest,
-    RespondWorkflowTaskCompletedRequest,
+    PollActivityTaskQueueRequest, PollWorkflowTaskQueueRequest, PollWorkflowTaskQueueResponse,
+    RespondQueryTaskCompletedRequest, RespondWorkflowTaskCompletedRequest,
 };
 use prost::Message as _;
 use tokio::sync::oneshot;
 use tonic::transport::Channel;
 
 const QUEUE: &str = "main";
+const CHARGES: &str = "charges";
 
 /// Polls until it is dropped.
 pub(crate) struct Worker {
@@ -47,7 +48,8 @@ impl Worker {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.expect("there is room for one").block_on(async {
                 tokio::select! {
-                    () = poll(address) => {}
+                    () = poll(address.clone()) => {}
+                    () = take_activities(address) => {}
                     _ = stopped => {}
                 }
             });
@@ -65,15 +67,34 @@ impl Drop for Worker {
     }
 }
 
+/// Takes activities of the queue `charges` and leaves it to others to end them.
+async fn take_activities(address: String) {
+    let Some(mut service) = connect(address).await else { return };
+    loop {
+        let request = PollActivityTaskQueueRequest {
+            namespace: "default".to_owned(),
+            task_queue: Some(queue(CHARGES)),
+            identity: "worker".to_owned(),
+            ..PollActivityTaskQueueRequest::default()
+        };
+        if service.poll_activity_task_queue(request).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn connect(address: String) -> Option<WorkflowServiceClient<Channel>> {
+    let endpoint = Channel::from_shared(address).expect("it is an address");
+    Some(WorkflowServiceClient::new(endpoint.connect().await.ok()?))
+}
+
 /// Does one task after the other until the server goes away.
 async fn poll(address: String) {
-    let endpoint = Channel::from_shared(address).expect("it is an address");
-    let Ok(channel) = endpoint.connect().await else { return };
-    let mut service = WorkflowServiceClient::new(channel);
+    let Some(mut service) = connect(address).await else { return };
     loop {
         let request = PollWorkflowTaskQueueRequest {
             namespace: "default".to_owned(),
-            task_queue: Some(TaskQueue { name: QUEUE.to_owned(), ..TaskQueue::default() }),
+            task_queue: Some(queue(QUEUE)),
             identity: "worker".to_owned(),
             ..PollWorkflowTaskQueueRequest::default()
         };
@@ -147,7 +168,7 @@ fn decide(task: &PollWorkflowTaskQueueResponse) -> Vec<A> {
     }
 }
 
-/// An activity that nobody runs, a timer and a child; it ends as its activity does.
+/// An activity that nobody ends, a timer and a child; it ends as its activity does.
 fn parent(
     task: &PollWorkflowTaskQueueResponse,
     history: &[HistoryEvent],
@@ -160,7 +181,7 @@ fn parent(
             A::ScheduleActivityTaskCommandAttributes(ScheduleActivityTaskCommandAttributes {
                 activity_id: "charge".to_owned(),
                 activity_type: Some(ActivityType { name: "ChargeCard".to_owned() }),
-                task_queue: Some(queue("never-polled")),
+                task_queue: Some(queue(CHARGES)),
                 start_to_close_timeout: Some(seconds(600)),
                 ..Default::default()
             }),
