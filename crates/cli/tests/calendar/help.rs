@@ -21,7 +21,12 @@ fn the_command_alone_prints_its_help() {
             Commands:
               schedule    Start workflows at the right times, and see what became of it
               calendar    When does it fire? Preview and explain schedules before creating anything
+              workflow    Start workflows, talk to them, and see what they do [alias: wf]
+              activity    End, pause and change activities that workflows wait for
+              batch       See and stop batch jobs, which `workflow` commands with --query start
+              task-queue  See who polls a task queue, and what waits in it [alias: tq]
               server      Run the server: one process, one file
+              operator    Manage namespaces and search attributes, and see how the server is
               demo        See it work: a server, a worker and a handful of schedules that fire every few seconds
               doctor      Look for what is wrong: is the server reachable and healthy, does it keep up, is the
                           clock right?
@@ -263,6 +268,9 @@ fn every_command_has_help_with_examples() {
                       Look no further than this time (inclusive), or this long: 90m, 7d, P1M
 
             Output:
+                  --show-left-out
+                      Also show the times that exclusions or clock changes took, and why
+
                   --color <WHEN>
                       Colour the output
 
@@ -296,9 +304,6 @@ fn every_command_has_help_with_examples() {
 
                   --no-json-shorthand-payloads
                       In JSON, show payloads as they are stored, not what they hold
-
-                  --show-left-out
-                      Also show the times that exclusions or clock changes took, and why
 
             Log:
                   --log-level <LEVEL>
@@ -393,10 +398,10 @@ fn every_command_has_help_with_examples() {
                   --to <TIME|DURATION>  Look no further than this time (inclusive), or this long: 90m, 7d, P1M
 
             Output:
+                  --show-left-out    Also show the times that exclusions or clock changes took, and why
                   --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
               -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
                                      jsonl, none]
-                  --show-left-out    Also show the times that exclusions or clock changes took, and why
 
             Examples:
               The coming week
@@ -450,10 +455,10 @@ fn every_command_has_help_with_examples() {
                   --to <TIME|DURATION>  Look no further than this time (inclusive), or this long: 90m, 7d, P1M
 
             Output:
+                  --show-left-out    Also show the times that exclusions or clock changes took, and why
                   --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
               -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
                                      jsonl, none]
-                  --show-left-out    Also show the times that exclusions or clock changes took, and why
 
             Examples:
               Is this every Monday that is the 13th, or every Monday and every 13th?

@@ -112,6 +112,8 @@ fn on_demand_server_starts_what_is_due_when_it_is_asked() {
         file.to_str().unwrap(),
         "--port",
         "0",
+        "--http-port",
+        "0",
         "--schedule-evaluation",
         "on-demand",
         "--log-level",
