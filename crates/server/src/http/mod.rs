@@ -38,7 +38,7 @@ pub struct HttpConfig {
     /// Origins of web pages that may call and read the answers, as in `https://ops.example.com`; `*` for all.
     pub cors_origins: Vec<String>,
     /// Names of this server that callers may use, beside `localhost` and addresses; `*` for all. It matters
-    /// when the server listens on this machine alone: see [`Guard`](guard::Guard).
+    /// when the server listens on this machine alone, so that no page elsewhere reaches it by a name of its own.
     pub allowed_hosts: Vec<String>,
 }
 
