@@ -7,6 +7,7 @@
 
 mod ids;
 mod part;
+mod part_rows;
 pub mod run;
 pub mod schedule;
 mod shared_map;

@@ -8,6 +8,7 @@ use prost::Message;
 
 use super::Run;
 use super::event::Attributes;
+use crate::part_rows::{put, row};
 use crate::{PartKey, RunKey, SharedMap};
 
 /// Rows that don't make a run. Only damage to the store can lead here.
@@ -111,17 +112,4 @@ impl Run {
             }
         }
     }
-}
-
-fn row<K: Ord, T: Message>(map: &SharedMap<K, Arc<T>>, key: &K) -> Option<Vec<u8>> {
-    map.get(key).map(|part| part.encode_to_vec())
-}
-
-fn put<K: Ord + Clone, T: Message + Default + Clone>(
-    map: &mut SharedMap<K, Arc<T>>,
-    key: K,
-    value: &[u8],
-) -> Result<(), prost::DecodeError> {
-    map.insert(key, Arc::new(T::decode(value)?));
-    Ok(())
 }

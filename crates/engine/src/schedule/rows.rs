@@ -7,6 +7,7 @@ use perennial_proto::store as stored;
 use prost::Message;
 
 use super::{Schedule, Times};
+use crate::part_rows::{put, row};
 use crate::{ScheduleKey, SchedulePart, SharedMap};
 
 /// Rows that don't make a schedule. Only damage to the store can lead here.
@@ -87,17 +88,4 @@ impl Schedule {
         }
         Ok(())
     }
-}
-
-fn row<K: Ord, V: Message>(rows: &SharedMap<K, Arc<V>>, key: &K) -> Option<Vec<u8>> {
-    rows.get(key).map(|value| value.encode_to_vec())
-}
-
-fn put<K: Ord + Clone, V: Message + Default>(
-    rows: &mut SharedMap<K, Arc<V>>,
-    key: K,
-    value: &[u8],
-) -> Result<(), prost::DecodeError> {
-    rows.insert(key, Arc::new(V::decode(value)?));
-    Ok(())
 }

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 
 use perennial_engine::run::{self, Answer, Command, Rejection, Reply, Settle};
 use perennial_engine::{NamespaceKey, RunKey, Slot};
-use perennial_proto::store::RunMessage;
 use perennial_proto::store::run_message::Body;
+use perennial_proto::store::{RunMessage, RunName, ScheduleName};
 use perennial_store::MessageWrite;
 use prost::Message;
 
@@ -49,15 +49,16 @@ impl Mail {
 
 /// Where whoever sent a message belongs.
 pub(crate) fn slot_of_sender(message: &RunMessage) -> Slot {
-    match (&message.from_schedule, &message.sender) {
-        (Some(schedule), _) => Slot::of(NamespaceKey(schedule.namespace), &schedule.schedule_id),
-        (None, Some(run)) => Slot::of(NamespaceKey(run.namespace), &run.workflow_id),
-        (None, None) => Slot(0),
-    }
+    slot_of(message.from_schedule.as_ref(), message.sender.as_ref())
 }
 
 fn slot_of_receiver(message: &RunMessage) -> Slot {
-    match (&message.to_schedule, &message.target) {
+    slot_of(message.to_schedule.as_ref(), message.target.as_ref())
+}
+
+/// Where a schedule belongs, or if there is none, a run.
+fn slot_of(schedule: Option<&ScheduleName>, run: Option<&RunName>) -> Slot {
+    match (schedule, run) {
         (Some(schedule), _) => Slot::of(NamespaceKey(schedule.namespace), &schedule.schedule_id),
         (None, Some(run)) => Slot::of(NamespaceKey(run.namespace), &run.workflow_id),
         (None, None) => Slot(0),

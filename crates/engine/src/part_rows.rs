@@ -1,0 +1,22 @@
+//! Parts of a run or a schedule that are rows of their own: one message each, in a map.
+
+use std::sync::Arc;
+
+use prost::{DecodeError, Message};
+
+use crate::SharedMap;
+
+/// The row of a part; `None` if there is no such part.
+pub(crate) fn row<K: Ord, V: Message>(parts: &SharedMap<K, Arc<V>>, key: &K) -> Option<Vec<u8>> {
+    parts.get(key).map(|part| part.encode_to_vec())
+}
+
+/// Takes a part from its row.
+pub(crate) fn put<K: Ord + Clone, V: Message + Default>(
+    parts: &mut SharedMap<K, Arc<V>>,
+    key: K,
+    row: &[u8],
+) -> Result<(), DecodeError> {
+    parts.insert(key, Arc::new(V::decode(row)?));
+    Ok(())
+}
