@@ -14,14 +14,6 @@ use prost::Message;
 /// The row of a run: written when it starts, closes, or says something new about itself.
 pub(crate) fn row_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Row {
     let head = &run.head;
-    let closed = (!run.is_open()).then(|| Closed {
-        time_nanos: head.closed_at,
-        // Less than nothing if it closed before its first task was due.
-        execution_duration_nanos: head.closed_at.saturating_sub(head.first_task_at),
-        history_length: run.last_event_id(),
-        history_size_bytes: head.history_bytes,
-        state_transition_count: head.state_transitions,
-    });
     let key = |workflow_id: &str, run_id: &str| ExecutionKey {
         workflow_id: workflow_id.to_owned(),
         run_id: run_id.to_owned(),
@@ -37,7 +29,7 @@ pub(crate) fn row_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Row {
         status: head.status,
         start_time_nanos: head.started_at,
         execution_time_nanos: head.first_task_at,
-        closed,
+        closed: closed(run),
         parent: parent.map(|parent| key(&parent.workflow_id, &parent.run_id)),
         root: root.map_or_else(
             || key(&head.workflow_id, &head.run_id),
@@ -52,6 +44,29 @@ pub(crate) fn row_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Row {
     };
     let values = values_of(head.search_attributes.as_ref(), namespace);
     Row { namespace: head.namespace, execution, values }
+}
+
+/// What is new in a run's row if all that happened to it is that it closed. Nothing if there is more.
+pub(crate) fn close_of(run: &Run, before: &Run) -> Option<Closed> {
+    let (head, earlier) = (&run.head, &before.head);
+    let is_the_same = head.search_attributes == earlier.search_attributes
+        && head.memo == earlier.memo
+        && head.started_at == earlier.started_at
+        && head.first_task_at == earlier.first_task_at
+        && run.started == before.started;
+    closed(run).filter(|_| is_the_same)
+}
+
+fn closed(run: &Run) -> Option<Closed> {
+    let head = &run.head;
+    (!run.is_open()).then(|| Closed {
+        time_nanos: head.closed_at,
+        // Less than nothing if it closed before its first task was due.
+        execution_duration_nanos: head.closed_at.saturating_sub(head.first_task_at),
+        history_length: run.last_event_id(),
+        history_size_bytes: head.history_bytes,
+        state_transition_count: head.state_transitions,
+    })
 }
 
 /// Schedules are in a division of their namespace that lists of workflows leave out.

@@ -52,7 +52,7 @@ pub(crate) enum ToCell {
     /// The batch in flight may or may not be durable.
     CommitFailed(perennial_store::Error),
     /// A message that couldn't be delivered: again in a moment.
-    DeliverLater(Box<RunMessage>),
+    DeliverLater(Arc<RunMessage>),
     /// Finish what is in flight, then end.
     Stop,
 }
@@ -145,7 +145,7 @@ impl Node {
             after = last.key;
             for row in rows.into_iter().filter(|row| is_its(row.slot)) {
                 if let Ok(message) = RunMessage::decode(row.value.as_slice()) {
-                    self.deliver(Box::new(message));
+                    self.deliver(Arc::new(message));
                 }
             }
         }
@@ -262,9 +262,9 @@ impl Node {
 
 impl Node {
     /// Takes a message to its receiver, and the answer back to its sender.
-    pub(crate) fn deliver(&self, message: Box<RunMessage>) {
+    pub(crate) fn deliver(&self, message: Arc<RunMessage>) {
         let cell_of_sender = self.cells.get(self.cell_of(slot_of_sender(&message))).cloned();
-        let sent = message.clone();
+        let sent = Arc::clone(&message);
         let reply = ReplyTo::Then(Box::new(move |answer: Result<Response, crate::Refusal>| {
             let back = match answer {
                 Ok(Response::Answer(answer)) => {

@@ -208,7 +208,7 @@ impl Node {
 
     /// Brings a message to its receiver, for the first time or again.
     pub fn deliver(&self, message: RunMessage) {
-        self.node.deliver(Box::new(message));
+        self.node.deliver(Arc::new(message));
     }
 
     /// Whether every cell has ended, because another node has taken over.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use perennial_engine::{NamespaceKey, PartKey, RunKey, Slot, Time};
 use perennial_store::visibility::{Closed, Execution, ExecutionKey, Row, Values};
 use perennial_store::{
-    Batch, Durability, Fragment, Lease, NewRun, RunWrite, SqliteStore, Store, StoredRun,
+    Batch, Durability, Fragment, Lease, Listed, NewRun, RunWrite, SqliteStore, Store, StoredRun,
 };
 use tempfile::TempDir;
 
@@ -122,7 +122,12 @@ fn transition(key: i64, done: usize) -> RunWrite {
             bytes: vec![3; 300].into(),
         }],
         wake_at: if last { Some(Time::NONE) } else { Some(Time(1_800_000_000_000_000_000 + key)) },
-        visibility: (done == 0 || last).then(|| listed(key, last)),
+        visibility: match listed(key, last) {
+            row if done == 0 => Some(Listed::Row(Box::new(row))),
+            Row { execution: Execution { status, closed, .. }, .. } => {
+                closed.map(|closed| Listed::Closed { status, closed })
+            }
+        },
     }
 }
 

@@ -49,7 +49,21 @@ pub struct RunWrite {
     /// The new stored wake-up: `None` leaves it, `Some(Time::NONE)` removes it.
     pub wake_at: Option<Time>,
     /// What lists now show of it.
-    pub visibility: Option<visibility::Row>,
+    pub visibility: Option<Listed>,
+}
+
+/// A change to what lists show of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Listed {
+    /// All of it, over what was there.
+    Row(Box<visibility::Row>),
+    /// It has closed, and the rest is as it was.
+    Closed {
+        /// `temporal.api.enums.v1.WorkflowExecutionStatus`.
+        status: i32,
+        /// What is known of it now.
+        closed: visibility::Closed,
+    },
 }
 
 /// Who a new run is.

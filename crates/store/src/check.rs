@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::{Batch, Epoch, Error, NewRun, RecordWrite, RunWrite, ScheduleWrite};
+use crate::{Batch, Epoch, Error, Listed, NewRun, RecordWrite, RunWrite, ScheduleWrite};
 
 /// Refuses a batch that can't be right whatever is stored, with the place and the reason.
 ///
@@ -81,7 +81,7 @@ fn check_run(run: &RunWrite) -> Result<(), String> {
     if let Some(created) = &run.created {
         check_created(run, created)?;
     }
-    if let Some(row) = &run.visibility
+    if let Some(Listed::Row(row)) = &run.visibility
         && row.execution.run_key != run.key.0
     {
         return Err(format!("lists would show it as run {}", row.execution.run_key));

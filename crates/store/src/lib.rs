@@ -13,8 +13,8 @@ mod sqlite;
 pub mod visibility;
 
 pub use batch::{
-    Batch, Fragment, Log, LogLine, MessageWrite, NewRun, NewSchedule, RecordKind, RecordWrite,
-    RunWrite, ScheduleWrite, TaskRow, TaskWrite,
+    Batch, Fragment, Listed, Log, LogLine, MessageWrite, NewRun, NewSchedule, RecordKind,
+    RecordWrite, RunWrite, ScheduleWrite, TaskRow, TaskWrite,
 };
 
 pub use memory::{Disk, MemoryStore};
@@ -138,6 +138,9 @@ pub struct HistoryRange {
     pub last_event_id: i64,
 }
 
+/// A run to load: by its run id, or the current one of its workflow id.
+pub type RunName<'a> = (NamespaceKey, &'a str, Option<&'a str>);
+
 /// What any backend does. Methods block: callers have threads for them.
 pub trait Store: Send + Sync + 'static {
     /// Takes over `cell`: from now on batches of earlier epochs are refused.
@@ -159,6 +162,14 @@ pub trait Store: Send + Sync + 'static {
         workflow_id: &str,
         run_id: Option<&str>,
     ) -> Result<Option<StoredRun>, Error>;
+
+    /// Several at once, each as [`Store::load_run`] gives it.
+    fn load_runs(&self, runs: &[RunName<'_>]) -> Vec<Result<Option<StoredRun>, Error>> {
+        let load = |&(namespace, workflow_id, run_id): &RunName<'_>| {
+            self.load_run(namespace, workflow_id, run_id)
+        };
+        runs.iter().map(load).collect()
+    }
 
     /// The fragments that hold the range's events, in order (or the other way round), as many as fit
     /// `max_bytes` and always at least one if any is there. The first may begin before the range and the

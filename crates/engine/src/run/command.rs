@@ -1,6 +1,7 @@
 //! What can be asked of a run.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use perennial_proto::store as stored;
 use perennial_proto::temporal::command::v1 as command;
@@ -56,7 +57,7 @@ pub enum Command {
     /// Time has passed: whatever is due happens.
     Wake,
     /// A message from another run.
-    Receive(Box<stored::RunMessage>),
+    Receive(Arc<stored::RunMessage>),
     /// What became of a message this run sent.
     Settle(Box<Settle>),
     /// Hold back, let go, begin anew or alter activities.
@@ -351,7 +352,7 @@ pub struct EagerStart {
 #[derive(Debug, Clone)]
 pub struct Settle {
     /// As it was sent.
-    pub message: stored::RunMessage,
+    pub message: Arc<stored::RunMessage>,
     /// What the receiver said.
     pub answer: Answer,
 }

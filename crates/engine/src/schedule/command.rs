@@ -1,5 +1,7 @@
 //! What can be asked of a schedule, and what it answers.
 
+use std::sync::Arc;
+
 use perennial_proto::perennial::CommandContext;
 use perennial_proto::store as stored;
 use perennial_proto::temporal::common::v1::{Memo, Payloads, SearchAttributes};
@@ -48,7 +50,7 @@ pub enum Command {
     /// A start that it asked for was answered, or another of its messages.
     Settle {
         /// As it was sent.
-        message: Box<stored::RunMessage>,
+        message: Arc<stored::RunMessage>,
         /// What the receiver said.
         answer: Answer,
     },

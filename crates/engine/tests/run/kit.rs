@@ -1,6 +1,7 @@
 //! A small world for tests: runs, a clock, an outbox; every step is held against the laws.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::tz::TimeZoneDatabase;
 use perennial_calendar::Zones;
@@ -242,7 +243,7 @@ impl World {
             let message = self.outbox.remove(0);
             let answer = self.deliver_one(&message);
             let sender = message.sender.clone().unwrap_or_default().run_id;
-            let settle = Settle { message, answer };
+            let settle = Settle { message: Arc::new(message), answer };
             self.send_to(&sender, Command::Settle(Box::new(settle))).expect("answers are taken");
         }
         self
@@ -271,7 +272,7 @@ impl World {
                 .cloned()
         };
         let Some(run) = found else { return Answer::RunNotFound };
-        let receive = Command::Receive(Box::new(message.clone()));
+        let receive = Command::Receive(Arc::new(message.clone()));
         match self.send_to(&run.head.run_id, receive).expect("messages are answered") {
             Reply::Answered(answer) => answer,
             other => panic!("not an answer: {other:?}"),

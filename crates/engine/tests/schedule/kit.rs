@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZoneDatabase;
@@ -313,7 +314,7 @@ impl World {
             }
             other => panic!("schedules don't send {other:?}"),
         };
-        self.do_it(Command::Settle { message: Box::new(message), answer });
+        self.do_it(Command::Settle { message: Arc::new(message), answer });
     }
 
     /// Whatever a step changed is in the rows it says it touched: read again they make the same schedule.

@@ -1,11 +1,14 @@
 //! The batch a cell is collecting.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use perennial_engine::run::Run;
+use perennial_engine::schedule::Schedule;
 use perennial_engine::{PartKey, RunKey, ScheduleKey, SchedulePart, Time};
 use perennial_store::{
-    Batch, Epoch, Fragment, Log, LogLine, MessageWrite, NewRun, NewSchedule, RecordWrite, RunWrite,
-    ScheduleWrite, TaskWrite, visibility,
+    Batch, Epoch, Fragment, Listed, Log, LogLine, MessageWrite, NewRun, NewSchedule, RecordWrite,
+    RunWrite, ScheduleWrite, TaskWrite, visibility,
 };
 
 use super::fragments::merged;
@@ -27,19 +30,21 @@ pub(super) struct OpenRun {
     pub(super) created: Option<NewRun>,
     pub(super) deleted: bool,
     pub(super) becomes_current: bool,
-    pub(super) head: Option<Vec<u8>>,
-    pub(super) parts: BTreeMap<PartKey, Option<Vec<u8>>>,
+    /// As the last step left it: its rows are made when the batch is sealed, once for all its steps.
+    pub(super) run: Option<Arc<Run>>,
+    pub(super) touched: BTreeSet<PartKey>,
     pub(super) history: Vec<Fragment>,
     pub(super) wake_at: Option<Time>,
-    pub(super) visibility: Option<visibility::Row>,
+    pub(super) visibility: Option<Listed>,
 }
 
 #[derive(Default)]
 pub(super) struct OpenSchedule {
     pub(super) created: Option<NewSchedule>,
     pub(super) deleted: bool,
-    pub(super) head: Option<Vec<u8>>,
-    pub(super) parts: BTreeMap<SchedulePart, Option<Vec<u8>>>,
+    /// As the last step left it.
+    pub(super) schedule: Option<Arc<Schedule>>,
+    pub(super) touched: BTreeSet<SchedulePart>,
     pub(super) log: BTreeMap<(Log, i64), Vec<u8>>,
     pub(super) wake_at: Option<Time>,
     pub(super) visibility: Option<visibility::Row>,
@@ -138,13 +143,20 @@ impl OpenBatch {
 impl OpenRun {
     fn into_write(self, key: RunKey) -> RunWrite {
         let is_written = !self.deleted;
+        let run = self.run.as_deref().filter(|_| is_written);
         RunWrite {
             key,
             created: self.created.filter(|_| is_written),
             deleted: self.deleted,
             becomes_current: self.becomes_current && is_written,
-            head: self.head.filter(|_| is_written),
-            parts: if is_written { self.parts.into_iter().collect() } else { Vec::new() },
+            head: run.map(|run| run.head_row()),
+            parts: run.map_or_else(Vec::new, |run| {
+                let row = |part: PartKey| {
+                    let row = run.part_row(&part);
+                    (part, row)
+                };
+                self.touched.into_iter().map(row).collect()
+            }),
             history: if is_written { merged(self.history) } else { Vec::new() },
             wake_at: self.wake_at.filter(|_| is_written),
             visibility: self.visibility.filter(|_| is_written),
@@ -166,13 +178,18 @@ impl OpenSchedule {
                 visibility: None,
             };
         }
+        let schedule = self.schedule.as_deref();
+        let row = |part: SchedulePart| {
+            let row = schedule.and_then(|schedule| schedule.part_row(&part));
+            (part, row)
+        };
         let line = |((log, position), value)| LogLine { log, position, value };
         ScheduleWrite {
             key,
             created: self.created,
             deleted: false,
-            head: self.head,
-            parts: self.parts.into_iter().collect(),
+            head: schedule.map(Schedule::head_row),
+            parts: self.touched.into_iter().map(row).collect(),
             log: self.log.into_iter().map(line).collect(),
             wake_at: self.wake_at,
             visibility: self.visibility,
@@ -188,7 +205,7 @@ mod tests {
     fn deleted_runs_come_after_those_that_may_begin_with_their_history() {
         let mut open = OpenBatch::default();
         open.run(RunKey(1)).deleted = true;
-        open.run(RunKey(2)).head = Some(Vec::new());
+        open.run(RunKey(2)).becomes_current = true;
         let (batch, _) = open.seal(0, Epoch(1), 1);
         let keys: Vec<_> = batch.iter().flat_map(|it| &it.runs).map(|run| run.key.0).collect();
         assert_eq!(keys, [2, 1]);

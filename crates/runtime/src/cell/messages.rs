@@ -6,6 +6,7 @@
 //! stored in it like a message to another cell, and goes on from memory.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use perennial_engine::run::{self, Answer, Command, Rejection, Reply, Settle};
 use perennial_engine::{NamespaceKey, RunKey, Slot};
@@ -32,8 +33,8 @@ pub(super) struct Mail {
 }
 
 enum Letter {
-    Message(Box<RunMessage>),
-    Answer(Box<RunMessage>, Answer),
+    Message(Arc<RunMessage>),
+    Answer(Arc<RunMessage>, Answer),
 }
 
 impl Mail {
@@ -68,7 +69,7 @@ fn slot_of(schedule: Option<&ScheduleName>, run: Option<&RunName>) -> Slot {
 impl Cell {
     /// A run or a schedule here sends a message.
     pub(super) fn send(&mut self, message: RunMessage) {
-        let mut message = Box::new(message);
+        let mut message = Arc::new(message);
         if self.owns(slot_of_receiver(&message)) {
             self.mail.letters.push_back(Letter::Message(message));
         } else {
@@ -83,7 +84,7 @@ impl Cell {
             let incoming = match self.mail.letters.pop_front() {
                 None => return,
                 Some(Letter::Message(message)) => {
-                    let reply = ReplyTo::Sender(message.clone());
+                    let reply = ReplyTo::Sender(Arc::clone(&message));
                     Incoming { request: Request::Deliver { message }, reply }
                 }
                 Some(Letter::Answer(message, answer)) => {
@@ -111,7 +112,7 @@ impl Cell {
         match (&mut incoming.request, &mut incoming.reply) {
             (Request::Deliver { message }, ReplyTo::Sender(sent)) => {
                 self.store_message(message);
-                sent.key = message.key;
+                *sent = Arc::clone(message);
                 self.mail.waits_for_receiver = true;
             }
             (Request::Settle { message, .. }, _) => self.store_message(message),
@@ -128,11 +129,11 @@ impl Cell {
     }
 
     /// Stores a message with its cause, unless it has been.
-    fn store_message(&mut self, message: &mut RunMessage) {
+    fn store_message(&mut self, message: &mut Arc<RunMessage>) {
         if message.key != 0 {
             return;
         }
-        message.key = self.next_key();
+        Arc::make_mut(message).key = self.next_key();
         let slot = slot_of_sender(message);
         let value = message.encode_to_vec();
         self.open.put_message(message.key, MessageWrite::Put { key: message.key, slot, value });
@@ -162,7 +163,7 @@ impl Cell {
     pub(super) fn receive(
         &mut self,
         key: Option<RunKey>,
-        message: RunMessage,
+        message: &Arc<RunMessage>,
         reply: ReplyTo,
         world: &World<'_>,
     ) {
@@ -170,12 +171,14 @@ impl Cell {
         let answer = match (&message.body, key) {
             (Some(Body::StartRun(_)), _) => self.start_by_message(&mut seen, message, world),
             (_, None) => Answer::RunNotFound,
-            (_, Some(key)) => match self.decide(key, Command::Receive(Box::new(message)), world) {
-                Ok(Reply::Answered(answer)) => answer,
-                Ok(_) => Answer::Taken,
-                Err(Rejection::LimitExceeded(_)) => Answer::TooManySignals,
-                Err(_) => Answer::RunNotFound,
-            },
+            (_, Some(key)) => {
+                match self.decide(key, Command::Receive(Arc::clone(message)), world) {
+                    Ok(Reply::Answered(answer)) => answer,
+                    Ok(_) => Answer::Taken,
+                    Err(Rejection::LimitExceeded(_)) => Answer::TooManySignals,
+                    Err(_) => Answer::RunNotFound,
+                }
+            }
         };
         let wait_for = seen.map_or(WaitFor::Nothing, |key| self.cache.wait_for(key));
         self.answer_message(wait_for, reply, answer);
@@ -185,7 +188,7 @@ impl Cell {
     fn start_by_message(
         &mut self,
         seen: &mut Option<RunKey>,
-        message: RunMessage,
+        message: &RunMessage,
         world: &World<'_>,
     ) -> Answer {
         let namespace = NamespaceKey(message.target.as_ref().map_or(0, |target| target.namespace));
@@ -195,7 +198,7 @@ impl Cell {
         let present = seen.and_then(|key| self.run(key));
         let decided = {
             let cx = self.context(world.now);
-            run::start_by_message(present.as_deref(), &message, &cx)
+            run::start_by_message(present.as_deref(), message, &cx)
         };
         let Ok((start, answer)) = decided else { return Answer::IdTaken };
         if let Some(start) = start {
@@ -215,7 +218,7 @@ impl Cell {
     pub(super) fn settle(
         &mut self,
         key: Option<RunKey>,
-        message: RunMessage,
+        message: Arc<RunMessage>,
         answer: Answer,
         reply: ReplyTo,
         world: &World<'_>,

@@ -27,7 +27,7 @@ pub(crate) enum ReplyTo {
     /// To what comes next.
     Then(Box<dyn FnOnce(Result<Response, Refusal>) + Send>),
     /// To the sender of this message, who is in the same cell and hears of it in the same batch.
-    Sender(Box<RunMessage>),
+    Sender(Arc<RunMessage>),
     Nobody,
 }
 
@@ -114,11 +114,11 @@ pub(crate) enum Request {
     },
     /// A message from another run.
     Deliver {
-        message: Box<RunMessage>,
+        message: Arc<RunMessage>,
     },
     /// What became of a message that a run here sent.
     Settle {
-        message: Box<RunMessage>,
+        message: Arc<RunMessage>,
         answer: Answer,
     },
     /// A single record is written.
@@ -276,5 +276,5 @@ pub(crate) enum Release {
     /// The poller got nothing after all: it goes on waiting.
     Repoll(Poller),
     /// A message for another run.
-    Deliver(Box<RunMessage>),
+    Deliver(Arc<RunMessage>),
 }

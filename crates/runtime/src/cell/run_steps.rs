@@ -8,7 +8,7 @@ use perennial_engine::run::{
 };
 use perennial_engine::{NamespaceKey, RunKey, Slot, Time};
 use perennial_proto::store::RunName;
-use perennial_store::NewRun;
+use perennial_store::{Listed, NewRun};
 
 use super::cache::WaitFor;
 use super::fragments::fragments_of;
@@ -16,7 +16,7 @@ use super::request::{Incoming, Release, ReplyTo, Request, Response};
 use super::wakes::Sleeper;
 use super::{Cell, World};
 use crate::api::{Refusal, Sent, Started, Watched};
-use crate::listing::row_of;
+use crate::listing::{close_of, row_of};
 use crate::namespaces::reference;
 
 impl Cell {
@@ -53,9 +53,9 @@ impl Cell {
                 self.open.put_record(record);
                 self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
             }
-            Request::Deliver { message } => self.receive(key, *message, reply, world),
+            Request::Deliver { message } => self.receive(key, &message, reply, world),
             Request::Settle { message, answer } => {
-                self.settle(key, *message, answer, reply, world);
+                self.settle(key, message, answer, reply, world);
             }
             Request::StartTask { task, poller } => self.start_waiting(key, task, poller, world),
             Request::TakeQuery { task, poller } => self.take_query(key, task, poller),
@@ -118,7 +118,7 @@ impl Cell {
         world: &World<'_>,
     ) {
         match request {
-            Request::Deliver { message } => self.receive(None, *message, reply, world),
+            Request::Deliver { message } => self.receive(None, &message, reply, world),
             _ => self.answer(None, reply, Err(why.into())),
         }
     }
@@ -236,12 +236,13 @@ impl Cell {
         let mut run = Run::clone(&run);
         let wake = self.next_stored_wake(&run, true, world);
         run.head.stored_wake_at = wake.map_or(0, |at| at.0);
+        let run = Arc::new(run);
         let write = self.open.run(key);
         write.wake_at = Some(wake.unwrap_or(Time::NONE));
-        write.head = Some(run.head_row());
+        write.run = Some(Arc::clone(&run));
         self.wakes.set(key.0, Sleeper::Run(run.name()), wake, world.now);
         if let Some(cached) = self.cache.get_mut(key) {
-            cached.run = Arc::new(run);
+            cached.run = run;
         }
         self.cache.changed(key);
     }
@@ -304,7 +305,8 @@ impl Cell {
         let key = run.key;
         let before = self.run(key);
         let had_task = before.as_deref().and_then(started_task);
-        if let Some(warning) = before.and_then(|it| run.growth_warning(&it, &self.limits)) {
+        let growth = before.as_deref().and_then(|it| run.growth_warning(it, &self.limits));
+        if let Some(warning) = growth {
             tracing::warn!("{warning}");
         }
         let wake = self.next_stored_wake(&run, woken, world);
@@ -313,20 +315,25 @@ impl Cell {
             run.head.stored_wake_at = wake.map_or(0, |at| at.0);
             write.wake_at = Some(wake.unwrap_or(Time::NONE));
         }
-        write.head = Some(run.head_row());
-        for part in touched {
-            let row = run.part_row(&part);
-            write.parts.insert(part, row);
-        }
+        write.touched.extend(touched);
         if is_visible {
-            let namespace = world.namespaces.by_key(NamespaceKey(run.head.namespace));
-            write.visibility = Some(row_of(&run, namespace.map(|record| record.as_ref())));
+            let is_listed = write.created.is_none() && write.visibility.is_none();
+            let listed = before.as_deref().filter(|_| is_listed);
+            write.visibility = Some(match listed.and_then(|before| close_of(&run, before)) {
+                Some(closed) => Listed::Closed { status: run.head.status, closed },
+                None => {
+                    let namespace = world.namespaces.by_key(NamespaceKey(run.head.namespace));
+                    let row = row_of(&run, namespace.map(|record| record.as_ref()));
+                    Listed::Row(Box::new(row))
+                }
+            });
         }
         let fragments = fragments_of(events);
         write.history.extend(fragments.iter().cloned());
+        let run = Arc::new(run);
+        write.run = Some(Arc::clone(&run));
         self.wakes.set(key.0, Sleeper::Run(run.name()), wake, world.now);
         let task_ended = had_task.is_some() && started_task(&run) != had_task;
-        let run = Arc::new(run);
         if let Some(cached) = self.cache.get_mut(key) {
             cached.run = Arc::clone(&run);
             for fragment in fragments {

@@ -65,9 +65,9 @@ impl Cell {
             }
             Request::Deliver { message } => {
                 if let (Some(Body::ScheduledRunClosed(closed)), Some(schedule)) =
-                    (message.body, meant)
+                    (&message.body, meant)
                 {
-                    let command = Command::RunClosed(Box::new(closed));
+                    let command = Command::RunClosed(Box::new(closed.clone()));
                     let _ = self.command_schedule(Some(schedule), &id, command, world);
                     self.answer_awaited(&id);
                 }
@@ -143,11 +143,7 @@ impl Cell {
             schedule.head.stored_wake_at = wake.0;
             write.wake_at = Some(wake);
         }
-        write.head = Some(schedule.head_row());
-        for part in touched {
-            let row = schedule.part_row(&part);
-            write.parts.insert(part, row);
-        }
+        write.touched.extend(touched);
         for event in audit {
             write.log.insert((Log::Audit, event.sequence), event.encode_to_vec());
         }
@@ -159,8 +155,10 @@ impl Cell {
             let namespace = world.namespaces.by_key(NamespaceKey(schedule.head.namespace));
             write.visibility = Some(schedule_row(&schedule, namespace.map(|it| it.as_ref())));
         }
+        let schedule = Arc::new(schedule);
+        write.schedule = Some(Arc::clone(&schedule));
         self.wakes.set(schedule.key.0, Sleeper::Schedule(schedule.name()), wake_at, world.now);
-        self.schedules.put(Arc::new(schedule));
+        self.schedules.put(schedule);
         for message in messages {
             self.send(message);
         }

@@ -26,7 +26,7 @@ pub(crate) struct CellLoop {
     epoch: Epoch,
     cell: Cell,
     /// Messages that couldn't be delivered.
-    later: Vec<RunMessage>,
+    later: Vec<Arc<RunMessage>>,
     /// A commit failed, and the store hasn't let the cell begin anew yet.
     lost: Option<Lost>,
     is_stopping: bool,
@@ -84,7 +84,7 @@ impl CellLoop {
                 ToCell::Input(input) => inputs.push((None, input)),
                 ToCell::Read(epoch, input) => inputs.push((Some(epoch), input)),
                 ToCell::CommitFailed(why) => failed = Some(why),
-                ToCell::DeliverLater(message) => self.later.push(*message),
+                ToCell::DeliverLater(message) => self.later.push(message),
                 ToCell::Stop => self.is_stopping = true,
             }
         }
@@ -107,7 +107,7 @@ impl CellLoop {
             return Next::End;
         }
         for message in undelivered {
-            node.deliver(Box::new(message));
+            node.deliver(message);
         }
         Next::GoOn(work)
     }

@@ -8,8 +8,12 @@ use perennial_store::Batch;
 
 use super::cell_loop::{CellLoop, Next, STEP_INPUTS, Work};
 use super::commits::{Commit, commit};
-use super::loads::{Load, Read};
+use super::loads::Load;
 use super::{Node, ToCell};
+
+/// With more to read than this in a step, the other threads are worth their waking: each may cost the disk a
+/// turn, and the cell would stand still.
+const LOADED_IN_PLACE: usize = 32;
 
 /// The other threads that work for a cell.
 #[derive(Clone)]
@@ -64,7 +68,7 @@ impl CellThread {
             }
             let Next::GoOn(Work { commit, loads, awaited_loads }) = next else { return None };
             self.load(node, loads);
-            self.load_at_once(node, awaited_loads);
+            node.load_together(awaited_loads).wait_if_failed();
             first = commit.and_then(|batch| self.commit(node, batch));
             if first.is_none() {
                 return Some(());
@@ -73,23 +77,11 @@ impl CellThread {
     }
 
     fn load(&self, node: &Node, loads: Vec<Load>) {
-        match <[Load; 1]>::try_from(loads) {
-            Ok([load]) => node.load(load).wait_if_failed(),
-            Err(loads) => loads.into_iter().for_each(|load| {
-                let _ = self.helpers.loads.send(load);
-            }),
+        if loads.len() <= LOADED_IN_PLACE {
+            return node.load_together(loads).wait_if_failed();
         }
-    }
-
-    fn load_at_once(&self, node: &Node, loads: Vec<Load>) {
-        let mut loads = loads.into_iter();
-        while let Some(load) = loads.next() {
-            let read = node.load(load);
-            if let Read::Failed = read {
-                // Nothing will be there in time.
-                loads.by_ref().for_each(|load| drop(self.helpers.loads.send(load)));
-            }
-            read.wait_if_failed();
+        for load in loads {
+            let _ = self.helpers.loads.send(load);
         }
     }
 

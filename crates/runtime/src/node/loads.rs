@@ -1,7 +1,7 @@
 //! Reading for cells.
 //!
-//! A cell reads one thing itself, which is quicker than waking another thread, and so what its open batch
-//! waits for. Several are read side by side on threads of their own, while the cell goes on.
+//! A cell reads a few things itself, which is quicker than waking another thread, and so what its open batch
+//! waits for. Many are read side by side on threads of their own, while the cell goes on.
 
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,10 +9,10 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use perennial_engine::{NamespaceKey, Time};
-use perennial_store::Epoch;
+use perennial_store::{Epoch, StoredRun};
 
 use super::{Node, PAGE, ToCell};
-use crate::cell::{Input, Wanted};
+use crate::cell::{Input, Wanted, WantedRun};
 
 const THREADS: usize = 2;
 
@@ -58,6 +58,10 @@ impl Read {
         if answer.is_ok() { Self::Done } else { Self::Failed }
     }
 
+    fn and(self, other: Self) -> Self {
+        if let Self::Failed = self { self } else { other }
+    }
+
     pub(super) fn wait_if_failed(self) {
         if let Self::Failed = self {
             thread::sleep(RETRY_AFTER);
@@ -66,17 +70,41 @@ impl Read {
 }
 
 impl Node {
+    /// Reads several things that a cell asked for, the runs among them together, and tells it.
+    pub(crate) fn load_together(&self, loads: Vec<Load>) -> Read {
+        let mut read = Read::Done;
+        let mut runs = Vec::new();
+        for load in loads {
+            match load {
+                Load::Entity { cell, epoch, wanted: Wanted::Run(run) } => {
+                    runs.push((cell, epoch, run));
+                }
+                other => read = read.and(self.load(other)),
+            }
+        }
+        if runs.is_empty() {
+            return read;
+        }
+        let names = runs.iter().map(|(_, _, run)| {
+            (NamespaceKey(run.namespace), run.workflow_id.as_str(), run.run_id.as_deref())
+        });
+        let found = self.store.load_runs(&names.collect::<Vec<_>>());
+        for ((cell, epoch, run), found) in runs.into_iter().zip(found) {
+            read = read.and(self.tell_of_run(cell, epoch, run, found));
+        }
+        read
+    }
+
     /// Reads what a cell asked for, and tells it.
     pub(crate) fn load(&self, load: Load) -> Read {
         match load {
             Load::Entity { cell, epoch, wanted: Wanted::Run(wanted) } => {
-                let namespace = NamespaceKey(wanted.namespace);
-                let run_id = wanted.run_id.as_deref();
-                let found = self.store.load_run(namespace, &wanted.workflow_id, run_id);
-                let read = Read::of(&found);
-                let found = found.map_err(|error| error.to_string());
-                self.tell(cell, ToCell::Read(epoch, Input::Loaded { wanted, found }));
-                read
+                let found = self.store.load_run(
+                    NamespaceKey(wanted.namespace),
+                    &wanted.workflow_id,
+                    wanted.run_id.as_deref(),
+                );
+                self.tell_of_run(cell, epoch, wanted, found)
             }
             Load::Entity { cell, epoch, wanted: Wanted::Schedule(id) } => {
                 let found = self.store.load_schedule(NamespaceKey(id.0), &id.1);
@@ -98,5 +126,18 @@ impl Node {
                 Read::Done
             }
         }
+    }
+
+    fn tell_of_run(
+        &self,
+        cell: usize,
+        epoch: Epoch,
+        wanted: WantedRun,
+        found: Result<Option<StoredRun>, perennial_store::Error>,
+    ) -> Read {
+        let read = Read::of(&found);
+        let found = found.map_err(|error| error.to_string());
+        self.tell(cell, ToCell::Read(epoch, Input::Loaded { wanted, found }));
+        read
     }
 }

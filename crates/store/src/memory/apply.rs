@@ -4,7 +4,9 @@ use perennial_engine::{PartKey, RunKey, Time};
 
 use super::disk::{Disk, LeaseRow, RunRow, SleeperKey};
 use crate::check::{follows, run_id_bytes};
-use crate::{Batch, Error, MessageWrite, NewRun, RunWrite, StoredMessage, TaskWrite};
+use crate::{
+    Batch, Error, Listed, MessageWrite, NewRun, RunWrite, StoredMessage, TaskWrite, visibility,
+};
 
 impl Disk {
     /// Does what `batch` says, or stops where it doesn't fit; the caller keeps or undoes it.
@@ -90,8 +92,16 @@ impl Disk {
             }
             self.history.put((key, first), fragment.clone());
         }
-        if let Some(row) = &write.visibility {
-            self.visibility.put(key.0, row.clone());
+        match &write.visibility {
+            Some(Listed::Row(row)) => self.visibility.put(key.0, visibility::Row::clone(row)),
+            Some(Listed::Closed { status, closed }) => {
+                if let Some(mut row) = self.visibility.get(&key.0).cloned() {
+                    row.execution.status = *status;
+                    row.execution.closed = Some(closed.clone());
+                    self.visibility.put(key.0, row);
+                }
+            }
+            None => {}
         }
         Ok(())
     }

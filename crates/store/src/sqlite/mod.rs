@@ -13,6 +13,7 @@ mod plans;
 mod read;
 mod read_schedule;
 mod readers;
+mod transaction;
 mod write;
 mod write_schedule;
 
@@ -20,16 +21,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_engine::{NamespaceKey, ScheduleKey, Time};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use self::checkpoint::Checkpoints;
 use self::error::about_file;
 use self::lock::FileLock;
 use self::readers::Readers;
+use self::transaction::Transaction;
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
-    Batch, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, Store, StoredMessage,
-    StoredRun, StoredSchedule, TaskRow, Wake, check,
+    Batch, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, RunName, Store,
+    StoredMessage, StoredRun, StoredSchedule, TaskRow, Wake, check,
 };
 
 /// What a commit survives.
@@ -106,21 +108,21 @@ impl SqliteStore {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read<T>(&self, read: impl FnOnce(&mut Connection) -> Result<T, Error>) -> Result<T, Error> {
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
         match &self.place {
             Place::File { path, readers, .. } => {
                 readers.read(read).map_err(|error| about_file(error, path))
             }
-            Place::Memory => read(&mut self.writer()),
+            Place::Memory => read(&self.writer()),
         }
     }
 
     /// Runs `write` in a transaction: it happens when both it and the commit are good, or not at all.
     fn write<T>(&self, write: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
-        let mut writer = self.writer();
+        let writer = self.writer();
         let written = (|| {
-            let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let value = write(&transaction)?;
+            let transaction = Transaction::of_writer(&writer)?;
+            let value = write(&writer)?;
             transaction.commit()?;
             Ok(value)
         })();
@@ -157,7 +159,21 @@ impl Store for SqliteStore {
         workflow_id: &str,
         run_id: Option<&str>,
     ) -> Result<Option<StoredRun>, Error> {
-        self.read(|connection| read::load_run(connection, namespace, workflow_id, run_id))
+        self.read(|connection| {
+            let _one_state = Transaction::of_reader(connection)?;
+            read::load_run(connection, namespace, workflow_id, run_id)
+        })
+    }
+
+    fn load_runs(&self, runs: &[RunName<'_>]) -> Vec<Result<Option<StoredRun>, Error>> {
+        let all = self.read(|connection| {
+            let _one_state = Transaction::of_reader(connection)?;
+            let load = |&(namespace, workflow_id, run_id): &RunName<'_>| {
+                read::load_run(connection, namespace, workflow_id, run_id)
+            };
+            Ok(runs.iter().map(load).collect())
+        });
+        all.unwrap_or_else(|error| vec![Err(error); runs.len()])
     }
 
     fn history(
@@ -174,11 +190,17 @@ impl Store for SqliteStore {
         namespace: NamespaceKey,
         schedule_id: &str,
     ) -> Result<Option<StoredSchedule>, Error> {
-        self.read(|connection| read_schedule::load_latest(connection, namespace, schedule_id))
+        self.read(|connection| {
+            let _one_state = Transaction::of_reader(connection)?;
+            read_schedule::load_latest(connection, namespace, schedule_id)
+        })
     }
 
     fn load_schedules(&self, keys: &[ScheduleKey]) -> Result<Vec<StoredSchedule>, Error> {
-        self.read(|connection| read_schedule::load_by_keys(connection, keys))
+        self.read(|connection| {
+            let _one_state = Transaction::of_reader(connection)?;
+            read_schedule::load_by_keys(connection, keys)
+        })
     }
 
     fn schedule_log(

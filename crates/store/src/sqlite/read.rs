@@ -31,21 +31,21 @@ pub(super) fn last_sequence(connection: &Connection, cell: u32) -> Result<u64, E
     Ok(lease(connection, cell)?.map_or(0, |(_, sequence)| sequence))
 }
 
+/// The caller's transaction keeps a commit from coming between the statements: the parts would be of another
+/// state than the head.
 pub(super) fn load_run(
-    connection: &mut Connection,
+    connection: &Connection,
     namespace: NamespaceKey,
     workflow_id: &str,
     run_id: Option<&str>,
 ) -> Result<Option<StoredRun>, Error> {
-    // A commit between the two statements would give the parts of another state than the head's.
-    let transaction = connection.transaction()?;
     let found = match run_id {
-        None => transaction
+        None => connection
             .prepare_cached(include_str!("sql/load_current_run.sql"))?
             .query_row(params![namespace.0, workflow_id], run_without_parts),
         Some(run_id) => {
             let Some(run_id) = run_id_bytes(run_id) else { return Ok(None) };
-            transaction
+            connection
                 .prepare_cached(include_str!("sql/load_run_by_id.sql"))?
                 .query_row(params![namespace.0, workflow_id, run_id], run_without_parts)
         }
@@ -58,7 +58,7 @@ pub(super) fn load_run(
             "run {run} begins in branch {first_branch}, which has no first event"
         ))
     })?;
-    let parts = load_parts(&transaction, key)?;
+    let parts = load_parts(connection, key)?;
     Ok(Some(StoredRun { key, head, parts, first_fragment, is_current }))
 }
 

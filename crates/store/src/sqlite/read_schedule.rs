@@ -7,31 +7,29 @@ use super::read::rows_at_most;
 use super::write_schedule::log_number;
 use crate::{Error, Log, LogLine, StoredSchedule};
 
+/// In a transaction of the caller's, as the next one: head and parts are of one state.
 pub(super) fn load_latest(
-    connection: &mut Connection,
+    connection: &Connection,
     namespace: NamespaceKey,
     schedule_id: &str,
 ) -> Result<Option<StoredSchedule>, Error> {
-    // A commit between the two statements would give the parts of another state than the head's.
-    let transaction = connection.transaction()?;
-    let found = transaction
+    let found = connection
         .prepare_cached(include_str!("sql/load_latest_schedule.sql"))?
         .query_row(params![namespace.0, schedule_id], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((key, head)) = found else { return Ok(None) };
-    with_parts(&transaction, ScheduleKey(key), head).map(Some)
+    with_parts(connection, ScheduleKey(key), head).map(Some)
 }
 
 pub(super) fn load_by_keys(
-    connection: &mut Connection,
+    connection: &Connection,
     keys: &[ScheduleKey],
 ) -> Result<Vec<StoredSchedule>, Error> {
-    let transaction = connection.transaction()?;
-    let mut statement = transaction.prepare_cached(include_str!("sql/load_schedule_by_key.sql"))?;
+    let mut statement = connection.prepare_cached(include_str!("sql/load_schedule_by_key.sql"))?;
     let mut schedules = Vec::with_capacity(keys.len());
     for key in keys {
         if let Some(head) = statement.query_row([key.0], |row| row.get(0)).optional()? {
-            schedules.push(with_parts(&transaction, *key, head)?);
+            schedules.push(with_parts(connection, *key, head)?);
         }
     }
     Ok(schedules)

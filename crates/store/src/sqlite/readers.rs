@@ -34,10 +34,10 @@ impl Readers {
     /// Lends a connection to `read`.
     pub(super) fn read<T>(
         &self,
-        read: impl FnOnce(&mut Connection) -> Result<T, Error>,
+        read: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let mut lent = self.lend()?;
-        match &mut lent.connection {
+        let lent = self.lend()?;
+        match &lent.connection {
             Some(connection) => read(connection),
             None => Err(Error::Unavailable("a reader was lent without its connection".into())),
         }

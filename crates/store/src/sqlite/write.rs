@@ -7,8 +7,8 @@ use super::read::lease;
 use super::write_schedule::write_schedule;
 use crate::check::{follows, run_id_bytes};
 use crate::{
-    Batch, Epoch, Error, Fragment, Lease, MessageWrite, NewRun, RecordKind, RecordWrite, RunWrite,
-    TaskWrite, visibility,
+    Batch, Epoch, Error, Fragment, Lease, Listed, MessageWrite, NewRun, RecordKind, RecordWrite,
+    RunWrite, TaskWrite, visibility,
 };
 
 /// Makes the caller the owner of `cell`.
@@ -92,8 +92,12 @@ fn write_run(connection: &Connection, write: &RunWrite) -> Result<(), Error> {
         write_part(connection, key.0, part.encode(), value.as_deref())?;
     }
     write.history.iter().try_for_each(|fragment| add_history(connection, key, fragment))?;
-    if let Some(row) = &write.visibility {
-        visibility::sqlite::put(connection, row)?;
+    match &write.visibility {
+        Some(Listed::Row(row)) => visibility::sqlite::put(connection, row)?,
+        Some(Listed::Closed { status, closed }) => {
+            visibility::sqlite::close(connection, key.0, *status, closed)?;
+        }
+        None => {}
     }
     Ok(())
 }

@@ -150,6 +150,11 @@ impl Values {
         Ok(())
     }
 
+    /// The columns that have a value, and their values.
+    pub fn iter(&self) -> impl Iterator<Item = (AttributeColumn, &Value)> {
+        self.0.iter().map(|(column, value)| (*column, value))
+    }
+
     /// The value of a column.
     pub fn get(&self, column: AttributeColumn) -> Option<&Value> {
         self.0.get(&column)

@@ -4,7 +4,7 @@ use perennial_engine::NamespaceKey;
 use perennial_store::visibility::{
     Attributes, Closed, Execution, ExecutionKey, Group, GroupKey, Position, Query, Row, Values,
 };
-use perennial_store::{RunWrite, Store};
+use perennial_store::{Listed, RunWrite, Store};
 
 use crate::writing::{NAMESPACE, Owner, change, current, delete, head, load, new_run, run_id};
 
@@ -40,8 +40,14 @@ pub(crate) fn listed(key: i64, workflow_id: &str, closed_at: Option<i64>) -> Row
     Row { namespace: NAMESPACE.0, execution, values: Values::default() }
 }
 
-fn shown(write: RunWrite, row: Row) -> RunWrite {
-    RunWrite { visibility: Some(row), ..write }
+pub(crate) fn shown(write: RunWrite, row: Row) -> RunWrite {
+    RunWrite { visibility: Some(Listed::Row(Box::new(row))), ..write }
+}
+
+/// Only that it has closed is new.
+pub(crate) fn closed(write: RunWrite, row: Row) -> RunWrite {
+    let Execution { status, closed, .. } = row.execution;
+    RunWrite { visibility: closed.map(|closed| Listed::Closed { status, closed }), ..write }
 }
 
 fn query(text: &str) -> Query {
@@ -60,7 +66,7 @@ fn five_runs(store: &dyn Store) -> Owner<'_> {
     let new = |key| shown(current(new_run(key, "order")), listed(key, "order", None));
     owner.commit((1..=5).map(new).collect::<Vec<_>>());
     owner.commit(vec![
-        shown(change(3), listed(3, "order", Some(10))),
+        closed(change(3), listed(3, "order", Some(10))),
         shown(head(2, "closed"), listed(2, "order", Some(20))),
     ]);
     owner

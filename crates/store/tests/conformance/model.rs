@@ -9,7 +9,7 @@ use perennial_store::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::lists::listed;
+use crate::lists::{closed, listed, shown as shown_as};
 use crate::records::record;
 use crate::writing::{
     NAMESPACE, change, change_schedule, delete, delete_schedule, fragment, new_run, new_schedule,
@@ -196,14 +196,20 @@ fn changed() -> impl Strategy<Value = RunWrite> {
     let events = (0..4_i64, 0..2_i64).prop_map(|(n, more)| fragment(2 * n + 1, 2 * n + 1 + more));
     let history = proptest::option::weighted(0.3, events);
     let shown = proptest::option::weighted(0.3, proptest::option::of(8..11_i64));
-    (KEYS, head, wake_at, parts, history, shown).prop_map(
-        |(key, head, wake_at, parts, history, shown)| RunWrite {
-            head,
-            wake_at,
-            parts,
-            history: history.into_iter().collect(),
-            visibility: shown.map(|closed_at| listed(key, "order", closed_at)),
-            ..change(key)
+    (KEYS, head, wake_at, parts, history, shown, any::<bool>()).prop_map(
+        |(key, head, wake_at, parts, history, shown, only_closes)| {
+            let write = RunWrite {
+                head,
+                wake_at,
+                parts,
+                history: history.into_iter().collect(),
+                ..change(key)
+            };
+            match shown.map(|closed_at| listed(key, "order", closed_at)) {
+                None => write,
+                Some(row) if only_closes => closed(write, row),
+                Some(row) => shown_as(write, row),
+            }
         },
     )
 }

@@ -1,7 +1,7 @@
 //! Schedules as they are written, loaded, listed and deleted.
 
 use perennial_engine::{NamespaceKey, ScheduleKey, SchedulePart, Time};
-use perennial_store::{Log, ScheduleWrite, Store};
+use perennial_store::{Listed, Log, ScheduleWrite, Store};
 
 use crate::lists::{keys, listed};
 use crate::schedule_logs::{line, read};
@@ -192,7 +192,7 @@ pub(crate) fn schedule_is_listed_beside_runs_under_its_own_key(store: &dyn Store
     let mut rows = Rows::from(whole_schedule(2, "nightly"));
     rows.runs = vec![new_run(1, "order"), new_run(3, "order")];
     for run in &mut rows.runs {
-        run.visibility = Some(listed(run.key.0, "order", None));
+        run.visibility = Some(Listed::Row(Box::new(listed(run.key.0, "order", None))));
     }
     owner.commit(rows);
     assert_eq!(keys(store, ""), [3, 2, 1]);

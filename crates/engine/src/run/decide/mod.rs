@@ -66,7 +66,7 @@ impl Run {
             Command::WantTaskForUpdate => want_task_for_update(self, cx),
             Command::EndDelay => end_delay(self, cx),
             Command::Wake => wake::decide(self, cx),
-            Command::Receive(message) => receive::decide(self, *message, cx),
+            Command::Receive(message) => receive::decide(self, &message, cx),
             Command::Settle(settle) => settle::decide(self, *settle, cx),
             Command::ChangeActivities(change) => change_activities::decide(self, *change, cx),
             Command::Pause(request) => pause::pause(self, request, cx),

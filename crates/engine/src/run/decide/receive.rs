@@ -13,14 +13,14 @@ use crate::run::{
     Answer, Context, Decision, Rejection, Reply, RequestCancel, Run, Signal, Terminate,
 };
 
-pub(super) fn decide(run: &Run, message: stored::RunMessage, cx: &Context<'_>) -> Decided {
+pub(super) fn decide(run: &Run, message: &stored::RunMessage, cx: &Context<'_>) -> Decided {
     let sender = message.sender.clone().unwrap_or_default();
     match message.body.clone() {
         Some(Body::Signal(body)) => Ok(take_signal(run, &sender, body, cx)),
-        Some(Body::Cancel(body)) => Ok(take_cancel(run, &message, &sender, body, cx)),
-        Some(Body::ChildClosed(body)) => Ok(child_closed::decide(run, &message, &body, cx)),
-        Some(Body::ParentClosed(body)) => Ok(parent_closed(run, &message, &sender, &body, cx)),
-        Some(Body::Terminate(body)) => Ok(take_terminate(run, &message, body, cx)),
+        Some(Body::Cancel(body)) => Ok(take_cancel(run, message, &sender, body, cx)),
+        Some(Body::ChildClosed(body)) => Ok(child_closed::decide(run, message, &body, cx)),
+        Some(Body::ParentClosed(body)) => Ok(parent_closed(run, message, &sender, &body, cx)),
+        Some(Body::Terminate(body)) => Ok(take_terminate(run, message, body, cx)),
         Some(Body::StartRun(_) | Body::ScheduledRunClosed(_)) | None => {
             Err(Rejection::InvalidArgument("this message isn't for a run that exists".to_owned()))
         }

@@ -26,7 +26,7 @@ pub(super) fn decide(run: &Run, settle: Settle, cx: &Context<'_>) -> Decided {
         return Ok(nothing);
     }
     let mut draft = run.draft(cx);
-    let is_news = match settle.message.body {
+    let is_news = match &settle.message.body {
         Some(Body::StartRun(start)) => {
             child_answered(&mut draft, start.initiated_event_id, settle.answer)
         }

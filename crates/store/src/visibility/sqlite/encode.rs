@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use rusqlite::types::Value as SqlValue;
+use rusqlite::types::{ToSql, Value as SqlValue};
+use rusqlite::{Result, Statement};
 
 use crate::visibility::column::AttributeColumn;
 use crate::visibility::row::{Row, Value, to_micros};
 use crate::visibility::text_tokens;
 
-/// Columns of a row in the order [`encode`] gives them; those of attributes follow.
+/// Columns of a row in the order [`bind`] gives them; those of attributes follow.
 const COLUMNS: [&str; 20] = [
     "run_key",
     "namespace",
@@ -37,7 +38,7 @@ const COLUMNS: [&str; 20] = [
 const FIXED_COLUMNS: [&str; 6] =
     ["run_key", "namespace", "workflow_id", "run_id", "parent_workflow_id", "parent_run_id"];
 
-/// Inserts or updates a row, given all of [`encode`]'s parameters.
+/// Inserts or updates a row, given its parameters by [`bind`].
 pub(super) fn put_statement() -> &'static str {
     static STATEMENT: LazyLock<String> = LazyLock::new(|| {
         let columns: Vec<Cow<'_, str>> = COLUMNS
@@ -60,36 +61,45 @@ pub(super) fn put_statement() -> &'static str {
     &STATEMENT
 }
 
-pub(super) fn encode(row: &Row) -> impl Iterator<Item = SqlValue> {
+/// Gives a statement of [`put_statement`] its parameters.
+///
+/// They are bound one by one and by reference: a run has few of the many attributes there are columns for.
+pub(super) fn bind(statement: &mut Statement<'_>, row: &Row) -> Result<()> {
+    statement.clear_bindings();
     let execution = &row.execution;
     let closed = execution.closed.as_ref();
     let parent = execution.parent.as_ref();
-    let text = |text: &str| SqlValue::Text(text.to_owned());
-    let system: [SqlValue; COLUMNS.len()] = [
-        execution.run_key.into(),
-        row.namespace.into(),
-        text(&execution.workflow_id),
-        text(&execution.run_id),
-        text(&execution.workflow_type),
-        text(&execution.task_queue),
-        i64::from(execution.status).into(),
-        to_micros(execution.start_time_nanos).into(),
-        to_micros(execution.execution_time_nanos).into(),
-        closed.map(|closed| to_micros(closed.time_nanos)).into(),
-        closed.map(|closed| closed.execution_duration_nanos).into(),
-        closed.map(|closed| closed.history_length).into(),
-        closed.map(|closed| closed.history_size_bytes).into(),
-        closed.map(|closed| closed.state_transition_count).into(),
-        parent.map(|parent| parent.workflow_id.clone()).into(),
-        parent.map(|parent| parent.run_id.clone()).into(),
-        text(&execution.root.workflow_id),
-        text(&execution.root.run_id),
-        execution.memo.clone().into(),
-        execution.search_attributes.clone().into(),
+    let system: [&dyn ToSql; COLUMNS.len()] = [
+        &execution.run_key,
+        &row.namespace,
+        &execution.workflow_id,
+        &execution.run_id,
+        &execution.workflow_type,
+        &execution.task_queue,
+        &execution.status,
+        &to_micros(execution.start_time_nanos),
+        &to_micros(execution.execution_time_nanos),
+        &closed.map(|closed| to_micros(closed.time_nanos)),
+        &closed.map(|closed| closed.execution_duration_nanos),
+        &closed.map(|closed| closed.history_length),
+        &closed.map(|closed| closed.history_size_bytes),
+        &closed.map(|closed| closed.state_transition_count),
+        &parent.map(|parent| &parent.workflow_id),
+        &parent.map(|parent| &parent.run_id),
+        &execution.root.workflow_id,
+        &execution.root.run_id,
+        &execution.memo,
+        &execution.search_attributes,
     ];
-    let attributes = AttributeColumn::all()
-        .map(|column| row.values.get(column).map_or(SqlValue::Null, encode_attribute));
-    system.into_iter().chain(attributes)
+    for (index, value) in (1..).zip(system) {
+        statement.raw_bind_parameter(index, value)?;
+    }
+    for (column, value) in row.values.iter() {
+        if let Some(place) = AttributeColumn::all().position(|it| it == column) {
+            statement.raw_bind_parameter(COLUMNS.len() + 1 + place, encode_attribute(value))?;
+        }
+    }
+    Ok(())
 }
 
 fn encode_attribute(value: &Value) -> SqlValue {

@@ -8,7 +8,7 @@ mod encode;
 mod where_clause;
 
 use rusqlite::types::Value as SqlValue;
-use rusqlite::{Connection, Result, params_from_iter};
+use rusqlite::{Connection, Result, params, params_from_iter};
 
 pub use super::page::{Group, GroupKey, Page};
 pub use where_clause::where_clause;
@@ -16,7 +16,7 @@ pub use where_clause::where_clause;
 use super::filter::Filter;
 use super::order::Position;
 use super::query::GroupBy;
-use super::row::Row;
+use super::row::{Closed, Row, to_micros};
 
 /// The table and its indexes.
 pub const CREATE_TABLE: &str = include_str!("create_table.sql");
@@ -30,7 +30,36 @@ const CLOSE_ORDER: &str = "coalesce(close_time, 9223372036854775807)";
 /// Writes a run's row, over the one that was there.
 pub fn put(connection: &Connection, row: &Row) -> Result<()> {
     let mut statement = connection.prepare_cached(encode::put_statement())?;
-    statement.execute(params_from_iter(encode::encode(row)))?;
+    encode::bind(&mut statement, row)?;
+    statement.raw_execute()?;
+    Ok(())
+}
+
+/// Notes in a run's row that it has closed, and changes nothing else.
+///
+/// Of the many indexes that [`put`] has to look at only two are over these columns.
+pub fn close(connection: &Connection, run_key: i64, status: i32, closed: &Closed) -> Result<()> {
+    let Closed {
+        time_nanos,
+        execution_duration_nanos,
+        history_length,
+        history_size_bytes,
+        state_transition_count,
+    } = closed;
+    let mut statement = connection.prepare_cached(
+        "UPDATE visibility SET status = ?2, close_time = ?3, execution_duration = ?4, \
+         history_length = ?5, history_size_bytes = ?6, state_transition_count = ?7 \
+         WHERE run_key = ?1",
+    )?;
+    statement.execute(params![
+        run_key,
+        status,
+        to_micros(*time_nanos),
+        execution_duration_nanos,
+        history_length,
+        history_size_bytes,
+        state_transition_count
+    ])?;
     Ok(())
 }
 
