@@ -111,12 +111,12 @@ fn damaged_file_is_corrupt_and_says_so() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("perennial.db");
     drop(open(&file).unwrap());
-    // An empty store has the schema's pages; what comes after them are rows.
+    // An empty store has the pages of its schema, and some to spare; what comes after them are rows.
     let schema = fs::read(&file).unwrap().len();
     let store = open(&file).unwrap();
     let epoch = store.lease(0).unwrap().epoch;
     for sequence in 1..=50 {
-        store.commit(&[batch(epoch, sequence, 500)]).unwrap();
+        store.commit(&[batch(epoch, sequence, 5_000)]).unwrap();
     }
     drop(store);
     let mut bytes = fs::read(&file).unwrap();

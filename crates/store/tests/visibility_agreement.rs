@@ -255,6 +255,7 @@ proptest! {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(sqlite::CREATE_TABLE).unwrap();
         connection.execute_batch(sqlite::ADD_LABELS).unwrap();
+        connection.execute_batch(sqlite::DROP_ATTRIBUTE_INDEXES).unwrap();
         for (key, row) in rows.iter_mut().enumerate() {
             row.execution.run_key = i64::try_from(key).unwrap();
             row.execution.run_id = format!("{}{key}", row.execution.task_queue);

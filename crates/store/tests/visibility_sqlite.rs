@@ -15,6 +15,7 @@ fn open() -> Connection {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sqlite::CREATE_TABLE).unwrap();
     connection.execute_batch(sqlite::ADD_LABELS).unwrap();
+    connection.execute_batch(sqlite::DROP_ATTRIBUTE_INDEXES).unwrap();
     connection
 }
 
@@ -131,23 +132,61 @@ fn pages_of_any_size_make_the_list_even_when_times_tie() {
     }
 }
 
+/// How SQLite goes about a statement.
+fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+    let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    plan.query_map([], |row| row.get(3)).unwrap().map(Result::unwrap).collect()
+}
+
 #[test]
 fn a_page_seeks_its_place_in_the_index() {
     let connection = open();
     sqlite::put(&connection, &running(1, 5)).unwrap();
-    let mut plan = connection
-        .prepare(
-            "EXPLAIN QUERY PLAN SELECT * FROM visibility WHERE namespace = 1 \
-             AND coalesce(close_time, 9223372036854775807) <= 5 \
-             ORDER BY coalesce(close_time, 9223372036854775807) DESC, start_time DESC, run_id",
-        )
-        .unwrap();
-    let steps: Vec<String> =
-        plan.query_map([], |row| row.get(3)).unwrap().map(Result::unwrap).collect();
+    let steps = plan(
+        &connection,
+        "SELECT * FROM visibility WHERE namespace = 1 \
+         AND coalesce(close_time, 9223372036854775807) <= 5 \
+         ORDER BY coalesce(close_time, 9223372036854775807) DESC, start_time DESC, run_id",
+    );
     assert_eq!(
         steps,
         ["SEARCH visibility USING INDEX visibility_listed (namespace=? AND <expr><?)"]
     );
+}
+
+#[test]
+fn a_custom_attribute_has_an_index_once_a_run_has_a_value_of_it() {
+    let connection = open();
+    let find = |column: &str, value: &str| {
+        let sql = format!("SELECT * FROM visibility WHERE namespace = 1 AND {column} = {value}");
+        plan(&connection, &sql).join("; ")
+    };
+    sqlite::put(&connection, &running(1, 5)).unwrap();
+    assert!(!find("Keyword01", "'a'").contains("visibility_Keyword01"));
+    let values = [
+        (ValueType::Keyword, Value::Keyword("a".to_owned())),
+        (ValueType::Int, Value::Int(1)),
+        (ValueType::Double, Value::Double(0.5)),
+        (ValueType::Datetime, Value::Datetime(SECOND)),
+        (ValueType::Bool, Value::Bool(true)),
+        (ValueType::Text, Value::Text("some words".to_owned())),
+        (ValueType::KeywordList, Value::KeywordList(vec!["a".to_owned()])),
+    ];
+    for run_key in 2..4 {
+        let mut row = running(run_key, 5);
+        for (value_type, value) in values.clone() {
+            let column = AttributeColumn::Custom { value_type, number: 1 };
+            row.values.set(column, value).unwrap();
+        }
+        sqlite::put(&connection, &row).unwrap();
+    }
+    for (column, value) in
+        [("Keyword01", "'a'"), ("Int01", "1"), ("Double01", "0.5"), ("Datetime01", "1000000")]
+    {
+        let index = format!("INDEX visibility_{column} (namespace=? AND {column}=?)");
+        let steps = find(column, value);
+        assert!(steps.contains(&index), "{column}: {steps}");
+    }
 }
 
 #[test]

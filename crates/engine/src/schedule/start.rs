@@ -259,5 +259,7 @@ fn json_payload(value: &serde_json::Value, value_type: Option<&str>) -> Payload 
     if let Some(value_type) = value_type {
         metadata.insert("type".to_owned(), value_type.as_bytes().to_vec());
     }
-    Payload { metadata, data: value.to_string().into_bytes(), ..Payload::default() }
+    // A value without maps of other keys than strings can always be written.
+    let data = serde_json::to_vec(value).unwrap_or_default();
+    Payload { metadata, data, ..Payload::default() }
 }

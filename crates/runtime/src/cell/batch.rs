@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use perennial_engine::run::Run;
 use perennial_engine::schedule::Schedule;
-use perennial_engine::{PartKey, RunKey, ScheduleKey, SchedulePart, Time};
+use perennial_engine::{PartKey, RunKey, ScheduleKey, SchedulePart, Slot, Time};
+use perennial_proto::store::RunMessage;
 use perennial_store::{
     Batch, Epoch, Fragment, Listed, Log, LogLine, MessageWrite, NewRun, NewSchedule, RecordWrite,
     RunWrite, ScheduleWrite, TaskWrite, visibility,
 };
+use prost::Message;
 
 use super::fragments::merged;
 use super::request::Release;
@@ -20,7 +22,7 @@ pub(super) struct OpenBatch {
     runs: BTreeMap<RunKey, OpenRun>,
     schedules: BTreeMap<ScheduleKey, OpenSchedule>,
     tasks: BTreeMap<i64, TaskWrite>,
-    messages: BTreeMap<i64, MessageWrite>,
+    messages: BTreeMap<i64, OpenMessage>,
     records: Vec<RecordWrite>,
     releases: Vec<Release>,
 }
@@ -82,18 +84,23 @@ impl OpenBatch {
         self.tasks.insert(key, write);
     }
 
-    pub(super) fn put_message(&mut self, key: i64, write: MessageWrite) {
+    /// Stores a message, which has its key.
+    pub(super) fn put_message(&mut self, slot: Slot, message: Arc<RunMessage>) {
+        self.messages.insert(message.key, OpenMessage::Put(slot, message));
+    }
+
+    pub(super) fn delete_message(&mut self, key: i64) {
         // Sent and answered within one batch: never written.
-        if matches!(write, MessageWrite::Delete(_)) && self.has_message(key) {
+        if self.has_message(key) {
             self.messages.remove(&key);
-            return;
+        } else {
+            self.messages.insert(key, OpenMessage::Delete);
         }
-        self.messages.insert(key, write);
     }
 
     /// Whether the message is stored in this batch and none before.
     pub(super) fn has_message(&self, key: i64) -> bool {
-        matches!(self.messages.get(&key), Some(MessageWrite::Put { .. }))
+        matches!(self.messages.get(&key), Some(OpenMessage::Put(..)))
     }
 
     pub(super) fn put_record(&mut self, record: RecordWrite) {
@@ -133,10 +140,27 @@ impl OpenBatch {
             runs,
             schedules: open.schedules.into_iter().map(|(key, it)| it.into_write(key)).collect(),
             tasks: open.tasks.into_values().collect(),
-            messages: open.messages.into_values().collect(),
+            messages: open.messages.into_iter().map(|(key, it)| it.into_write(key)).collect(),
             records: open.records,
         };
         (Some(batch), open.releases)
+    }
+}
+
+/// Most are answered in the batch that sends them: only those that aren't are ever encoded.
+enum OpenMessage {
+    Put(Slot, Arc<RunMessage>),
+    Delete,
+}
+
+impl OpenMessage {
+    fn into_write(self, key: i64) -> MessageWrite {
+        match self {
+            Self::Put(slot, message) => {
+                MessageWrite::Put { key, slot, value: message.encode_to_vec() }
+            }
+            Self::Delete => MessageWrite::Delete(key),
+        }
     }
 }
 

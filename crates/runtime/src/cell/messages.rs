@@ -12,8 +12,6 @@ use perennial_engine::run::{self, Answer, Command, Rejection, Reply, Settle};
 use perennial_engine::{NamespaceKey, RunKey, Slot};
 use perennial_proto::store::run_message::Body;
 use perennial_proto::store::{RunMessage, RunName, ScheduleName};
-use perennial_store::MessageWrite;
-use prost::Message;
 
 use super::cache::WaitFor;
 use super::request::{Incoming, Release, ReplyTo, Request, Response};
@@ -134,9 +132,7 @@ impl Cell {
             return;
         }
         Arc::make_mut(message).key = self.next_key();
-        let slot = slot_of_sender(message);
-        let value = message.encode_to_vec();
-        self.open.put_message(message.key, MessageWrite::Put { key: message.key, slot, value });
+        self.open.put_message(slot_of_sender(message), Arc::clone(message));
     }
 
     /// What became of a message is told to whoever is to hear it.
@@ -155,7 +151,7 @@ impl Cell {
     /// A message is done with.
     pub(super) fn forget_message(&mut self, key: i64) {
         if key != 0 {
-            self.open.put_message(key, MessageWrite::Delete(key));
+            self.open.delete_message(key);
         }
     }
 

@@ -11,6 +11,7 @@ const MIGRATIONS: &[&str] = &[
     visibility::sqlite::CREATE_TABLE,
     include_str!("migrations/0003_schedules.sql"),
     visibility::sqlite::ADD_LABELS,
+    visibility::sqlite::DROP_ATTRIBUTE_INDEXES,
 ];
 
 /// Marks a file as ours: "PREN".
@@ -78,6 +79,7 @@ mod tests {
         include_str!("migrations/rows/0002.sql"),
         include_str!("migrations/rows/0003.sql"),
         include_str!("migrations/rows/0004.sql"),
+        include_str!("migrations/rows/0005.sql"),
     ];
 
     fn schema(connection: &Connection) -> Vec<String> {

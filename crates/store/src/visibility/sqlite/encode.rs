@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use rusqlite::types::{ToSql, Value as SqlValue};
 use rusqlite::{Result, Statement};
 
-use crate::visibility::column::AttributeColumn;
+use crate::visibility::column::{AttributeColumn, ValueType};
 use crate::visibility::row::{Row, Value, to_micros};
 use crate::visibility::text_tokens;
 
@@ -59,6 +59,22 @@ pub(super) fn put_statement() -> &'static str {
         )
     });
     &STATEMENT
+}
+
+/// Makes the index by which runs are found by a custom attribute. Lists and words aren't found by one.
+pub(super) fn index_statement(column: AttributeColumn) -> Option<String> {
+    let AttributeColumn::Custom { value_type, .. } = column else { return None };
+    let is_ordered = matches!(
+        value_type,
+        ValueType::Keyword | ValueType::Int | ValueType::Double | ValueType::Datetime
+    );
+    let name = column.field_name();
+    is_ordered.then(|| {
+        format!(
+            "CREATE INDEX IF NOT EXISTS visibility_{name} ON visibility (namespace, {name}) \
+             WHERE {name} IS NOT NULL"
+        )
+    })
 }
 
 /// Gives a statement of [`put_statement`] its parameters.

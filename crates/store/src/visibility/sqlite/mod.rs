@@ -24,11 +24,20 @@ pub const CREATE_TABLE: &str = include_str!("create_table.sql");
 /// Adds the column of labels to the table.
 pub const ADD_LABELS: &str = include_str!("add_labels.sql");
 
+/// Drops the indexes of custom attributes, which [`put`] makes when there is something to be found by them.
+pub const DROP_ATTRIBUTE_INDEXES: &str = include_str!("drop_attribute_indexes.sql");
+
 /// Close time in the order of lists. The index in `create_table.sql` has the same words.
 const CLOSE_ORDER: &str = "coalesce(close_time, 9223372036854775807)";
 
 /// Writes a run's row, over the one that was there.
 pub fn put(connection: &Connection, row: &Row) -> Result<()> {
+    for (column, _) in row.values.iter() {
+        if let Some(index) = encode::index_statement(column) {
+            // There already but for the first time, and then there is nothing to do.
+            connection.execute_batch(&index)?;
+        }
+    }
     let mut statement = connection.prepare_cached(encode::put_statement())?;
     encode::bind(&mut statement, row)?;
     statement.raw_execute()?;

@@ -1,0 +1,32 @@
+-- Each write of a run had to look at all of these, though few of the columns are ever used. They are made
+-- again for the columns that get a value.
+DROP INDEX visibility_Keyword01;
+DROP INDEX visibility_Keyword02;
+DROP INDEX visibility_Keyword03;
+DROP INDEX visibility_Keyword04;
+DROP INDEX visibility_Keyword05;
+DROP INDEX visibility_Keyword06;
+DROP INDEX visibility_Keyword07;
+DROP INDEX visibility_Keyword08;
+DROP INDEX visibility_Keyword09;
+DROP INDEX visibility_Keyword10;
+DROP INDEX visibility_Keyword11;
+DROP INDEX visibility_Keyword12;
+DROP INDEX visibility_Keyword13;
+DROP INDEX visibility_Keyword14;
+DROP INDEX visibility_Keyword15;
+DROP INDEX visibility_Int01;
+DROP INDEX visibility_Int02;
+DROP INDEX visibility_Int03;
+DROP INDEX visibility_Int04;
+DROP INDEX visibility_Int05;
+DROP INDEX visibility_Double01;
+DROP INDEX visibility_Double02;
+DROP INDEX visibility_Double03;
+DROP INDEX visibility_Double04;
+DROP INDEX visibility_Double05;
+DROP INDEX visibility_Datetime01;
+DROP INDEX visibility_Datetime02;
+DROP INDEX visibility_Datetime03;
+DROP INDEX visibility_Datetime04;
+DROP INDEX visibility_Datetime05;
