@@ -28,6 +28,7 @@ struct Measured {
     p50_ms: f64,
     p99_ms: f64,
     cpu_ms: f64,
+    client_cpu_ms: f64,
     bytes_written: f64,
     rss_mb: f64,
 }
@@ -37,7 +38,6 @@ pub(super) fn run(repository: &Repository, sleepers: u32) -> Result<()> {
     let contenders = [ours(repository)?, temporal(repository)?];
     let mut report = String::new();
     let mut bars = Vec::new();
-    writeln!(report, "{}", heading(&contenders))?;
 
     // Turn by turn at each width: what disturbs the machine disturbs both.
     let mut sdk: Vec<Vec<Measured>> = contenders.iter().map(|_| Vec::new()).collect();
@@ -68,8 +68,15 @@ pub(super) fn run(repository: &Repository, sleepers: u32) -> Result<()> {
         println!("{}: {at_once} at once, bare gRPC", contenders[0].name);
         raw.push(measure(&load, &servers[0], "raw", at_once, SECONDS)?);
     }
+    let raw = [raw];
     writeln!(report, "## With bare gRPC calls\n")?;
-    writeln!(report, "{}", table(&contenders[..1], &[raw])?)?;
+    writeln!(report, "{}", table(&contenders[..1], &raw)?)?;
+    let mut empty = Vec::new();
+    for at_once in EMPTY_AT_ONCE {
+        println!("{}: {at_once} at once, empty calls", contenders[0].name);
+        empty.push(measure(&load, &servers[0], "empty", at_once, SECONDS / 2)?);
+    }
+    let after_all_mb = resident_mb(servers[0].process_id())?;
     drop(servers);
 
     writeln!(report, "## Syncs, start and memory\n")?;
@@ -99,7 +106,81 @@ pub(super) fn run(repository: &Repository, sleepers: u32) -> Result<()> {
     let labels = AT_ONCE.map(|at_once| format!("{at_once} at once"));
     let title = "One-activity workflows a second, official SDK (logarithmic)";
     write(repository, "workflows.svg", &chart(title, &labels, &bars))?;
-    write(repository, "workflows.md", &report)
+    let mut whole = heading(&contenders);
+    goals(&mut whole, &sdk[0], &raw[0], idle_rss[0], after_all_mb)?;
+    empty_calls(&mut whole, &empty)?;
+    write(repository, "workflows.md", &(whole + &report))
+}
+
+/// What is asked of us with the SDK's worker `sdk` and with bare calls `raw`.
+fn goals(
+    text: &mut String,
+    sdk: &[Measured],
+    raw: &[Measured],
+    idle_mb: f64,
+    after_all_mb: f64,
+) -> Result<()> {
+    let at = |measured: &'_ [Measured], at_once: u32| -> Result<(f64, f64, f64)> {
+        let found = measured.iter().find(|it| it.at_once == at_once);
+        let found = found.with_context(|| format!("{at_once} at once wasn't measured"))?;
+        Ok((found.a_second, found.p50_ms, found.cpu_ms))
+    };
+    let (alone, alone_cpu) = (at(sdk, 1)?.1, at(sdk, 1)?.2);
+    let rows = [
+        ("start to result, one at a time, p50", "ms", alone, Goal::AtMost(2.0)),
+        ("a second, 16 at once", "", at(sdk, 16)?.0, Goal::AtLeast(1_500.0)),
+        ("a second, 64 at once", "", at(sdk, 64)?.0, Goal::AtLeast(2_500.0)),
+        ("a second, 64 at once, bare gRPC", "", at(raw, 64)?.0, Goal::AtLeast(4_000.0)),
+        ("CPU of the server each, one at a time", "ms", alone_cpu, Goal::AtMost(1.0)),
+        ("CPU of the server each, 64 at once", "ms", at(sdk, 64)?.2, Goal::AtMost(0.3)),
+        ("RSS idle", "MB", idle_mb, Goal::AtMost(25.0)),
+        ("RSS after all of these loads", "MB", after_all_mb, Goal::AtMost(60.0)),
+    ];
+    writeln!(text, "## Goals\n\n| | goal | measured | |\n|---|---:|---:|---|")?;
+    for (what, unit, measured, goal) in rows {
+        let (sign, bound, is_met) = match goal {
+            Goal::AtMost(most) => ("≤", most, measured <= most),
+            Goal::AtLeast(least) => ("≥", least, measured >= least),
+        };
+        let verdict = if is_met { "met" } else { "not met" };
+        writeln!(text, "| {what} | {sign} {bound} {unit} | {measured:.2} {unit} | {verdict} |")?;
+    }
+    writeln!(text)?;
+    Ok(())
+}
+
+enum Goal {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+/// How many calls at once tell how fast the machine is.
+const EMPTY_AT_ONCE: [u32; 2] = [1, 64];
+
+fn empty_calls(text: &mut String, measured: &[Measured]) -> Result<()> {
+    writeln!(
+        text,
+        "## What a call costs here\n\n\
+         `GetSystemInfo` of our server, which asks nothing of the store. A workflow takes seven calls and four\n\
+         commits. The goals were set on a machine with two faster cores: there a call of a gRPC server that\n\
+         does nothing else took 0.11 ms alone, and 80,000 were made a second with 64 at once.\n\n\
+         | at once | a second | p50 | CPU each, server | CPU each, client |\n\
+         |---:|---:|---:|---:|---:|"
+    )?;
+    for it in measured {
+        let micros = |ms: f64| format!("{:.0} µs", ms * 1_000.0);
+        writeln!(
+            text,
+            "| {} | {:.0} | {:.2} ms | {} | {} |",
+            it.at_once,
+            it.a_second,
+            it.p50_ms,
+            micros(it.cpu_ms),
+            micros(it.client_cpu_ms)
+        )?;
+    }
+    writeln!(text)?;
+    Ok(())
 }
 
 fn heading(contenders: &[Contender]) -> String {
@@ -112,13 +193,17 @@ Repeat with `cargo xtask bench workflows`. A workflow runs one activity and retu
 worker and the client are one process of the official Rust SDK with its defaults, gzip included; the
 server is another, on the same machine, with its database in a file on the same disk. The servers take
 turns at each width; each load is measured for {SECONDS} s after a warm-up. Latency is from the start
-call to the result. CPU, bytes and RSS are the server's, as the kernel counts them.
+call to the result. CPU, bytes and RSS are the server's, as the kernel counts them; the last column is the
+CPU of the worker and the client.
 
 - Date: {}
 - Machine: {}
 - Servers: {}
 
 ![Workflows a second](workflows.svg)
+
+[Where the time goes](workflows-profile.md)
+
 ",
         process::probe(Command::new("date").arg("+%Y-%m-%d")).unwrap_or_default(),
         machine(),
@@ -130,8 +215,8 @@ fn table(contenders: &[Contender], measured: &[Vec<Measured>]) -> Result<String>
     let mut text = String::new();
     writeln!(
         text,
-        "| at once | server | a second | p50 | p99 | CPU each | written each | RSS |\n\
-         |---:|---|---:|---:|---:|---:|---:|---:|"
+        "| at once | server | a second | p50 | p99 | CPU each | written each | RSS | CPU each, client |\n\
+         |---:|---|---:|---:|---:|---:|---:|---:|---:|"
     )?;
     for (index, at_once) in AT_ONCE.iter().enumerate() {
         for (contender, measured) in contenders.iter().zip(measured) {
@@ -139,7 +224,7 @@ fn table(contenders: &[Contender], measured: &[Vec<Measured>]) -> Result<String>
             ensure!(it.at_once == *at_once, "the loads came in another order");
             writeln!(
                 text,
-                "| {} | {} | {:.0} | {:.2} ms | {:.2} ms | {:.2} ms | {:.1} KB | {:.0} MB |",
+                "| {} | {} | {:.0} | {:.2} ms | {:.2} ms | {:.2} ms | {:.1} KB | {:.0} MB | {:.2} ms |",
                 it.at_once,
                 contender.name,
                 it.a_second,
@@ -147,7 +232,8 @@ fn table(contenders: &[Contender], measured: &[Vec<Measured>]) -> Result<String>
                 it.p99_ms,
                 it.cpu_ms,
                 it.bytes_written / 1_000.0,
-                it.rss_mb
+                it.rss_mb,
+                it.client_cpu_ms
             )?;
         }
     }
@@ -171,6 +257,7 @@ fn measure(
         p50_ms: number("p50_ms")?,
         p99_ms: number("p99_ms")?,
         cpu_ms: number("server_cpu_ms")?,
+        client_cpu_ms: number("client_cpu_ms")?,
         bytes_written: number("server_bytes_written")?,
         rss_mb: number("server_rss_mb")?,
     })

@@ -3,7 +3,8 @@
 //! `load <host:port> <sdk|raw> <at once> <seconds> <process id of the server>` runs workflows of one
 //! activity each: how many, how long each took from its start to its result, and what they cost the
 //! server. With `sdk` the worker and the client are the official SDK's with its defaults; with `raw` they
-//! make the same calls and nothing else, so that the server is what limits them.
+//! make the same calls and nothing else, so that the server is what limits them. With `empty` there are no
+//! workflows: each is one call that asks nothing of the store, which tells how fast the machine is.
 //!
 //! `load <host:port> sleep <at once> <workflows> <process id of the server>` starts workflows that sleep;
 //! `load <host:port> crash <at once> 0 0` runs workflows until its standard input ends, on a server that is
@@ -35,7 +36,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const WARM_UP: Duration = Duration::from_secs(2);
 
 const USAGE: &str = "\
-usage: load <host:port> <sdk|raw|sleep|crash> <at once> <seconds or workflows> <process id of the server>
+usage: load <host:port> <sdk|raw|empty|sleep|crash> <at once> <seconds or workflows> <process id of the server>
        load <host:port> schedules <fire|create|burst|look|crash> …";
 
 #[tokio::main]
@@ -58,6 +59,7 @@ async fn workflows(arguments: &[String]) -> Option<serde_json::Value> {
     let (address, client, load) = read(arguments)?;
     Some(match client {
         "sdk" => sdk::run(address, load).await,
+        "empty" => raw::make_empty_calls(address, load).await,
         "sleep" => raw::put_to_sleep(address, load).await,
         "crash" => crash::run(address, load).await,
         _ => raw::run(address, load).await,
@@ -66,7 +68,7 @@ async fn workflows(arguments: &[String]) -> Option<serde_json::Value> {
 
 fn read(arguments: &[String]) -> Option<(&str, &str, Load)> {
     let [address, client, at_once, amount, server] = arguments else { return None };
-    let is_known = matches!(client.as_str(), "sdk" | "raw" | "sleep" | "crash");
+    let is_known = matches!(client.as_str(), "sdk" | "raw" | "empty" | "sleep" | "crash");
     let load = Load {
         at_once: at_once.parse().ok()?,
         amount: amount.parse().ok()?,
@@ -111,7 +113,8 @@ impl Load {
                 });
             }
             if before.is_none() && Instant::now() >= began {
-                before = Some((Instant::now(), Cost::of(self.server)));
+                before =
+                    Some((Instant::now(), Cost::of(self.server), Cost::of(std::process::id())));
             }
             let Some(ended) = in_flight.join_next().await else { break };
             let (started, ended) = ended.expect("a workflow runs to its result");
@@ -119,8 +122,9 @@ impl Load {
                 taken.push(ended - started);
             }
         }
-        let (since, before) = before.expect("the warm-up is shorter than the load");
+        let (since, before, before_itself) = before.expect("the warm-up is shorter than the load");
         let cost = Cost::of(self.server).minus(before);
+        let itself = Cost::of(std::process::id()).minus(before_itself);
         let measured = (ends - since).as_secs_f64();
         taken.sort_unstable();
         let at = |share: f64| {
@@ -135,6 +139,7 @@ impl Load {
             "p50_ms": at(0.5),
             "p99_ms": at(0.99),
             "server_cpu_ms": each(cost.cpu.as_secs_f64() * 1_000.0),
+            "client_cpu_ms": each(itself.cpu.as_secs_f64() * 1_000.0),
             "server_bytes_written": each(cost.bytes_written as f64),
             "server_rss_mb": cost.resident_bytes as f64 / 1e6,
         })

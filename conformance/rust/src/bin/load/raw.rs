@@ -19,9 +19,10 @@ use temporalio_common::protos::temporal::api::enums::v1::{
 use temporalio_common::protos::temporal::api::taskqueue::v1::TaskQueue;
 use temporalio_common::protos::temporal::api::workflowservice::v1::workflow_service_client::WorkflowServiceClient;
 use temporalio_common::protos::temporal::api::workflowservice::v1::{
-    GetWorkflowExecutionHistoryRequest, PollActivityTaskQueueRequest, PollWorkflowTaskQueueRequest,
-    PollWorkflowTaskQueueResponse, RespondActivityTaskCompletedRequest,
-    RespondWorkflowTaskCompletedRequest, StartWorkflowExecutionRequest,
+    GetSystemInfoRequest, GetWorkflowExecutionHistoryRequest, PollActivityTaskQueueRequest,
+    PollWorkflowTaskQueueRequest, PollWorkflowTaskQueueResponse,
+    RespondActivityTaskCompletedRequest, RespondWorkflowTaskCompletedRequest,
+    StartWorkflowExecutionRequest,
 };
 use tokio::task::JoinSet;
 use tonic::transport::Channel;
@@ -45,6 +46,19 @@ pub(crate) async fn run(address: &str, load: Load) -> serde_json::Value {
         pollers.spawn(poll_activity_tasks(worker.clone()));
     }
     load.put(|id| one(service.clone(), id)).await
+}
+
+/// Calls that cost the server nothing but the call.
+pub(crate) async fn make_empty_calls(address: &str, load: Load) -> serde_json::Value {
+    let service = Service::connect(format!("http://{address}")).await.expect("the server answers");
+    load.put(|_| {
+        let mut service = service.clone();
+        async move {
+            let answer = service.get_system_info(GetSystemInfoRequest::default()).await;
+            answer.expect("the server tells about itself");
+        }
+    })
+    .await
 }
 
 /// Starts workflows that sleep for a month, each in a timer of its own.
