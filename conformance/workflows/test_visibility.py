@@ -177,6 +177,19 @@ async def test_an_upserted_attribute_is_found_at_once(scene, mine):
     await until(lambda: ids(scene, f"{mine} AND CustomIntField = 42"))
 
 
+async def test_what_a_workflow_says_as_it_closes_is_found(scene, mine):
+    await scene.start()
+    await scene.answer(
+        command("upsert_workflow_search_attributes", search_attributes=search_attributes(CustomIntField=42)),
+        command("modify_workflow_properties", upserted_memo=memo(last="word")),
+        complete_workflow(),
+    )
+    query = f"{mine} AND CustomIntField = 42 AND ExecutionStatus = 'Completed'"
+    await until(lambda: ids(scene, query))
+    [info] = (await page(scene, query)).executions
+    assert value(info.memo.fields["last"]) == "word"
+
+
 async def test_workflows_are_counted(scene, mine):
     for n in range(3):
         await start(scene, str(n))
