@@ -139,7 +139,7 @@ pub struct HistoryRange {
 }
 
 /// A run to load: by its run id, or the current one of its workflow id.
-pub type RunName<'a> = (NamespaceKey, &'a str, Option<&'a str>);
+pub type RunToLoad<'a> = (NamespaceKey, &'a str, Option<&'a str>);
 
 /// What any backend does. Methods block: callers have threads for them.
 pub trait Store: Send + Sync + 'static {
@@ -164,8 +164,8 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<Option<StoredRun>, Error>;
 
     /// Several at once, each as [`Store::load_run`] gives it.
-    fn load_runs(&self, runs: &[RunName<'_>]) -> Vec<Result<Option<StoredRun>, Error>> {
-        let load = |&(namespace, workflow_id, run_id): &RunName<'_>| {
+    fn load_runs(&self, runs: &[RunToLoad<'_>]) -> Vec<Result<Option<StoredRun>, Error>> {
+        let load = |&(namespace, workflow_id, run_id): &RunToLoad<'_>| {
             self.load_run(namespace, workflow_id, run_id)
         };
         runs.iter().map(load).collect()

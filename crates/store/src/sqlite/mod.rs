@@ -30,7 +30,7 @@ use self::readers::Readers;
 use self::transaction::Transaction;
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
-    Batch, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, RunName, Store,
+    Batch, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, RunToLoad, Store,
     StoredMessage, StoredRun, StoredSchedule, TaskRow, Wake, check,
 };
 
@@ -165,10 +165,10 @@ impl Store for SqliteStore {
         })
     }
 
-    fn load_runs(&self, runs: &[RunName<'_>]) -> Vec<Result<Option<StoredRun>, Error>> {
+    fn load_runs(&self, runs: &[RunToLoad<'_>]) -> Vec<Result<Option<StoredRun>, Error>> {
         let all = self.read(|connection| {
             let _one_state = Transaction::of_reader(connection)?;
-            let load = |&(namespace, workflow_id, run_id): &RunName<'_>| {
+            let load = |&(namespace, workflow_id, run_id): &RunToLoad<'_>| {
                 read::load_run(connection, namespace, workflow_id, run_id)
             };
             Ok(runs.iter().map(load).collect())
