@@ -127,14 +127,14 @@ fn goals(
     };
     let (alone, alone_cpu) = (at(sdk, 1)?.1, at(sdk, 1)?.2);
     let rows = [
-        ("start to result, one at a time, p50", "ms", alone, Goal::AtMost(2.0)),
+        ("start to result, one at a time, p50", " ms", alone, Goal::AtMost(2.0)),
         ("a second, 16 at once", "", at(sdk, 16)?.0, Goal::AtLeast(1_500.0)),
         ("a second, 64 at once", "", at(sdk, 64)?.0, Goal::AtLeast(2_500.0)),
         ("a second, 64 at once, bare gRPC", "", at(raw, 64)?.0, Goal::AtLeast(4_000.0)),
-        ("CPU of the server each, one at a time", "ms", alone_cpu, Goal::AtMost(1.0)),
-        ("CPU of the server each, 64 at once", "ms", at(sdk, 64)?.2, Goal::AtMost(0.3)),
-        ("RSS idle", "MB", idle_mb, Goal::AtMost(25.0)),
-        ("RSS after all of these loads", "MB", after_all_mb, Goal::AtMost(60.0)),
+        ("CPU of the server each, one at a time", " ms", alone_cpu, Goal::AtMost(1.0)),
+        ("CPU of the server each, 64 at once", " ms", at(sdk, 64)?.2, Goal::AtMost(0.3)),
+        ("RSS idle", " MB", idle_mb, Goal::AtMost(25.0)),
+        ("RSS after all of these loads", " MB", after_all_mb, Goal::AtMost(60.0)),
     ];
     writeln!(text, "## Goals\n\n| | goal | measured | |\n|---|---:|---:|---|")?;
     for (what, unit, measured, goal) in rows {
@@ -143,7 +143,7 @@ fn goals(
             Goal::AtLeast(least) => ("≥", least, measured >= least),
         };
         let verdict = if is_met { "met" } else { "not met" };
-        writeln!(text, "| {what} | {sign} {bound} {unit} | {measured:.2} {unit} | {verdict} |")?;
+        writeln!(text, "| {what} | {sign} {bound}{unit} | {measured:.2}{unit} | {verdict} |")?;
     }
     writeln!(text)?;
     Ok(())
