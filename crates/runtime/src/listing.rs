@@ -1,5 +1,7 @@
 //! Runs and schedules as lists show them.
 
+use std::sync::Arc;
+
 use perennial_engine::run::Run;
 use perennial_engine::schedule::{Schedule, Status};
 use perennial_proto::store::NamespaceRecord;
@@ -53,7 +55,8 @@ pub(crate) fn close_of(run: &Run, before: &Run) -> Option<Closed> {
         && head.memo == earlier.memo
         && head.started_at == earlier.started_at
         && head.first_task_at == earlier.first_task_at
-        && run.started == before.started;
+        // How a run was started never changes; to compare it would mean to read its whole input.
+        && Arc::ptr_eq(&run.started, &before.started);
     closed(run).filter(|_| is_the_same)
 }
 

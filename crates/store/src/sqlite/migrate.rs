@@ -79,7 +79,8 @@ mod tests {
         include_str!("migrations/rows/0002.sql"),
         include_str!("migrations/rows/0003.sql"),
         include_str!("migrations/rows/0004.sql"),
-        include_str!("migrations/rows/0005.sql"),
+        // Version 5 has other indexes, and the same rows.
+        include_str!("migrations/rows/0004.sql"),
     ];
 
     fn schema(connection: &Connection) -> Vec<String> {

@@ -74,3 +74,11 @@ fn write(repository: &Repository, name: &str, content: &str) -> Result<()> {
     println!("wrote {}", file.display());
     Ok(())
 }
+
+/// Begins the table of goals in a report.
+const GOALS: &str = "## Goals\n\n| | goal | measured | |\n|---|---:|---:|---|";
+
+fn goal_row(what: &str, goal: &str, measured: &str, is_met: bool) -> String {
+    let verdict = if is_met { "met" } else { "not met" };
+    format!("| {what} | {goal} | {measured} | {verdict} |")
+}

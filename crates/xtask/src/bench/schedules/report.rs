@@ -7,6 +7,7 @@ use anyhow::Result;
 
 use super::{Burst, Fired, Results, Size};
 use crate::bench::servers::machine;
+use crate::bench::{GOALS, goal_row};
 use crate::process;
 
 pub(super) fn report(size: &Size, results: &Results) -> Result<String> {
@@ -50,10 +51,9 @@ the server's, as the kernel counts them.
 }
 
 fn goals(text: &mut String, size: &Size, results: &Results) -> Result<()> {
-    writeln!(text, "## Goals\n\n| | goal | measured | |\n|---|---:|---:|---|")?;
+    writeln!(text, "{GOALS}")?;
     let mut goal = |what: &str, goal: &str, measured: String, is_met: bool| {
-        let verdict = if is_met { "met" } else { "not met" };
-        writeln!(text, "| {what} | {goal} | {measured} | {verdict} |")
+        writeln!(text, "{}", goal_row(what, goal, &measured, is_met))
     };
     for ((schedules, fired), p99_max) in size.acting.iter().zip(&results.fired[0]).zip(LAG_MAX) {
         goal(
