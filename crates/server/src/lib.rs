@@ -17,6 +17,7 @@ mod call;
 mod errors;
 mod history;
 mod http;
+mod lazily;
 mod operator;
 mod schedules;
 mod search_attributes;

@@ -17,6 +17,7 @@ use tonic::transport::server::TcpIncoming;
 use tower::util::MapResponseLayer;
 
 use crate::http::{self, HttpConfig};
+use crate::lazily::Lazily;
 use crate::services::{Operator, Schedules, Workflow};
 use crate::transport::too_large_as_temporal_says_it;
 
@@ -60,9 +61,6 @@ pub enum ServeError {
     /// The listener or a connection.
     #[error("the gRPC server stopped: {0}")]
     Transport(#[from] tonic::transport::Error),
-    /// The descriptors that reflection shows.
-    #[error("reflection can't be served: {0}")]
-    Reflection(#[from] tonic_reflection::server::Error),
 }
 
 /// What all requests share.
@@ -123,7 +121,7 @@ pub async fn serve(
         .layer(MapResponseLayer::new(too_large_as_temporal_says_it(
             shared.config.request_bytes_max,
         )))
-        .add_routes(with_health_and_reflection(services).await?)
+        .add_routes(with_health_and_reflection(services).await)
         .serve_with_incoming_shutdown(
             TcpIncoming::from(listeners.grpc).with_nodelay(Some(true)),
             async move {
@@ -183,18 +181,36 @@ fn services(shared: &Shared) -> Routes {
 }
 
 /// What gRPC clients ask a server about itself.
-async fn with_health_and_reflection(services: Routes) -> Result<Routes, ServeError> {
+async fn with_health_and_reflection(services: Routes) -> Routes {
     let (health_reporter, health) = tonic_health::server::health_reporter();
     health_reporter.set_serving::<WorkflowServiceServer<Workflow>>().await;
     let health = health
         .accept_compressed(CompressionEncoding::Gzip)
         .send_compressed(CompressionEncoding::Gzip);
-    let reflection = || {
-        tonic_reflection::server::Builder::configure()
-            .register_encoded_file_descriptor_set(DESCRIPTORS)
-            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-    };
     // Many clients still ask in the first version's words.
-    let (reflection, early_reflection) = (reflection().build_v1()?, reflection().build_v1alpha()?);
-    Ok(services.add_service(health).add_service(reflection).add_service(early_reflection))
+    services
+        .add_service(health)
+        .add_service(Lazily::new(|| described().build_v1().expect(DESCRIBED)))
+        .add_service(Lazily::new(|| described().build_v1alpha().expect(DESCRIBED)))
+}
+
+/// Why it can't fail.
+const DESCRIBED: &str = "the descriptors are those this was built with";
+
+/// What reflection shows.
+fn described() -> tonic_reflection::server::Builder<'static> {
+    tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reflection_can_be_made_of_the_descriptors() {
+        assert!(described().build_v1().is_ok());
+        assert!(described().build_v1alpha().is_ok());
+    }
 }

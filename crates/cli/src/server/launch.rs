@@ -43,7 +43,12 @@ pub(super) fn launch(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
     for setting in &plan.without_effect {
         tracing::info!("`{setting}` has no effect on this server");
     }
-    let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // The cell has a processor to itself where there are several: more threads would only wake each other.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(processors.saturating_sub(1).max(1))
+        .enable_all()
+        .build()?;
     threads.block_on(run(plan, out))
 }
 
