@@ -16,6 +16,7 @@ mod run_steps;
 mod schedule_cache;
 mod schedules;
 mod tasks;
+mod turns;
 mod updates;
 mod wakes;
 
@@ -37,6 +38,7 @@ use self::cache::{Cache, Resolved, Unloaded, WaitFor};
 use self::messages::Mail;
 use self::schedule_cache::Schedules;
 use self::schedules::AwaitedStart;
+use self::turns::Turns;
 use self::wakes::Wakes;
 use crate::Evaluation;
 use crate::api::Refusal;
@@ -104,6 +106,7 @@ pub(crate) struct Cell {
     /// Triggers whose runs are being started: whoever asked is told when they are there.
     awaited_starts: BTreeMap<ScheduleId, Vec<AwaitedStart>>,
     wakes: Wakes,
+    turns: Turns,
     /// Memory that all pages of completions take.
     page_bytes: usize,
     open: OpenBatch,
@@ -141,6 +144,7 @@ impl Cell {
             schedules: Schedules::new(cached),
             awaited_starts: BTreeMap::new(),
             wakes: Wakes::new(evaluation),
+            turns: Turns::default(),
             page_bytes: 0,
             open: OpenBatch::default(),
             mail: Mail::default(),
@@ -156,7 +160,7 @@ impl Cell {
         let mut effects = Effects::default();
         for input in inputs {
             match input {
-                Input::Asked(incoming) => self.ask(*incoming, world, &mut effects),
+                Input::Asked(incoming) => self.ask_in_turn(*incoming, world, &mut effects),
                 Input::Loaded { wanted, found } => match self.cache.loaded(&wanted, found) {
                     Ok(waiting) => {
                         for incoming in waiting {
@@ -190,7 +194,10 @@ impl Cell {
                 }
             }
         }
-        self.wake_due(world, &mut effects);
+        // A batch that waited for its receivers is complete now: what came next would have it wait again.
+        if !self.mail.has_waited {
+            self.take_turns(world, &mut effects);
+        }
         self.deliver_mail(world, &mut effects);
         effects.load_wakes = self.wakes.wanted(world.now);
         let waits = std::mem::take(&mut self.mail.waits_for_receiver) && !self.mail.has_waited;
@@ -206,12 +213,13 @@ impl Cell {
 
     /// When the cell wants to be stepped again though nothing arrives.
     pub(crate) fn next_wake(&self) -> Option<Time> {
-        if self.mail.is_empty() { self.wakes.next() } else { Some(Time(i64::MIN)) }
+        let is_busy = !self.mail.is_empty() || !self.turns.is_empty();
+        if is_busy { Some(Time(i64::MIN)) } else { self.wakes.next() }
     }
 
     /// Whether everything it was asked is answered for.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.in_flight.is_none() && self.open.is_empty()
+        self.in_flight.is_none() && self.open.is_empty() && self.turns.is_empty()
     }
 
     /// Ends the cell: nothing that isn't durable has happened.
@@ -221,7 +229,8 @@ impl Cell {
         lost.append(&mut self.ready);
         let awaited = std::mem::take(&mut self.awaited_starts).into_values().flatten();
         let parked = self.cache.take_parked().into_iter().chain(self.schedules.take_parked());
-        let replies = awaited.map(|it| it.reply).chain(parked.map(|incoming| incoming.reply));
+        let waiting = parked.chain(self.turns.take_all());
+        let replies = awaited.map(|it| it.reply).chain(waiting.map(|incoming| incoming.reply));
         for reply in replies {
             let why = Refusal::Unavailable("the cell is starting again".to_owned());
             lost.push(Release::Reply(reply, Box::new(Err(why))));

@@ -18,8 +18,6 @@ use crate::Evaluation;
 /// With more wake-ups than this in memory, no more are read. Those of runs that were stepped just now are
 /// kept besides: what isn't durable yet can't be read again.
 const ENOUGH: usize = 50_000;
-/// Due ones handled in a step, so that clients get their turn.
-const AT_ONCE: usize = 128;
 /// How far ahead is read from the store at a time.
 const HORIZON: Span = Span::seconds(60);
 
@@ -144,31 +142,29 @@ impl Wakes {
         }
     }
 
-    fn take_due(&mut self, now: Time) -> Option<Sleeper> {
-        let entry = self.by_time.first_entry().filter(|it| it.key().0 <= now)?;
-        let ((_, key), sleeper) = entry.remove_entry();
+    /// When the first was due, if it is by now.
+    pub(super) fn first_due(&self, now: Time) -> Option<Time> {
+        self.by_time.keys().next().map(|(at, _)| *at).filter(|at| *at <= now)
+    }
+
+    fn take_first(&mut self) -> Option<Sleeper> {
+        let ((_, key), sleeper) = self.by_time.pop_first()?;
         self.of_sleeper.remove(&key);
         Some(sleeper)
     }
 }
 
 impl Cell {
-    /// Wakes those whose time has come.
-    pub(super) fn wake_due(&mut self, world: &World<'_>, effects: &mut Effects) {
-        for _ in 0..AT_ONCE {
-            // One that has much to catch up with sends much.
-            if self.mail.is_enough() {
-                return;
+    /// Wakes the first, whether its time has come or not.
+    pub(super) fn wake_first(&mut self, world: &World<'_>, effects: &mut Effects) {
+        let Some(sleeper) = self.wakes.take_first() else { return };
+        let request = match sleeper {
+            Sleeper::Run(target) => Request::Command { target, command: Command::Wake },
+            Sleeper::Schedule(target) => {
+                Request::Schedule { target, command: schedule::Command::Wake }
             }
-            let Some(sleeper) = self.wakes.take_due(world.now) else { return };
-            let request = match sleeper {
-                Sleeper::Run(target) => Request::Command { target, command: Command::Wake },
-                Sleeper::Schedule(target) => {
-                    Request::Schedule { target, command: schedule::Command::Wake }
-                }
-            };
-            self.ask(Incoming { request, reply: ReplyTo::Nobody }, world, effects);
-        }
+        };
+        self.ask(Incoming { request, reply: ReplyTo::Nobody }, world, effects);
     }
 
     /// The wake-up to store for a run after a step: earlier if it has to be, later only when the stored one

@@ -77,6 +77,12 @@ impl CellThread {
     }
 
     fn load(&self, node: &Node, loads: Vec<Load>) {
+        // Nobody waits for wake-ups, and the store may have to look for them in everything there is.
+        let is_wakes = |load: &Load| matches!(load, Load::Wakes { .. });
+        let (wakes, loads): (Vec<Load>, Vec<Load>) = loads.into_iter().partition(is_wakes);
+        for load in wakes {
+            let _ = self.helpers.loads.send(load);
+        }
         if loads.len() <= LOADED_IN_PLACE {
             return node.load_together(loads).wait_if_failed();
         }

@@ -1,0 +1,107 @@
+//! Whose turn it is: what is due by the clock, or what workers have answered.
+//!
+//! A thousand schedules that are due at the same instant are a thousand runs to start, and workers have done
+//! with the first ones while the last still wait. What came first goes first: an answer waits for what was due
+//! before it came. So the last one due is heard of as soon as it can be, and answers are taken
+//! together afterwards.
+
+use std::collections::VecDeque;
+
+use perennial_engine::Time;
+use perennial_engine::run::Command;
+
+use super::request::{Incoming, Request};
+use super::{Cell, Effects, World};
+
+/// Those due handled in a first step: few, so that workers have something to do while the cell goes on.
+const FEW: usize = 16;
+/// In each step after that twice as many, up to these: a commit is the cheaper for each the more there are,
+/// and clients are to get their turn.
+const MANY: usize = 128;
+/// Answers handled in a step once nothing is due.
+const ANSWERS: usize = 64;
+
+/// What waits for its turn.
+pub(super) struct Turns {
+    /// Answers, and when they came.
+    answers: VecDeque<(Time, Incoming)>,
+    /// How many of those due are handled in the next step.
+    at_once: usize,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self { answers: VecDeque::new(), at_once: FEW }
+    }
+}
+
+impl Turns {
+    pub(super) fn is_empty(&self) -> bool {
+        self.answers.is_empty()
+    }
+
+    /// All that waits: the cell is over.
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Incoming> {
+        std::mem::take(&mut self.answers).into_iter().map(|(_, incoming)| incoming)
+    }
+
+    fn take_answer_before(&mut self, due: Time) -> Option<Incoming> {
+        self.answers.front().filter(|(came, _)| *came < due)?;
+        self.answers.pop_front().map(|(_, incoming)| incoming)
+    }
+}
+
+impl Cell {
+    /// Handles a request, at once or when it is its turn.
+    pub(super) fn ask_in_turn(
+        &mut self,
+        incoming: Incoming,
+        world: &World<'_>,
+        effects: &mut Effects,
+    ) {
+        let waits = !self.turns.is_empty() || self.wakes.first_due(world.now).is_some();
+        if waits && is_answer(&incoming.request) {
+            self.turns.answers.push_back((world.now, incoming));
+        } else {
+            self.ask(incoming, world, effects);
+        }
+    }
+
+    /// Handles what is due, or if nothing is, the answers that waited for it.
+    pub(super) fn take_turns(&mut self, world: &World<'_>, effects: &mut Effects) {
+        if self.wakes.first_due(world.now).is_none() {
+            self.turns.at_once = FEW;
+            let count = self.turns.answers.len().min(ANSWERS);
+            let answers: Vec<_> = self.turns.answers.drain(..count).collect();
+            for (_, answer) in answers {
+                self.ask(answer, world, effects);
+            }
+            return;
+        }
+        for _ in 0..self.turns.at_once {
+            // One that has much to catch up with sends much.
+            if self.mail.is_enough() {
+                break;
+            }
+            let Some(due) = self.wakes.first_due(world.now) else { break };
+            while let Some(answer) = self.turns.take_answer_before(due) {
+                self.ask(answer, world, effects);
+            }
+            self.wake_first(world, effects);
+        }
+        self.turns.at_once = (2 * self.turns.at_once).min(MANY);
+    }
+}
+
+/// Whether a worker says what came of a task.
+fn is_answer(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Command {
+            command: Command::CompleteWorkflowTask(_)
+                | Command::FailWorkflowTask(_)
+                | Command::ReportActivity(_),
+            ..
+        }
+    )
+}

@@ -1,0 +1,87 @@
+//! Whose turn it is when much is due at once.
+
+#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+
+mod kit;
+
+use std::sync::Arc;
+
+use perennial_engine::run::StartRun;
+use perennial_engine::{NamespaceKey, Span, Time};
+use perennial_runtime::simulation::{Clock, Node};
+use perennial_runtime::{RuntimeConfig, WorkflowTaskGrant};
+use perennial_store::{MemoryStore, Store};
+
+use self::kit::{complete_workflow, completion, drive, namespace, poller, start};
+
+const NOW: Time = Time(1_000);
+/// More than are handled in a step.
+const MANY: usize = 200;
+
+struct World {
+    node: Node,
+    clock: Clock,
+    store: Arc<MemoryStore>,
+    namespace: NamespaceKey,
+    /// What a worker is at.
+    task: WorkflowTaskGrant,
+}
+
+/// A worker has been given a task.
+fn world() -> World {
+    let (clock, store) = (Clock::at(NOW), Arc::new(MemoryStore::new()));
+    let as_store = Arc::clone(&store) as Arc<dyn Store>;
+    let mut node = Node::open(as_store, &RuntimeConfig::default(), &clock, 1).unwrap();
+    let runtime = node.runtime();
+    let namespace = drive(&mut node, namespace(&runtime));
+    drive(&mut node, runtime.start(namespace, "answered".to_owned(), start("r"))).unwrap();
+    let task = drive(&mut node, runtime.poll_workflow_task(poller(namespace))).unwrap();
+    World { node, clock, store, namespace, task }
+}
+
+impl World {
+    /// Many runs get their first task after this long.
+    fn make_due(&mut self, name: &str, delay: Span) {
+        let runtime = self.node.runtime();
+        for n in 0..MANY {
+            let start = StartRun { delay, ..start("r") };
+            let started = runtime.start(self.namespace, format!("{name}-{n}"), start);
+            drive(&mut self.node, started).unwrap();
+        }
+    }
+
+    /// How many tasks there are.
+    fn tasks(&self) -> usize {
+        self.store.tasks(i64::MIN, 1_000).unwrap().len()
+    }
+}
+
+#[test]
+fn an_answer_waits_for_what_was_due_before_it_came() {
+    let mut world = world();
+    world.make_due("sleeper", Span::seconds(4));
+    assert_eq!(world.tasks(), 0);
+    world.clock.set(NOW.after(Span::seconds(5)));
+    let completed = completion(&world.task, complete_workflow());
+    let runtime = world.node.runtime();
+    drive(&mut world.node, runtime.send(world.task.run.name(), completed)).unwrap();
+    assert_eq!(world.tasks(), MANY, "all are ready for a worker by the time the answer is taken");
+}
+
+#[test]
+fn an_answer_that_waits_goes_before_what_is_due_later() {
+    let mut world = world();
+    world.make_due("first", Span::seconds(4));
+    world.make_due("second", Span::seconds(6));
+    world.clock.set(NOW.after(Span::seconds(5)));
+    let completed = completion(&world.task, complete_workflow());
+    let runtime = world.node.runtime();
+    let mut answered = std::pin::pin!(runtime.send(world.task.run.name(), completed));
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(answered.as_mut().poll(&mut cx).is_pending());
+    world.node.step(0, usize::MAX);
+    world.clock.set(NOW.after(Span::seconds(7)));
+    drive(&mut world.node, answered).unwrap();
+    let tasks = world.tasks();
+    assert!((MANY..2 * MANY).contains(&tasks), "{tasks} of both were ready when it was taken");
+}
