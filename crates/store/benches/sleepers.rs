@@ -13,6 +13,8 @@ use tempfile::TempDir;
 const SLEEPERS: i64 = 1_000_000;
 const RUNS_A_COMMIT: i64 = 1_000;
 const NAMESPACE: NamespaceKey = NamespaceKey(1);
+/// Keys are made under an epoch: those of the first come after this.
+const NO_KEY: i64 = 1 << 32;
 
 fn main() {
     let folder = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
@@ -60,14 +62,14 @@ fn main() {
 
 fn sleeper(key: i64) -> RunWrite {
     RunWrite {
-        key: RunKey(key),
+        key: RunKey(NO_KEY + 1 + key),
         created: Some(NewRun {
             namespace: NAMESPACE,
             workflow_id: workflow_id(key),
             run_id: format!("0190163d-8694-7000-8000-{key:012x}"),
             slot: Slot::of(NAMESPACE, &workflow_id(key)),
             ancestors: vec![],
-            first_branch: RunKey(key),
+            first_branch: RunKey(NO_KEY + 1 + key),
         }),
         deleted: false,
         becomes_current: true,

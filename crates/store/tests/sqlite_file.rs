@@ -16,7 +16,7 @@ fn open(path: impl AsRef<Path>) -> Result<SqliteStore, Error> {
 
 /// A batch that makes one run with a head of this size.
 fn batch(epoch: Epoch, sequence: u64, head_bytes: usize) -> Batch {
-    let key = RunKey(sequence as i64);
+    let key = RunKey((epoch.0 << 32) + sequence as i64);
     let run = RunWrite {
         key,
         created: Some(NewRun {
@@ -146,4 +146,71 @@ fn log_stays_bounded_under_many_commits() {
     assert!(!folder.path().join("perennial.db-wal").exists(), "a clean end leaves one file");
     let store = open(&file).unwrap();
     assert!(store.load_run(NamespaceKey(1), "order-1500", None).unwrap().is_some());
+}
+
+/// What a process that dies now leaves behind. What isn't in the tables is copied before they are.
+fn what_is_left(folder: &Path) -> TempDir {
+    let copy = TempDir::new().unwrap();
+    for name in ["perennial.db-redo", "perennial.db-wal", "perennial.db"] {
+        fs::copy(folder.join(name), copy.path().join(name)).unwrap();
+    }
+    copy
+}
+
+fn runs_there(store: &SqliteStore, of: u64) -> usize {
+    let load = |n| store.load_run(NamespaceKey(1), &format!("order-{n}"), None).unwrap();
+    (1..=of).filter_map(load).count()
+}
+
+#[test]
+fn what_isnt_in_the_tables_is_brought_there_when_the_file_is_opened() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path().join("perennial.db")).unwrap();
+    let epoch = store.lease(0).unwrap().epoch;
+    // The tables follow soon: now and then they have before the files are copied.
+    let missing = (1..=100).find_map(|sequence| {
+        store.commit(&[batch(epoch, sequence, 100)]).unwrap();
+        let left = what_is_left(folder.path());
+        let tables = rusqlite::Connection::open(left.path().join("perennial.db")).unwrap();
+        let there: i64 =
+            tables.query_row("SELECT COUNT(*) FROM runs", (), |row| row.get(0)).unwrap();
+        (there < sequence as i64).then_some((left, sequence))
+    });
+    let (left, sequence) = missing.unwrap();
+    let store = open(left.path().join("perennial.db")).unwrap();
+    assert_eq!(runs_there(&store, sequence), sequence as usize);
+    assert_eq!(store.last_sequence(0).unwrap(), sequence);
+    drop(store);
+    assert!(!left.path().join("perennial.db-redo").exists(), "a clean end leaves one file");
+}
+
+#[test]
+fn batches_of_another_database_are_refused_and_nothing_is_lost() {
+    let (folder, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let open = |folder: &TempDir| {
+        SqliteStore::open(folder.path().join("perennial.db"), Durability::PowerLoss)
+    };
+    let store = open(&folder).unwrap();
+    let epoch = store.lease(0).unwrap().epoch;
+    store.commit(&[batch(epoch, 1, 100)]).unwrap();
+    drop(open(&other).unwrap());
+    let redo = "perennial.db-redo";
+    fs::copy(folder.path().join(redo), other.path().join(redo)).unwrap();
+    let refused = open(&other).unwrap_err();
+    assert!(matches!(refused, Error::Corrupt(_)), "{refused:?}");
+    assert!(refused.to_string().contains("move it away"), "{refused}");
+    fs::remove_file(other.path().join(redo)).unwrap();
+    open(&other).unwrap();
+}
+
+#[test]
+fn batch_larger_than_the_file_for_it_goes_into_the_tables() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path().join("perennial.db")).unwrap();
+    let epoch = store.lease(0).unwrap().epoch;
+    store.commit(&[batch(epoch, 1, 100)]).unwrap();
+    store.commit(&[batch(epoch, 2, 20 << 20)]).unwrap();
+    store.commit(&[batch(epoch, 3, 100)]).unwrap();
+    let left = what_is_left(folder.path());
+    assert_eq!(runs_there(&open(left.path().join("perennial.db")).unwrap(), 3), 3);
 }

@@ -15,9 +15,11 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 /// More than there are statements in `sql/`, so that each is compiled once a connection.
 const STATEMENTS_MAX: usize = 128;
 
-/// Pages in memory, in KiB: the writer meets the same hot pages in every commit, a reader seldom does.
-const WRITER_CACHE_KIB: i64 = 16 * 1024;
+/// Pages in memory, in KiB: the writer meets the same hot pages in every commit, a reader seldom does, and
+/// whoever only asks whether something is there sees the ends of a few indexes.
+const WRITER_CACHE_KIB: i64 = 8 * 1024;
 const READER_CACHE_KIB: i64 = 4 * 1024;
+const LOOKUP_CACHE_KIB: i64 = 1024;
 
 /// The one connection that writes.
 pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, Error> {
@@ -46,10 +48,19 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, 
 
 /// One that only reads.
 pub(super) fn reader(path: &Path) -> Result<Connection, Error> {
+    reading(path, READER_CACHE_KIB)
+}
+
+/// One that only asks whether something is there.
+pub(super) fn lookup(path: &Path) -> Result<Connection, Error> {
+    reading(path, LOOKUP_CACHE_KIB)
+}
+
+fn reading(path: &Path, cache_kib: i64) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.pragma_update(None, "query_only", true)?;
-    configure(&connection, READER_CACHE_KIB)?;
+    configure(&connection, cache_kib)?;
     Ok(connection)
 }
 

@@ -1,32 +1,37 @@
 //! A store in one SQLite file.
 //!
-//! One connection writes ([`write`]), a few read ([`readers`]), one moves the log into the database
-//! ([`checkpoint`]). A lock beside the file says that it is ours ([`lock`]).
+//! A commit is durable when it stands in a file beside the database ([`redo`]); a thread brings it into the
+//! tables, with many others ([`tables`]). One connection writes ([`write`]), a few read ([`readers`]), one moves
+//! SQLite's own log into the database ([`checkpoint`]). A lock beside the file says that it is ours ([`lock`]).
 
 mod checkpoint;
 mod connection;
 mod error;
 mod lock;
+mod merge;
 mod migrate;
 #[cfg(test)]
 mod plans;
 mod read;
 mod read_schedule;
 mod readers;
+mod redo;
+mod tables;
 mod transaction;
 mod write;
 mod write_schedule;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 use rusqlite::Connection;
 
-use self::checkpoint::Checkpoints;
 use self::error::about_file;
 use self::lock::FileLock;
 use self::readers::Readers;
+use self::redo::Redo;
+use self::tables::Tables;
 use self::transaction::Transaction;
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
@@ -47,7 +52,9 @@ pub enum Durability {
 
 /// A store in one SQLite file, owned by this process as long as it is open.
 ///
-/// Commits are done by the calling thread, one at a time; reads go on meanwhile.
+/// Commits are done by the calling thread, one at a time; reads go on meanwhile. While it is open two files
+/// stand beside it that belong to it: SQLite's own log (`-wal`) and the batches that aren't in the tables yet
+/// (`-redo`). A copy of the file needs both.
 ///
 /// ```
 /// use perennial_store::{SqliteStore, Store};
@@ -61,7 +68,6 @@ pub enum Durability {
 pub struct SqliteStore {
     // In this order they are dropped: the connections, then what proves that the file is ours.
     place: Place,
-    writer: Arc<Mutex<Connection>>,
     _lock: Option<FileLock>,
 }
 
@@ -71,10 +77,10 @@ enum Place {
     File {
         path: PathBuf,
         readers: Readers,
-        checkpoints: Checkpoints,
+        tables: Tables,
     },
     /// The writer reads too: another connection would see another database.
-    Memory,
+    Memory(Mutex<Connection>),
 }
 
 impl SqliteStore {
@@ -89,68 +95,76 @@ impl SqliteStore {
     pub fn in_memory() -> Result<Self, Error> {
         let mut writer = connection::in_memory()?;
         migrate::migrate(&mut writer)?;
-        Ok(Self { place: Place::Memory, writer: Arc::new(Mutex::new(writer)), _lock: None })
+        Ok(Self { place: Place::Memory(Mutex::new(writer)), _lock: None })
     }
 
     fn open_file(path: &Path, durability: Durability) -> Result<Self, Error> {
         let path = real_path(path)?;
         let lock = FileLock::take(&path)?;
-        let mut writer = connection::writer(&path, durability)?;
-        migrate::migrate(&mut writer)?;
-        let writer = Arc::new(Mutex::new(writer));
-        let checkpoints = Checkpoints::start(&path, durability, Arc::clone(&writer))?;
-        let place = Place::File { readers: Readers::of(path.clone()), path, checkpoints };
-        Ok(Self { place, writer, _lock: Some(lock) })
+        let tables = Tables::open(&path, durability)?;
+        let place = Place::File { readers: Readers::of(path.clone()), path, tables };
+        Ok(Self { place, _lock: Some(lock) })
     }
 
-    fn writer(&self) -> MutexGuard<'_, Connection> {
-        // A panic in between has dropped its transaction, which undid it.
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+    /// Reads when everything that was committed is in the tables.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
         match &self.place {
-            Place::File { path, readers, .. } => {
-                readers.read(read).map_err(|error| about_file(error, path))
-            }
-            Place::Memory => read(&self.writer()),
+            Place::File { path, readers, tables } => tables
+                .bring_up_to_date()
+                .and_then(|()| readers.read(read))
+                .map_err(|error| about_file(error, path)),
+            Place::Memory(writer) => read(&lock(writer)),
         }
     }
 
-    /// Runs `write` in a transaction: it happens when both it and the commit are good, or not at all.
-    fn write<T>(&self, write: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
-        let writer = self.writer();
-        let written = (|| {
-            let transaction = Transaction::of_writer(&writer)?;
-            let value = write(&writer)?;
-            transaction.commit()?;
-            Ok(value)
-        })();
+    /// Reads what only a few batches change, and waits for those alone. `is_touched` looks for them, before
+    /// it is read and with what was found.
+    fn read_touched<T>(
+        &self,
+        read: impl Fn(&Connection) -> Result<T, Error>,
+        is_touched: impl Fn(&Redo, Option<&T>) -> bool,
+    ) -> Result<T, Error> {
         match &self.place {
-            Place::File { path, checkpoints, .. } => {
-                drop(writer);
-                checkpoints.request(checkpoints.log_length());
-                written.map_err(|error| about_file(error, path))
+            Place::File { path, readers, tables } => {
+                let found = tables.read(|| readers.read(&read), is_touched);
+                found.map_err(|error| about_file(error, path))
             }
-            Place::Memory => written,
+            Place::Memory(writer) => read(&lock(writer)),
         }
     }
 }
 
 impl Store for SqliteStore {
     fn lease(&self, cell: u32) -> Result<Lease, Error> {
-        self.write(|connection| write::take_lease(connection, cell))
+        match &self.place {
+            Place::File { path, tables, .. } => {
+                tables.lease(cell).map_err(|error| about_file(error, path))
+            }
+            Place::Memory(writer) => {
+                tables::write(&lock(writer), |connection| write::take_lease(connection, cell))
+            }
+        }
     }
 
     fn last_sequence(&self, cell: u32) -> Result<u64, Error> {
-        self.read(|connection| read::last_sequence(connection, cell))
+        match &self.place {
+            Place::File { path, tables, .. } => {
+                tables.last_sequence(cell).map_err(|error| about_file(error, path))
+            }
+            Place::Memory(writer) => read::last_sequence(&lock(writer), cell),
+        }
     }
 
     fn commit(&self, batches: &[Batch]) -> Result<(), Error> {
         batches.iter().try_for_each(check::check)?;
-        self.write(|connection| {
-            batches.iter().try_for_each(|batch| write::write_batch(connection, batch))
-        })
+        match &self.place {
+            Place::File { path, tables, .. } => {
+                tables.commit(batches).map_err(|error| about_file(error, path))
+            }
+            Place::Memory(writer) => tables::write(&lock(writer), |connection| {
+                batches.iter().try_for_each(|batch| write::write_batch(connection, batch))
+            }),
+        }
     }
 
     fn load_run(
@@ -159,21 +173,29 @@ impl Store for SqliteStore {
         workflow_id: &str,
         run_id: Option<&str>,
     ) -> Result<Option<StoredRun>, Error> {
-        self.read(|connection| {
-            let _one_state = Transaction::of_reader(connection)?;
-            read::load_run(connection, namespace, workflow_id, run_id)
-        })
+        let run = (namespace, workflow_id, run_id);
+        self.load_runs(&[run]).pop().unwrap_or(Ok(None))
     }
 
     fn load_runs(&self, runs: &[RunToLoad<'_>]) -> Vec<Result<Option<StoredRun>, Error>> {
-        let all = self.read(|connection| {
+        let load_all = |connection: &Connection| {
             let _one_state = Transaction::of_reader(connection)?;
             let load = |&(namespace, workflow_id, run_id): &RunToLoad<'_>| {
                 read::load_run(connection, namespace, workflow_id, run_id)
             };
-            Ok(runs.iter().map(load).collect())
-        });
-        all.unwrap_or_else(|error| vec![Err(error); runs.len()])
+            Ok(runs.iter().map(load).collect::<Vec<_>>())
+        };
+        let is_touched = |redo: &Redo, found: Option<&Vec<Result<Option<StoredRun>, Error>>>| {
+            runs.iter()
+                .any(|(namespace, workflow_id, _)| redo.touches_run_name(*namespace, workflow_id))
+                || found
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .flatten()
+                    .any(|run| redo.touches(run.key.0))
+        };
+        self.read_touched(load_all, is_touched).unwrap_or_else(|error| vec![Err(error); runs.len()])
     }
 
     fn history(
@@ -182,7 +204,10 @@ impl Store for SqliteStore {
         max_bytes: usize,
         reverse: bool,
     ) -> Result<Vec<Fragment>, Error> {
-        self.read(|connection| read::history(connection, range, max_bytes, reverse))
+        self.read_touched(
+            |connection| read::history(connection, range, max_bytes, reverse),
+            |redo, _| redo.touches_branch(range.branch),
+        )
     }
 
     fn load_schedule(
@@ -190,9 +215,13 @@ impl Store for SqliteStore {
         namespace: NamespaceKey,
         schedule_id: &str,
     ) -> Result<Option<StoredSchedule>, Error> {
-        self.read(|connection| {
+        let load = |connection: &Connection| {
             let _one_state = Transaction::of_reader(connection)?;
             read_schedule::load_latest(connection, namespace, schedule_id)
+        };
+        self.read_touched(load, |redo, found| {
+            redo.touches_schedule_name(namespace, schedule_id)
+                || found.into_iter().flatten().any(|schedule| redo.touches(schedule.key.0))
         })
     }
 
@@ -251,6 +280,11 @@ impl Store for SqliteStore {
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic in between has dropped its transaction, which undid it.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The file under its one true name, so that a link to it is locked as the same file.
 fn real_path(path: &Path) -> Result<PathBuf, Error> {
     if let Ok(path) = path.canonicalize() {
@@ -270,6 +304,7 @@ fn real_path(path: &Path) -> Result<PathBuf, Error> {
 
 #[cfg(test)]
 mod tests {
+    use super::{Place, lock};
     use crate::{Batch, Error, RecordKind, RecordWrite, SqliteStore, Store};
 
     #[test]
@@ -295,7 +330,8 @@ mod tests {
             records.into_iter().map(|(key, _)| key).collect()
         };
         let pages = |most: i64| {
-            store.writer().pragma_update(None, "max_page_count", most).unwrap();
+            let Place::Memory(writer) = &store.place else { panic!("it is in memory") };
+            lock(writer).pragma_update(None, "max_page_count", most).unwrap();
         };
         commit(1, "small", 10).unwrap();
         pages(1);

@@ -21,6 +21,11 @@ pub(super) fn take_lease(connection: &Connection, cell: u32) -> Result<Lease, Er
 /// Does what `batch` says. The caller's transaction undoes it if it doesn't fit.
 pub(super) fn write_batch(connection: &Connection, batch: &Batch) -> Result<(), Error> {
     advance(connection, batch)?;
+    write_rows(connection, batch)
+}
+
+/// The same without a look at who says it.
+pub(super) fn write_rows(connection: &Connection, batch: &Batch) -> Result<(), Error> {
     for run in &batch.runs {
         write_run(connection, run)?;
     }
@@ -64,7 +69,7 @@ pub(super) fn record_kind_number(kind: RecordKind) -> u8 {
 }
 
 /// Fences, and counts the batch.
-fn advance(connection: &Connection, batch: &Batch) -> Result<(), Error> {
+pub(super) fn advance(connection: &Connection, batch: &Batch) -> Result<(), Error> {
     let Batch { cell, epoch, sequence, .. } = batch;
     let sql = include_str!("sql/advance_sequence.sql");
     // A number that doesn't fit follows none that is stored.

@@ -179,7 +179,7 @@ impl AttributeColumn {
 
     /// The name the column has in the table, and in queries whatever users call it:
     /// `TemporalScheduledById`, `Keyword01`.
-    pub(super) fn field_name(self) -> Cow<'static, str> {
+    pub(crate) fn field_name(self) -> Cow<'static, str> {
         match self {
             Self::Predefined(predefined) => Cow::Borrowed(predefined.name()),
             Self::Custom { value_type, number } => {

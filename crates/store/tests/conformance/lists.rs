@@ -14,10 +14,12 @@ const COMPLETED: i32 = 2;
 /// What lists show of run `key`, which started at second `key` and may have closed.
 pub(crate) fn listed(key: i64, workflow_id: &str, closed_at: Option<i64>) -> Row {
     const SECOND: i64 = 1_000_000_000;
+    // Keys are counted under an epoch.
+    let started = key & 0xffff_ffff;
     let root = ExecutionKey { workflow_id: workflow_id.to_owned(), run_id: run_id(key) };
     let closed = closed_at.map(|second| Closed {
         time_nanos: second * SECOND,
-        execution_duration_nanos: (second - key) * SECOND,
+        execution_duration_nanos: (second - started) * SECOND,
         history_length: 9,
         history_size_bytes: 900,
         state_transition_count: 4,
@@ -29,8 +31,8 @@ pub(crate) fn listed(key: i64, workflow_id: &str, closed_at: Option<i64>) -> Row
         workflow_type: "Order".to_owned(),
         task_queue: "orders".to_owned(),
         status: if closed.is_some() { COMPLETED } else { RUNNING },
-        start_time_nanos: key * SECOND,
-        execution_time_nanos: key * SECOND,
+        start_time_nanos: started * SECOND,
+        execution_time_nanos: started * SECOND,
         closed,
         parent: None,
         root,

@@ -5,6 +5,7 @@
 
 mod backends;
 mod commits;
+mod crashes;
 mod deletion;
 mod history;
 mod leases;

@@ -1,5 +1,7 @@
 //! SQLite against memory: whatever is committed, both say the same.
 
+use std::ops::Range;
+
 use perennial_engine::{NamespaceKey, PartKey, RunKey, ScheduleKey, SchedulePart, Slot, Time};
 use perennial_store::visibility::{Attributes, Query};
 use perennial_store::{
@@ -17,11 +19,11 @@ use crate::writing::{
 };
 
 /// Few enough that writes meet.
-const KEYS: std::ops::Range<i64> = 3..9;
+const KEYS: Range<i64> = 3..9;
 /// No run has a schedule's number; some are below those of runs, some above.
 const SCHEDULE_KEYS: [i64; 4] = [1, 2, 9, 10];
 const LOGS: [Log; 3] = [Log::Audit, Log::Ledger, Log::ManualLedger];
-const WORKFLOWS: [&str; 3] = ["", "order", "\0"];
+pub(crate) const WORKFLOWS: [&str; 3] = ["", "order", "\0"];
 const CELLS: u32 = 2;
 
 #[derive(Debug, Clone)]
@@ -48,7 +50,8 @@ proptest! {
                     prop_assert_eq!(kind(&said), kind(&expected), "{:?} {:?}", said, expected);
                 }
             }
-            prop_assert_eq!(everything(&sqlite), everything(&memory));
+            let seen = everything(&sqlite, KEYS, &SCHEDULE_KEYS);
+            prop_assert_eq!(seen, everything(&memory, KEYS, &SCHEDULE_KEYS));
         }
     }
 }
@@ -63,7 +66,7 @@ fn number(store: &dyn Store, batches: &mut [Batch]) {
     }
 }
 
-fn kind(result: &Result<(), Error>) -> &'static str {
+pub(crate) fn kind(result: &Result<(), Error>) -> &'static str {
     match result {
         Ok(()) => "good",
         Err(Error::Fenced(_)) => "fenced",
@@ -74,8 +77,8 @@ fn kind(result: &Result<(), Error>) -> &'static str {
     }
 }
 
-/// All that can be read, as text.
-fn everything(store: &dyn Store) -> String {
+/// All that can be read of these runs and schedules, as text.
+pub(crate) fn everything(store: &dyn Store, runs: Range<i64>, schedules: &[i64]) -> String {
     let mut said = Vec::new();
     for cell in 0..CELLS {
         said.push(format!("{:?}", store.last_sequence(cell)));
@@ -83,13 +86,13 @@ fn everything(store: &dyn Store) -> String {
     for namespace in [NAMESPACE, NamespaceKey(2)] {
         for workflow in WORKFLOWS {
             said.push(format!("{:?}", found(store.load_run(namespace, workflow, None))));
-            for key in KEYS {
+            for key in runs.clone() {
                 let run = store.load_run(namespace, workflow, Some(&run_id(key)));
                 said.push(format!("{:?}", found(run)));
             }
         }
     }
-    for branch in KEYS.map(RunKey) {
+    for branch in runs.map(RunKey) {
         for (first_event_id, last_event_id) in [(1, i64::MAX), (2, 3), (4, 4)] {
             let range = HistoryRange { branch, first_event_id, last_event_id };
             for (max_bytes, reverse) in
@@ -104,7 +107,7 @@ fn everything(store: &dyn Store) -> String {
             said.push(format!("{:?}", found(store.load_schedule(namespace, id))));
         }
     }
-    let keys = SCHEDULE_KEYS.map(ScheduleKey);
+    let keys: Vec<_> = schedules.iter().copied().map(ScheduleKey).collect();
     said.push(format!("{:?}", found(store.load_schedules(&keys))));
     for (key, log) in keys.iter().flat_map(|key| LOGS.map(|log| (*key, log))) {
         for (positions, limit, reverse) in
@@ -135,7 +138,7 @@ fn everything(store: &dyn Store) -> String {
 }
 
 /// Errors differ in their words.
-fn found<T>(result: Result<T, Error>) -> Result<T, &'static str> {
+pub(crate) fn found<T>(result: Result<T, Error>) -> Result<T, &'static str> {
     result.map_err(|error| kind(&Err(error)))
 }
 

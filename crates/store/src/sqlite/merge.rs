@@ -1,0 +1,251 @@
+//! Many batches as one that leaves the same behind.
+//!
+//! Most of what a short workflow writes is overwritten soon after: its head with every step, its timers and
+//! activities, its line in lists. What several batches write to one place is written once.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use crate::{
+    Batch, Epoch, Listed, Log, LogLine, MessageWrite, RecordKind, RecordWrite, RunWrite,
+    ScheduleWrite, TaskWrite,
+};
+
+/// The rows of many batches, each of which fits after those before it.
+#[derive(Debug, Default)]
+pub(super) struct Merged {
+    /// Who wrote last.
+    last: Option<(u32, Epoch, u64)>,
+    runs: Writes<RunWrite>,
+    schedules: Writes<ScheduleWrite>,
+    tasks: Last<i64, TaskWrite>,
+    messages: Last<i64, MessageWrite>,
+    records: Last<(RecordKind, String), RecordWrite>,
+}
+
+/// Writes in their order, and to which of them more may be added.
+#[derive(Debug)]
+struct Writes<W> {
+    writes: Vec<W>,
+    of_key: HashMap<i64, usize>,
+}
+
+impl<W> Default for Writes<W> {
+    fn default() -> Self {
+        Self { writes: Vec::new(), of_key: HashMap::new() }
+    }
+}
+
+impl<W> Writes<W> {
+    /// The write to this key that more may be added to.
+    fn open(&mut self, key: i64) -> Option<&mut W> {
+        self.of_key.get(&key).and_then(|index| self.writes.get_mut(*index))
+    }
+
+    /// A write that stands by itself, after all others so far.
+    fn push(&mut self, key: i64, write: W) {
+        self.of_key.insert(key, self.writes.len());
+        self.writes.push(write);
+    }
+}
+
+/// What was written last to each place.
+#[derive(Debug)]
+struct Last<K, W>(HashMap<K, W>);
+
+impl<K, W> Default for Last<K, W> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<K: Eq + Hash + Ord, W> Last<K, W> {
+    fn put(&mut self, key: K, write: W) {
+        self.0.insert(key, write);
+    }
+
+    /// In the order of their keys, which is that of their places in the file.
+    fn into_sorted(self) -> Vec<W> {
+        let mut writes: Vec<(K, W)> = self.0.into_iter().collect();
+        writes.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        writes.into_iter().map(|(_, write)| write).collect()
+    }
+}
+
+impl Merged {
+    /// Adds what a batch writes, after all that was added before.
+    pub(super) fn add(&mut self, batch: Batch) {
+        let Batch { cell, epoch, sequence, runs, schedules, tasks, messages, records } = batch;
+        self.last = Some((cell, epoch, sequence));
+        runs.into_iter().for_each(|run| self.add_run(run));
+        schedules.into_iter().for_each(|schedule| self.add_schedule(schedule));
+        for task in tasks {
+            let (TaskWrite::Put(crate::TaskRow { key, .. }) | TaskWrite::Delete(key)) = &task;
+            self.tasks.put(*key, task);
+        }
+        for message in messages {
+            let (MessageWrite::Put { key, .. } | MessageWrite::Delete(key)) = &message;
+            self.messages.put(*key, message);
+        }
+        for record in records {
+            self.records.put((record.kind, record.key.clone()), record);
+        }
+    }
+
+    /// Its rows, of all cells' batches together.
+    pub(super) fn into_batch(self) -> Option<Batch> {
+        let Self { last, runs, schedules, tasks, messages, records } = self;
+        let (cell, epoch, sequence) = last?;
+        Some(Batch {
+            cell,
+            epoch,
+            sequence,
+            runs: runs.writes,
+            schedules: schedules.writes,
+            tasks: tasks.into_sorted(),
+            messages: messages.into_sorted(),
+            records: records.into_sorted(),
+        })
+    }
+
+    fn add_run(&mut self, write: RunWrite) {
+        let key = write.key.0;
+        // What is born, dies or becomes current does so in the order it happened in, for others go by it.
+        let stands_alone = write.created.is_some() || write.deleted || write.becomes_current;
+        match self.runs.open(key).filter(|open| !stands_alone && !open.deleted) {
+            Some(open) => add_to_run(open, write),
+            None => self.runs.push(key, write),
+        }
+    }
+
+    fn add_schedule(&mut self, write: ScheduleWrite) {
+        let key = write.key.0;
+        let stands_alone = write.created.is_some() || write.deleted;
+        match self.schedules.open(key).filter(|open| !stands_alone && !open.deleted) {
+            Some(open) => add_to_schedule(open, write),
+            None => self.schedules.push(key, write),
+        }
+    }
+}
+
+fn add_to_run(open: &mut RunWrite, write: RunWrite) {
+    let RunWrite {
+        key: _,
+        created: _,
+        deleted: _,
+        becomes_current: _,
+        head,
+        parts,
+        mut history,
+        wake_at,
+        visibility,
+    } = write;
+    open.head = head.or(open.head.take());
+    open.wake_at = wake_at.or(open.wake_at);
+    // A new run has had no part before: what is gone again needn't be removed.
+    add_parts(&mut open.parts, parts, open.created.is_some());
+    open.history.append(&mut history);
+    open.visibility = match (open.visibility.take(), visibility) {
+        (Some(Listed::Row(mut row)), Some(Listed::Closed { status, closed })) => {
+            row.execution.status = status;
+            row.execution.closed = Some(closed);
+            Some(Listed::Row(row))
+        }
+        (before, after) => after.or(before),
+    };
+}
+
+fn add_to_schedule(open: &mut ScheduleWrite, write: ScheduleWrite) {
+    let ScheduleWrite { key: _, created: _, deleted: _, head, parts, log, wake_at, visibility } =
+        write;
+    open.head = head.or(open.head.take());
+    open.wake_at = wake_at.or(open.wake_at);
+    add_parts(&mut open.parts, parts, open.created.is_some());
+    add_lines(&mut open.log, log);
+    open.visibility = visibility.or(open.visibility.take());
+}
+
+fn add_parts<K: PartialEq>(
+    open: &mut Vec<(K, Option<Vec<u8>>)>,
+    parts: Vec<(K, Option<Vec<u8>>)>,
+    is_new: bool,
+) {
+    for (key, value) in parts {
+        match open.iter().position(|(open, _)| *open == key) {
+            Some(index) if value.is_none() && is_new => drop(open.swap_remove(index)),
+            Some(index) => open[index].1 = value,
+            None if value.is_none() && is_new => {}
+            None => open.push((key, value)),
+        }
+    }
+}
+
+fn add_lines(open: &mut Vec<LogLine>, lines: Vec<LogLine>) {
+    let place = |line: &LogLine| -> (Log, i64) { (line.log, line.position) };
+    for line in lines {
+        match open.iter_mut().rev().find(|open| place(open) == place(&line)) {
+            Some(open) => *open = line,
+            None => open.push(line),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perennial_engine::{PartKey, RunKey, Time};
+
+    use super::*;
+
+    fn batch(runs: Vec<RunWrite>) -> Batch {
+        let (schedules, tasks, messages, records) = (vec![], vec![], vec![], vec![]);
+        let (cell, epoch, sequence) = (0, Epoch(1), 1);
+        Batch { cell, epoch, sequence, runs, schedules, tasks, messages, records }
+    }
+
+    fn change(parts: Vec<(i64, Option<u8>)>) -> RunWrite {
+        let part = |(id, value): (i64, Option<u8>)| (PartKey::Timer(id), value.map(|it| vec![it]));
+        RunWrite {
+            key: RunKey(1),
+            created: None,
+            deleted: false,
+            becomes_current: false,
+            head: None,
+            parts: parts.into_iter().map(part).collect(),
+            history: vec![],
+            wake_at: None,
+            visibility: None,
+        }
+    }
+
+    fn merged(batches: Vec<Batch>) -> Vec<RunWrite> {
+        let mut merged = Merged::default();
+        batches.into_iter().for_each(|batch| merged.add(batch));
+        merged.into_batch().unwrap().runs
+    }
+
+    #[test]
+    fn last_write_to_each_place_is_what_is_left() {
+        let first = RunWrite {
+            head: Some(vec![1]),
+            wake_at: Some(Time(1)),
+            ..change(vec![(1, Some(1)), (2, Some(1)), (3, None)])
+        };
+        let second = RunWrite { head: Some(vec![2]), ..change(vec![(1, Some(2)), (2, None)]) };
+        let third = RunWrite { wake_at: Some(Time(3)), ..change(vec![(4, None)]) };
+        let runs = merged([first, second, third].map(|run| batch(vec![run])).to_vec());
+        let [run] = runs.as_slice() else { panic!("one write is left: {runs:?}") };
+        assert_eq!((&run.head, run.wake_at), (&Some(vec![2]), Some(Time(3))));
+        let expected = change(vec![(1, Some(2)), (2, None), (3, None), (4, None)]).parts;
+        assert_eq!(run.parts, expected, "what may have been there before is removed");
+    }
+
+    #[test]
+    fn what_dies_or_becomes_current_does_so_in_its_order() {
+        let current = || RunWrite { becomes_current: true, ..change(vec![]) };
+        let other = RunWrite { key: RunKey(2), ..current() };
+        let deleted = RunWrite { deleted: true, ..change(vec![]) };
+        let runs = merged(vec![batch(vec![current(), other, current(), deleted])]);
+        let said: Vec<_> = runs.iter().map(|run| (run.key.0, run.deleted)).collect();
+        assert_eq!(said, [(1, false), (2, false), (1, false), (1, true)]);
+    }
+}

@@ -1,0 +1,2 @@
+-- The tables are as they were. But from now on batches may be in the file `-redo` that aren't in them: a program
+-- that doesn't know that file must not open the database.

@@ -1,0 +1,203 @@
+//! Whether the tables will take a batch, said before they do.
+//!
+//! What was written since the file was opened is remembered, and what isn't remembered is looked up; so the
+//! answer takes into account what isn't in the tables yet. Where that would be hard to say, it isn't said: such
+//! a batch goes into the tables at once, which know.
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::check::run_id_bytes;
+use crate::{Batch, Epoch, Error, RunWrite, ScheduleWrite};
+
+/// More than this are forgotten when they are in the tables.
+const KEPT: usize = 20_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    entities: HashMap<i64, Entity>,
+    /// Of new runs in the segment that is written, and in the other one.
+    run_ids: [HashSet<[u8; 16]>; 2],
+    /// The last key made under each epoch that was given out since the file was opened: greater ones are
+    /// new.
+    last_keys: HashMap<i64, i64>,
+}
+
+/// What a key stands for.
+#[derive(Debug, Clone, Copy)]
+enum Entity {
+    Run {
+        /// The greatest number that begins a fragment of its own branch.
+        last_fragment: i64,
+    },
+    Schedule,
+    /// Gone, and what is in the tables of it may not be.
+    Deleted,
+}
+
+/// What is known once batches are written.
+#[derive(Debug, Default)]
+pub(super) struct Staged {
+    entities: HashMap<i64, Entity>,
+    run_ids: HashSet<[u8; 16]>,
+    last_keys: HashMap<i64, i64>,
+}
+
+impl Known {
+    pub(super) fn leased(&mut self, epoch: Epoch) {
+        self.last_keys.insert(epoch.0, epoch.0 << 32);
+    }
+
+    /// What is known, to ask of one batch after the other.
+    pub(super) fn view<'a>(&'a self, tables: &'a Connection) -> View<'a> {
+        View { known: self, staged: Staged::default(), tables }
+    }
+
+    /// The batches have been written.
+    pub(super) fn add(&mut self, staged: Staged) {
+        let Staged { entities, run_ids, last_keys } = staged;
+        self.entities.extend(entities);
+        self.run_ids[0].extend(run_ids);
+        self.last_keys.extend(last_keys);
+    }
+
+    /// The other segment is written from now on.
+    pub(super) fn change_segments(&mut self) {
+        self.run_ids.swap(0, 1);
+    }
+
+    /// The batches are in the tables, and so is everything else.
+    pub(super) fn forget(&mut self, batches: &[Batch]) {
+        self.entities.clear();
+        let keys = |batch: &Batch| {
+            let runs = batch.runs.iter().map(|run| run.key.0);
+            let schedules = batch.schedules.iter().map(|schedule| schedule.key.0);
+            runs.chain(schedules).collect::<Vec<_>>()
+        };
+        for key in batches.iter().flat_map(keys) {
+            if let Some(last) = self.last_keys.get_mut(&(key >> 32)) {
+                *last = key.max(*last);
+            }
+        }
+    }
+
+    /// The tables know all but these keys. Of what they know only a part is kept.
+    pub(super) fn is_applied(&mut self, unapplied: &HashSet<i64>) {
+        self.run_ids[1].clear();
+        let are_few = self.entities.len() <= KEPT;
+        self.entities.retain(|key, entity| {
+            unapplied.contains(key) || (are_few && !matches!(entity, Entity::Deleted))
+        });
+    }
+}
+
+/// What is known and what has been said of batches since, as one.
+pub(super) struct View<'a> {
+    known: &'a Known,
+    staged: Staged,
+    tables: &'a Connection,
+}
+
+impl View<'_> {
+    /// Whether the tables will take a batch, which was checked by itself, after those before it. If that can't
+    /// be said here they may or may not.
+    pub(super) fn surely_takes(&mut self, batch: &Batch) -> Result<bool, Error> {
+        for run in &batch.runs {
+            let Some(after) = self.run_after(run)? else { return Ok(false) };
+            self.staged.entities.insert(run.key.0, after);
+        }
+        for schedule in &batch.schedules {
+            let Some(after) = self.schedule_after(schedule)? else { return Ok(false) };
+            self.staged.entities.insert(schedule.key.0, after);
+        }
+        Ok(true)
+    }
+
+    pub(super) fn into_staged(self) -> Staged {
+        self.staged
+    }
+
+    fn run_after(&mut self, write: &RunWrite) -> Result<Option<Entity>, Error> {
+        let key = write.key.0;
+        if write.deleted {
+            return Ok(Some(Entity::Deleted));
+        }
+        let mut last_fragment = match &write.created {
+            Some(new) => {
+                let Some(run_id) = run_id_bytes(&new.run_id) else { return Ok(None) };
+                if !self.is_new(key) || self.has_run_id(run_id)? {
+                    return Ok(None);
+                }
+                self.staged.run_ids.insert(run_id);
+                0
+            }
+            None => match self.entity(key, run_in_tables)? {
+                Some(Entity::Run { last_fragment }) => last_fragment,
+                Some(Entity::Schedule | Entity::Deleted) | None => return Ok(None),
+            },
+        };
+        for fragment in &write.history {
+            if fragment.first_event_id <= last_fragment {
+                return Ok(None);
+            }
+            last_fragment = fragment.first_event_id;
+        }
+        Ok(Some(Entity::Run { last_fragment }))
+    }
+
+    fn schedule_after(&mut self, write: &ScheduleWrite) -> Result<Option<Entity>, Error> {
+        let key = write.key.0;
+        if write.deleted {
+            return Ok(Some(Entity::Deleted));
+        }
+        if write.created.is_some() {
+            return Ok(self.is_new(key).then_some(Entity::Schedule));
+        }
+        let before = self.entity(key, schedule_in_tables)?;
+        Ok(before.filter(|before| matches!(before, Entity::Schedule)))
+    }
+
+    /// Whether nobody has used the key. From now on somebody has.
+    fn is_new(&mut self, key: i64) -> bool {
+        let epoch = key >> 32;
+        let is_above = self.known.last_keys.get(&epoch).is_some_and(|last| key > *last);
+        if !is_above || self.staged.entities.contains_key(&key) {
+            return false;
+        }
+        let last = self.staged.last_keys.entry(epoch).or_insert(key);
+        *last = key.max(*last);
+        true
+    }
+
+    fn has_run_id(&self, run_id: [u8; 16]) -> Result<bool, Error> {
+        let [current, applying] = &self.known.run_ids;
+        if [current, applying, &self.staged.run_ids].iter().any(|ids| ids.contains(&run_id)) {
+            return Ok(true);
+        }
+        let sql = include_str!("../sql/run_id_exists.sql");
+        Ok(self.tables.prepare_cached(sql)?.exists([run_id])?)
+    }
+
+    fn entity(
+        &self,
+        key: i64,
+        in_tables: fn(&Connection, i64) -> Result<Option<Entity>, Error>,
+    ) -> Result<Option<Entity>, Error> {
+        match self.staged.entities.get(&key).or_else(|| self.known.entities.get(&key)) {
+            Some(entity) => Ok(Some(*entity)),
+            None => in_tables(self.tables, key),
+        }
+    }
+}
+
+fn run_in_tables(tables: &Connection, key: i64) -> Result<Option<Entity>, Error> {
+    let mut statement = tables.prepare_cached(include_str!("../sql/last_fragment.sql"))?;
+    let last_fragment = statement.query_row([key], |row| row.get(0)).optional()?;
+    Ok(last_fragment.map(|last_fragment| Entity::Run { last_fragment }))
+}
+
+fn schedule_in_tables(tables: &Connection, key: i64) -> Result<Option<Entity>, Error> {
+    let mut statement = tables.prepare_cached(include_str!("../sql/schedule_exists.sql"))?;
+    Ok(statement.exists([key])?.then_some(Entity::Schedule))
+}

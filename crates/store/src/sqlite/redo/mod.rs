@@ -1,0 +1,296 @@
+//! What is durable and not yet in the tables.
+//!
+//! A commit appends its batches to a file ([`file`]) and is done. The tables follow, many commits in one
+//! transaction: a burst of starts reaches its workers before it is sorted into indexes, and a page that many
+//! commits change is written once. Whoever reads what a batch in the file has touched has it brought into the
+//! tables first ([`Unapplied`] knows what that is).
+//!
+//! A batch that contradicts what is stored is refused before it is appended ([`known`]): the file holds only
+//! what the tables will take.
+
+mod encode;
+mod file;
+mod known;
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use perennial_engine::{NamespaceKey, RunKey};
+use rusqlite::Connection;
+
+use self::encode::encode;
+use self::file::{RECORD_HEADER_BYTES, RedoFile};
+use self::known::Known;
+use super::read::lease;
+use crate::check::follows;
+use crate::{Batch, Durability, Epoch, Error};
+
+pub(super) use self::encode::decode;
+pub(super) use self::file::Left;
+
+/// From this many bytes on the tables are brought up to date though commits go on.
+const BYTES_WANTED: usize = 2 << 20;
+
+#[derive(Debug)]
+pub(super) struct Redo {
+    file: RedoFile,
+    /// Of cells that were leased or written since the file was opened.
+    leases: HashMap<u32, (Epoch, u64)>,
+    known: Known,
+    /// Looks at the tables, and is never busy with anything else.
+    tables: Connection,
+    /// In the segment that is written.
+    current: Unapplied,
+    /// In the other one.
+    applying: Unapplied,
+    /// How often the tables have been brought up to date.
+    applied: u64,
+    /// A write or a sync failed: nobody knows what the file holds after its last record.
+    is_broken: bool,
+    buffer: Vec<u8>,
+}
+
+/// What became of batches that were to be appended.
+pub(super) enum Appended {
+    /// They are durable.
+    Durable {
+        /// Whoever brings the tables up to date had better hear of it.
+        wakes: bool,
+    },
+    /// They have to go into the tables themselves.
+    NotHere,
+}
+
+/// Batches that aren't in the tables, and what they touch.
+#[derive(Debug, Default)]
+struct Unapplied {
+    records: Arc<Vec<Vec<u8>>>,
+    bytes: usize,
+    since: Option<Instant>,
+    last: Option<Instant>,
+    /// Of runs and schedules.
+    keys: HashSet<i64>,
+    run_names: HashSet<(i64, String)>,
+    schedule_names: HashSet<(i64, String)>,
+    /// Runs that exist become current, and only their keys are known.
+    has_renames: bool,
+    /// Runs go, and take with them what others went on from.
+    has_deletions: bool,
+}
+
+impl Unapplied {
+    fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    fn note(&mut self, batch: &Batch) {
+        for run in &batch.runs {
+            self.keys.insert(run.key.0);
+            self.has_renames |= run.becomes_current && run.created.is_none();
+            self.has_deletions |= run.deleted;
+            if let Some(new) = &run.created {
+                self.run_names.insert((new.namespace.0, new.workflow_id.clone()));
+            }
+        }
+        for schedule in &batch.schedules {
+            self.keys.insert(schedule.key.0);
+            if let Some(new) = &schedule.created {
+                self.schedule_names.insert((new.namespace.0, new.schedule_id.clone()));
+            }
+        }
+    }
+}
+
+impl Redo {
+    /// Opens the file of a database, and gives the records that may not be in its tables.
+    pub(super) fn open(
+        database: &Path,
+        durability: Durability,
+        tables: Connection,
+    ) -> Result<(Self, Left), Error> {
+        let (file, left) = RedoFile::open(database, durability)?;
+        let redo = Self {
+            file,
+            leases: HashMap::new(),
+            known: Known::default(),
+            tables,
+            current: Unapplied::default(),
+            applying: Unapplied::default(),
+            applied: 0,
+            is_broken: false,
+            buffer: Vec::new(),
+        };
+        Ok((redo, left))
+    }
+
+    /// The records that were left are in the tables.
+    pub(super) fn begin(&mut self) -> Result<(), Error> {
+        self.file.begin()
+    }
+
+    /// Everything is in the tables, and nothing more comes.
+    pub(super) fn end(&self) {
+        self.file.remove();
+    }
+
+    pub(super) fn last_sequence(&mut self, cell: u32) -> Result<u64, Error> {
+        Ok(self.lease(cell)?.map_or(0, |(_, sequence)| sequence))
+    }
+
+    /// Makes batches durable here, if it is certain that the tables will take them.
+    pub(super) fn append(&mut self, batches: &[Batch]) -> Result<Appended, Error> {
+        let mut leases = HashMap::new();
+        for batch in batches {
+            if let Some(lease) = self.lease(batch.cell)? {
+                leases.insert(batch.cell, lease);
+            }
+        }
+        let mut view = self.known.view(&self.tables);
+        for batch in batches {
+            follows(batch, leases.get(&batch.cell).copied())?;
+            leases.insert(batch.cell, (batch.epoch, batch.sequence));
+            if self.is_broken || !view.surely_takes(batch)? {
+                return Ok(Appended::NotHere);
+            }
+        }
+        let staged = view.into_staged();
+        self.buffer.clear();
+        self.buffer.resize(RECORD_HEADER_BYTES, 0);
+        encode(batches, &mut self.buffer);
+        match self.file.append(&mut self.buffer) {
+            Ok(true) => {}
+            Ok(false) => return Ok(Appended::NotHere),
+            Err(error) => {
+                self.is_broken = true;
+                return Err(error);
+            }
+        }
+        self.known.add(staged);
+        self.leases.extend(leases);
+        let was_wanted = self.current.bytes >= BYTES_WANTED;
+        let was_empty = self.current.is_empty();
+        let now = Instant::now();
+        let record = self.buffer[RECORD_HEADER_BYTES..].to_vec();
+        self.current.bytes += record.len();
+        self.current.since.get_or_insert(now);
+        self.current.last = Some(now);
+        Arc::make_mut(&mut self.current.records).push(record);
+        batches.iter().for_each(|batch| self.current.note(batch));
+        let wakes = was_empty || (!was_wanted && self.current.bytes >= BYTES_WANTED);
+        Ok(Appended::Durable { wakes })
+    }
+
+    /// The batches are in the tables, where they went directly, after all others.
+    pub(super) fn went_into_tables(&mut self, batches: &[Batch]) {
+        for batch in batches {
+            self.leases.insert(batch.cell, (batch.epoch, batch.sequence));
+        }
+        self.known.forget(batches);
+        self.mend();
+    }
+
+    /// The cell has a new owner.
+    pub(super) fn leased(&mut self, cell: u32, epoch: Epoch) {
+        self.leases.insert(cell, (epoch, 0));
+        self.known.leased(epoch);
+        self.mend();
+    }
+
+    /// What is to go into the tables next, if anything is.
+    pub(super) fn next_to_apply(&mut self) -> Option<Arc<Vec<Vec<u8>>>> {
+        if self.applying.is_empty() {
+            if self.current.is_empty() {
+                return None;
+            }
+            self.applying = std::mem::take(&mut self.current);
+            self.change_segments();
+        }
+        Some(Arc::clone(&self.applying.records))
+    }
+
+    /// It is there, durably.
+    pub(super) fn is_applied(&mut self) {
+        self.applying = Unapplied::default();
+        self.applied += 1;
+        self.known.is_applied(&self.current.keys);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.current.is_empty() && self.applying.is_empty()
+    }
+
+    /// When the tables are to be brought up to date: now, or how long to wait. `None`: there is nothing.
+    pub(super) fn due(&self, idle: Duration, late: Duration) -> Option<Due> {
+        if !self.applying.is_empty() || self.current.bytes >= BYTES_WANTED {
+            return Some(Due::Now);
+        }
+        let (since, last) = (self.current.since?, self.current.last?);
+        let left = idle.saturating_sub(last.elapsed()).min(late.saturating_sub(since.elapsed()));
+        Some(if left.is_zero() { Due::Now } else { Due::In(left) })
+    }
+
+    /// Changes whenever the tables do.
+    pub(super) fn applied(&self) -> u64 {
+        self.applied
+    }
+
+    /// Whether a run of a workflow id is missing in the tables, or they name an earlier one as the current. What
+    /// they say of the one they name is for [`Self::touches`] to say.
+    pub(super) fn touches_run_name(&self, namespace: NamespaceKey, workflow_id: &str) -> bool {
+        let name = (namespace.0, workflow_id.to_owned());
+        self.any(|unapplied| unapplied.has_renames || unapplied.run_names.contains(&name))
+    }
+
+    /// Whether a schedule of an id is missing in the tables.
+    pub(super) fn touches_schedule_name(&self, namespace: NamespaceKey, schedule_id: &str) -> bool {
+        let name = (namespace.0, schedule_id.to_owned());
+        self.any(|unapplied| unapplied.schedule_names.contains(&name))
+    }
+
+    /// Whether the tables may say something old of a run or a schedule.
+    pub(super) fn touches(&self, key: i64) -> bool {
+        self.any(|unapplied| unapplied.keys.contains(&key))
+    }
+
+    /// Whether the tables may lack events of a branch, or hold some that are gone.
+    pub(super) fn touches_branch(&self, branch: RunKey) -> bool {
+        self.any(|unapplied| unapplied.has_deletions || unapplied.keys.contains(&branch.0))
+    }
+
+    /// After a failure, when everything is in the tables: what the file holds doesn't matter any more.
+    fn mend(&mut self) {
+        if self.is_broken {
+            self.change_segments();
+        }
+    }
+
+    fn change_segments(&mut self) {
+        self.file.change_segments();
+        self.known.change_segments();
+        // Records of the new turn follow none that failed.
+        self.is_broken = false;
+    }
+
+    fn any(&self, is_so: impl Fn(&Unapplied) -> bool) -> bool {
+        is_so(&self.current) || is_so(&self.applying)
+    }
+
+    fn lease(&mut self, cell: u32) -> Result<Option<(Epoch, u64)>, Error> {
+        if let Some(lease) = self.leases.get(&cell) {
+            return Ok(Some(*lease));
+        }
+        let stored = lease(&self.tables, cell)?;
+        if let Some(lease) = stored {
+            self.leases.insert(cell, lease);
+        }
+        Ok(stored)
+    }
+}
+
+/// When something is to be done.
+pub(super) enum Due {
+    Now,
+    In(Duration),
+}

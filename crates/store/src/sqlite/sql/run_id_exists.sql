@@ -1,0 +1,1 @@
+SELECT 1 FROM runs WHERE run_id = ?1
