@@ -1,9 +1,10 @@
 //! Proof that one process owns a file.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::beside;
 use crate::Error;
 
 /// Held as long as the database file is open. The system drops it with the process, however that dies, so
@@ -20,18 +21,12 @@ pub(super) struct FileLock {
 impl FileLock {
     /// Takes the lock for `database`, or says who has it.
     pub(super) fn take(database: &Path) -> Result<Self, Error> {
-        let path = lock_path(database);
+        let path = beside::path(database, ".lock");
         let failed = |error: std::io::Error| {
             let path = path.display();
             Error::Unavailable(format!("the lock file {path} can't be used: {error}"))
         };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(failed)?;
+        let mut file = beside::open(&path).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -45,12 +40,6 @@ impl FileLock {
         write_owner(&mut file).map_err(failed)?;
         Ok(Self { _file: file })
     }
-}
-
-fn lock_path(database: &Path) -> PathBuf {
-    let mut path = database.as_os_str().to_owned();
-    path.push(".lock");
-    path.into()
 }
 
 /// The process id is for the message only; the lock is what counts.

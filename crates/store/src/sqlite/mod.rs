@@ -4,6 +4,7 @@
 //! tables, with many others ([`tables`]). One connection writes ([`write`]), a few read ([`readers`]), one moves
 //! SQLite's own log into the database ([`checkpoint`]). A lock beside the file says that it is ours ([`lock`]).
 
+mod beside;
 mod checkpoint;
 mod connection;
 mod error;

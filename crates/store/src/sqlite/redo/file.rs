@@ -5,10 +5,11 @@
 //! left behind them is known for what it is. Nothing is ever removed: a file that doesn't grow needs one write
 //! and one sync a commit.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crate::sqlite::beside;
 use crate::{Durability, Error};
 
 /// Begins the file, followed by its version and by whether commits waited for the disk.
@@ -47,14 +48,7 @@ impl RedoFile {
     /// Opens the file that belongs to a database, or makes it.
     pub(super) fn open(database: &Path, durability: Durability) -> Result<(Self, Left), Error> {
         let path = path_for(database);
-        let failed = |error| about(&path, error);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(failed)?;
+        let mut file = beside::open(&path).map_err(|error| about(&path, error))?;
         let (left, turn) = read(&mut file, &path)?;
         let opened = Self { file, path, durability, segment: 0, at: 0, turn: turn + 1 };
         Ok((opened, left))
@@ -117,9 +111,7 @@ impl RedoFile {
 
 /// `perennial.db-redo` beside `perennial.db`.
 fn path_for(database: &Path) -> PathBuf {
-    let mut path = database.as_os_str().to_owned();
-    path.push("-redo");
-    path.into()
+    beside::path(database, "-redo")
 }
 
 fn segment_at(segment: u64) -> u64 {
