@@ -60,7 +60,12 @@ impl RedoFile {
         let is_synced = u8::from(self.durability == Durability::PowerLoss);
         let mut header = MAGIC.to_vec();
         header.extend([VERSION, is_synced]);
-        self.write_at(0, &header)
+        self.write_at(0, &header)?;
+        match self.durability {
+            Durability::PowerLoss => beside::sync_name(&self.path),
+            Durability::ProcessCrash => Ok(()),
+        }
+        .map_err(|error| about(&self.path, error))
     }
 
     /// Appends a record, durably. `record` has room for its header at its beginning. `false` if the segment
