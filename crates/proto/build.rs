@@ -1,4 +1,5 @@
-//! Generates the messages Perennial stores, and both sides of Temporal's services and its own.
+//! Generates the messages Perennial stores, and clients of Temporal's services and its own. Servers go by the
+//! descriptors.
 //!
 //! Temporal's messages are mapped to the types of `temporalio-protos`, so there is one copy of each. The
 //! descriptors that crate publishes have lost what the files say about HTTP, so its files are read again.
@@ -59,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     config.enable_type_names();
     tonic_prost_build::configure()
         .build_client(true)
-        .build_server(true)
+        .build_server(false)
         // Clients take whatever channel they are given: this crate opens no connections.
         .build_transport(false)
         // Without it the mapping of `.google.protobuf` below is refused as a duplicate.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::HeaderMap;
 use perennial_engine::NamespaceKey;
 use perennial_engine::run::{Command, Run};
 use perennial_proto::store::{NamespaceRecord, RunName};
@@ -26,12 +27,11 @@ pub(crate) struct Call<'a> {
 
 impl<'a> Call<'a> {
     pub(crate) fn new(shared: &'a Shared, metadata: &MetadataMap) -> Self {
-        let text = |key| metadata.get(key).and_then(|value| value.to_str().ok());
-        let timeout = text("grpc-timeout").and_then(parse_timeout);
+        let client_name = metadata.get("client-name").and_then(|value| value.to_str().ok());
         Self {
             shared,
-            client_name: text("client-name").map(str::to_owned),
-            deadline: timeout.map(|timeout| Instant::now() + timeout),
+            client_name: client_name.map(str::to_owned),
+            deadline: timeout(metadata.as_ref()).map(|timeout| Instant::now() + timeout),
         }
     }
 
@@ -134,6 +134,11 @@ impl<'a> Call<'a> {
         }
         Ok(if given.is_empty() { self.runtime().fresh_id() } else { given })
     }
+}
+
+/// How long the client waits, if it says so.
+pub(crate) fn timeout(headers: &HeaderMap) -> Option<Duration> {
+    headers.get("grpc-timeout").and_then(|value| value.to_str().ok()).and_then(parse_timeout)
 }
 
 /// `grpc-timeout`: up to eight digits and a unit.

@@ -170,6 +170,16 @@ pub(crate) fn multi_operation_failed(operations: [Operation; 2]) -> Status {
     with_detail(code, message, "MultiOperationExecutionFailure", &detail)
 }
 
+/// A message is larger than the server reads.
+///
+/// A worker that sees these words fails its workflow task with the cause `GRPC_MESSAGE_TOO_LARGE`; others
+/// would let it try again for ever.
+pub(crate) fn message_too_large(bytes_max: usize) -> Status {
+    Status::resource_exhausted(format!(
+        "grpc: received message after decompression larger than max {bytes_max}"
+    ))
+}
+
 /// Part of Temporal's API that Perennial doesn't have yet.
 pub(crate) fn not_implemented(rpc: &str) -> Status {
     Status::unimplemented(format!("{rpc} is not implemented by this server"))

@@ -5,6 +5,7 @@ use perennial_proto::temporal::history::v1::{History, HistoryEvent};
 use perennial_runtime::Runtime;
 use perennial_store::Fragment;
 use prost::Message;
+use prost::encoding::{WireType, decode_key, decode_varint};
 use tonic::Status;
 
 use crate::errors::{Answer, refused};
@@ -48,9 +49,9 @@ pub(crate) async fn forwards(
     first: i64,
     last: i64,
     limits: PageLimits,
-) -> Answer<Vec<HistoryEvent>> {
+) -> Answer<Events> {
     if first > last {
-        return Ok(Vec::new());
+        return Ok(Events::default());
     }
     let fragments = if at_hand.first().is_some_and(|it| it.first_event_id <= first) {
         at_hand
@@ -58,9 +59,8 @@ pub(crate) async fn forwards(
         let read = runtime.history(run, first, last, limits.bytes, false).await;
         read.map_err(refused)?
     };
-    let mut events = trimmed(fragments, first, last)?;
-    events.truncate(limits.events);
-    not_empty(events, run)
+    let events = Events::cut(&fragments, first, last, limits.events)?;
+    if events.last_event_id.is_none() { Err(too_short(run)) } else { Ok(events) }
 }
 
 /// The run's events from `last` backwards, as many as the limits allow; at least one.
@@ -76,10 +76,10 @@ pub(crate) async fn backwards(
     let fragments = runtime.history(run, 1, last, limits.bytes, true).await;
     let mut fragments = fragments.map_err(refused)?;
     fragments.reverse();
-    let mut events = trimmed(fragments, 1, last)?;
+    let mut events = Events::cut(&fragments, 1, last, usize::MAX)?.decoded()?.events;
     events.reverse();
     events.truncate(limits.events);
-    not_empty(events, run)
+    if events.is_empty() { Err(too_short(run)) } else { Ok(events) }
 }
 
 /// The events of a workflow task that stand in no history yet: it is a retry, or there for an update
@@ -92,38 +92,88 @@ pub(crate) fn unwritten_events(run: &Run) -> Vec<HistoryEvent> {
     }
 }
 
-/// The events `first..=last` of fragments in order: the first fragment may begin before them, the last
-/// end after them.
-fn trimmed(fragments: Vec<Fragment>, first: i64, last: i64) -> Answer<Vec<HistoryEvent>> {
-    let mut events = Vec::new();
-    for fragment in fragments {
-        let history = History::decode(fragment.bytes).map_err(|error| {
-            Status::data_loss(format!(
-                "events {} to {} can't be read: {error}",
-                fragment.first_event_id, fragment.last_event_id
-            ))
-        })?;
-        if fragment.first_event_id >= first && fragment.last_event_id <= last {
-            events.extend(history.events);
-        } else {
-            let wanted = history.events.into_iter();
-            events.extend(wanted.filter(|event| (first..=last).contains(&event.event_id)));
+/// Events one after the other, as they are stored and as clients get them: an encoded history.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Events {
+    bytes: Vec<u8>,
+    /// `None` if there are none.
+    pub(crate) last_event_id: Option<i64>,
+}
+
+impl Events {
+    /// The events `first..=last` of fragments in order, but no more than so many: the first fragment may begin
+    /// before them, the last end after them.
+    fn cut(fragments: &[Fragment], first: i64, last: i64, count_max: usize) -> Answer<Self> {
+        let mut events = Self::default();
+        let mut left = count_max;
+        for fragment in fragments {
+            let mut rest = fragment.bytes.as_ref();
+            while !rest.is_empty() {
+                let (whole, event_id) =
+                    take_event(&mut rest).ok_or_else(|| unreadable(fragment))?;
+                if (first..=last).contains(&event_id) {
+                    if left == 0 {
+                        return Ok(events);
+                    }
+                    left -= 1;
+                    events.bytes.extend_from_slice(whole);
+                    events.last_event_id = Some(event_id);
+                }
+            }
         }
+        Ok(events)
     }
-    Ok(events)
+
+    /// Adds one at the end.
+    pub(crate) fn push(&mut self, event: &HistoryEvent) {
+        prost::encoding::message::encode(EVENTS, event, &mut self.bytes);
+        self.last_event_id = Some(event.event_id);
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn decoded(&self) -> Answer<History> {
+        History::decode(self.bytes.as_slice())
+            .map_err(|error| Status::data_loss(format!("events can't be read: {error}")))
+    }
+}
+
+/// The field of a history that holds its events.
+const EVENTS: u32 = 1;
+/// The field of an event that holds its id, which is always written first.
+const EVENT_ID: u32 = 1;
+
+/// Takes an event off an encoded history: all that it takes there, and its id.
+fn take_event<'a>(history: &mut &'a [u8]) -> Option<(&'a [u8], i64)> {
+    let all = *history;
+    if decode_key(history).ok()? != (EVENTS, WireType::LengthDelimited) {
+        return None;
+    }
+    let length = usize::try_from(decode_varint(history).ok()?).ok()?;
+    let mut event = history.split_off(..length)?;
+    let whole = &all[..all.len() - history.len()];
+    let is_id = decode_key(&mut event).ok()? == (EVENT_ID, WireType::Varint);
+    let id = decode_varint(&mut event).ok()?;
+    is_id.then_some((whole, id.cast_signed()))
+}
+
+fn unreadable(fragment: &Fragment) -> Status {
+    Status::data_loss(format!(
+        "events {} to {} can't be read",
+        fragment.first_event_id, fragment.last_event_id
+    ))
 }
 
 /// An empty page of what must be there would let clients ask for ever.
-fn not_empty(events: Vec<HistoryEvent>, run: &Run) -> Answer<Vec<HistoryEvent>> {
-    if events.is_empty() {
-        return Err(Status::data_loss(format!(
-            "the history of workflow {} run {} has fewer than {} events",
-            run.head.workflow_id,
-            run.head.run_id,
-            run.last_event_id()
-        )));
-    }
-    Ok(events)
+fn too_short(run: &Run) -> Status {
+    Status::data_loss(format!(
+        "the history of workflow {} run {} has fewer than {} events",
+        run.head.workflow_id,
+        run.head.run_id,
+        run.last_event_id()
+    ))
 }
 
 #[cfg(test)]
@@ -139,8 +189,11 @@ mod tests {
     }
 
     fn ids(fragments: Vec<Fragment>, first: i64, last: i64) -> Vec<i64> {
-        let events = trimmed(fragments, first, last).unwrap();
-        events.into_iter().map(|event| event.event_id).collect()
+        of(&Events::cut(&fragments, first, last, usize::MAX).unwrap())
+    }
+
+    fn of(events: &Events) -> Vec<i64> {
+        events.decoded().unwrap().events.into_iter().map(|event| event.event_id).collect()
     }
 
     #[test]
@@ -153,10 +206,25 @@ mod tests {
     }
 
     #[test]
+    fn page_ends_with_as_many_events_as_are_wanted() {
+        let fragments = [fragment(1, 3), fragment(4, 300)];
+        for count in [0, 2, 3, 4, 299, 300, 301] {
+            let events = Events::cut(&fragments, 1, 300, count).unwrap();
+            let last = i64::try_from(count.min(300)).unwrap();
+            assert_eq!(of(&events), (1..=last).collect::<Vec<_>>());
+            assert_eq!(events.last_event_id, (last > 0).then_some(last));
+        }
+    }
+
+    #[test]
     fn fragment_that_is_no_history_is_a_loss_of_data() {
-        let broken = Fragment { first_event_id: 1, last_event_id: 2, bytes: vec![0xff].into() };
-        let status = trimmed(vec![broken], 1, 2).unwrap_err();
-        assert_eq!(status.code(), tonic::Code::DataLoss);
+        let whole = fragment(1, 2);
+        let torn = whole.bytes.slice(..whole.bytes.len() - 1);
+        for bytes in [vec![0xff].into(), vec![0x08, 1].into(), torn] {
+            let broken = Fragment { first_event_id: 1, last_event_id: 2, bytes };
+            let status = Events::cut(&[broken], 1, 2, usize::MAX).unwrap_err();
+            assert_eq!(status.code(), tonic::Code::DataLoss);
+        }
     }
 
     #[test]

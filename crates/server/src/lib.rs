@@ -6,25 +6,24 @@
 //! a response. Nothing here keeps state, decides what follows from a command, or waits for anything
 //! but the runtime.
 //!
-//! The same is there as JSON over HTTP (`http/`), which has no say of its own: it hands its requests to the gRPC
-//! services inside the process.
-//!
 //! Start reading at [`serve`], then at `services.rs`, the table of all RPCs; each of them is a method of
-//! that name on a `Call`, in the file of its group.
+//! that name on a `Call`, in the file of its group. An RPC takes and gives bytes. How they travel is `grpc/`'s
+//! business, or that of `http/`, where the same is there as JSON; neither has a say of its own.
 
 mod bootstrap;
 mod call;
+mod encoded;
 mod errors;
+mod grpc;
 mod history;
 mod http;
-mod lazily;
+mod listen;
 mod operator;
 mod schedules;
 mod search_attributes;
 mod server;
 mod services;
 mod tokens;
-mod transport;
 mod validate;
 #[cfg(test)]
 mod validate_test;
@@ -33,5 +32,5 @@ mod workflow;
 pub use bootstrap::{NewSearchAttribute, ensure_namespace};
 pub use http::HttpConfig;
 pub use perennial_runtime::Runtime;
-pub use server::{Listeners, ServeError, ServerConfig, serve};
+pub use server::{Listeners, ServerConfig, serve};
 pub use workflow::SERVER_VERSION;

@@ -1,248 +1,312 @@
-//! The table of all RPCs: what each takes and gives, and which ones don't work yet.
+//! The table of all RPCs: what each takes, and which ones don't work yet.
 //!
-//! An RPC that works is a method of the same name on [`Call`].
+//! An RPC that works is a method of the same name on [`Call`], or on [`ScheduleCall`] for those of our own
+//! service. Whoever has its message as bytes finds it by its path ([`Services::find`]): gRPC and HTTP alike.
 
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
 use perennial_proto::perennial;
-use perennial_proto::perennial::schedule_service_server::ScheduleService;
-use perennial_proto::service::operator::operator_service_server::OperatorService;
-use perennial_proto::service::workflow::workflow_service_server::WorkflowService;
 use perennial_proto::temporal::{operatorservice, workflowservice};
 use prost::Message;
-use tonic::{Request, Response, Status};
+use tonic::Status;
+use tonic::metadata::MetadataMap;
 
 use crate::call::Call;
-use crate::errors::not_implemented;
+use crate::encoded::Encoded;
+use crate::errors::{Answer, message_too_large, not_implemented};
 use crate::schedules::ScheduleCall;
 use crate::server::Shared;
 
-/// `temporal.api.workflowservice.v1.WorkflowService`.
-pub(crate) struct Workflow(pub(crate) Shared);
+/// The name by which clients ask for its health.
+pub(crate) const WORKFLOW_SERVICE: &str = "temporal.api.workflowservice.v1.WorkflowService";
+const OPERATOR_SERVICE: &str = "temporal.api.operatorservice.v1.OperatorService";
+const SCHEDULE_SERVICE: &str = "perennial.v1.ScheduleService";
 
-/// `temporal.api.operatorservice.v1.OperatorService`.
-pub(crate) struct Operator(pub(crate) Shared);
+/// All RPCs of the API.
+pub(crate) struct Services {
+    shared: Shared,
+    /// By their paths, as in `/perennial.v1.ScheduleService/ListBackfills`.
+    rpcs: HashMap<String, Rpc>,
+}
 
-/// `perennial.v1.ScheduleService`.
-pub(crate) struct Schedules(pub(crate) Shared);
+/// Answers one RPC, given what it shares with others, what came beside its message, and the message.
+type Rpc = fn(Arc<Services>, MetadataMap, Bytes) -> Answering;
 
-/// Writes the implementation of a service's trait from a table of its RPCs.
+/// A call that goes on while it is polled, and is canceled by dropping it.
+pub(crate) type Answering = Pin<Box<dyn Future<Output = Answer<Encoded>> + Send>>;
+
+impl Services {
+    pub(crate) fn new(shared: Shared) -> Self {
+        let mut rpcs = HashMap::new();
+        workflow_service(&mut rpcs);
+        operator_service(&mut rpcs);
+        schedule_service(&mut rpcs);
+        Self { shared, rpcs }
+    }
+
+    /// The largest message that is read.
+    pub(crate) fn request_bytes_max(&self) -> usize {
+        self.shared.config.request_bytes_max
+    }
+
+    /// The RPC at a path.
+    pub(crate) fn find(self: &Arc<Self>, path: &str) -> Option<Found> {
+        let rpc = *self.rpcs.get(path)?;
+        Some(Found { rpc, services: Arc::clone(self) })
+    }
+}
+
+/// An RPC that can be called.
+pub(crate) struct Found {
+    rpc: Rpc,
+    services: Arc<Services>,
+}
+
+impl Found {
+    /// Calls it with a message and what came beside it.
+    pub(crate) fn call(self, metadata: MetadataMap, message: Bytes) -> Answering {
+        let bytes_max = self.services.request_bytes_max();
+        if message.len() > bytes_max {
+            return Box::pin(async move { Err(message_too_large(bytes_max)) });
+        }
+        (self.rpc)(self.services, metadata, message)
+    }
+}
+
+fn decoded<T: Message + Default>(message: Bytes) -> Answer<T> {
+    // The code that gRPC libraries have for it: no client makes such a message.
+    T::decode(message)
+        .map_err(|error| Status::internal(format!("grpc: error unmarshalling request: {error}")))
+}
+
+/// The path of an RPC by its name, or by the name of its request.
+fn path(service: &str, name: &str) -> String {
+    format!("/{service}/{}", name.strip_suffix("Request").unwrap_or(name))
+}
+
+/// Writes a function that adds the RPCs of a service from a table of them.
 macro_rules! service {
     (
-        $trait:ident for $type:ident, messages of $messages:ident,
-        answered { $($rpc:ident($request:ident) -> $response:ident;)* }
-        refused { $($later:ident($later_request:ident) -> $later_response:ident = $name:literal;)* }
+        $add:ident: $service:ident, messages of $messages:path, methods of $call:expr,
+        answered { $($rpc:ident($request:ident))* }
+        refused { $($later:ident)* }
     ) => {
-        #[tonic::async_trait]
-        impl $trait for $type {
-            $(async fn $rpc(
-                &self,
-                request: Request<$messages::v1::$request>,
-            ) -> Result<Response<$messages::v1::$response>, Status> {
-                let call = Call::new(&self.0, request.metadata());
-                call.$rpc(request.into_inner()).await.map(answered)
-            })*
-            $(async fn $later(
-                &self,
-                _: Request<$messages::v1::$later_request>,
-            ) -> Result<Response<$messages::v1::$later_response>, Status> {
-                Err(not_implemented($name))
-            })*
+        fn $add(rpcs: &mut HashMap<String, Rpc>) {
+            use $messages as messages;
+
+            $(rpcs.insert(path($service, stringify!($request)), |services, metadata, message| {
+                Box::pin(async move {
+                    let request = decoded::<messages::$request>(message)?;
+                    let call = $call(&services.shared, &metadata);
+                    call.$rpc(request).await.map(|answer| Encoded::of(&answer))
+                })
+            });)*
+            $(rpcs.insert(path($service, stringify!($later)), |_, _, _| {
+                Box::pin(async { Err(not_implemented(stringify!($later))) })
+            });)*
         }
     };
 }
 
-/// Below this, compressing an answer costs more than it saves, even on a slow link.
-const COMPRESSED_FROM: usize = 8 * 1024;
-
-fn answered<T: Message>(message: T) -> Response<T> {
-    let is_small = message.encoded_len() < COMPRESSED_FROM;
-    let mut response = Response::new(message);
-    if is_small {
-        response.disable_compression();
-    }
-    response
-}
-
 service! {
-    WorkflowService for Workflow, messages of workflowservice,
+    workflow_service: WORKFLOW_SERVICE, messages of workflowservice::v1, methods of Call::new,
     answered {
-        register_namespace(RegisterNamespaceRequest) -> RegisterNamespaceResponse;
-        describe_namespace(DescribeNamespaceRequest) -> DescribeNamespaceResponse;
-        list_namespaces(ListNamespacesRequest) -> ListNamespacesResponse;
-        update_namespace(UpdateNamespaceRequest) -> UpdateNamespaceResponse;
-        deprecate_namespace(DeprecateNamespaceRequest) -> DeprecateNamespaceResponse;
-        start_workflow_execution(StartWorkflowExecutionRequest) -> StartWorkflowExecutionResponse;
-        execute_multi_operation(ExecuteMultiOperationRequest) -> ExecuteMultiOperationResponse;
-        get_workflow_execution_history(GetWorkflowExecutionHistoryRequest) -> GetWorkflowExecutionHistoryResponse;
-        get_workflow_execution_history_reverse(GetWorkflowExecutionHistoryReverseRequest) -> GetWorkflowExecutionHistoryReverseResponse;
-        poll_workflow_task_queue(PollWorkflowTaskQueueRequest) -> PollWorkflowTaskQueueResponse;
-        respond_workflow_task_completed(RespondWorkflowTaskCompletedRequest) -> RespondWorkflowTaskCompletedResponse;
-        respond_workflow_task_failed(RespondWorkflowTaskFailedRequest) -> RespondWorkflowTaskFailedResponse;
-        poll_activity_task_queue(PollActivityTaskQueueRequest) -> PollActivityTaskQueueResponse;
-        record_activity_task_heartbeat(RecordActivityTaskHeartbeatRequest) -> RecordActivityTaskHeartbeatResponse;
-        record_activity_task_heartbeat_by_id(RecordActivityTaskHeartbeatByIdRequest) -> RecordActivityTaskHeartbeatByIdResponse;
-        respond_activity_task_completed(RespondActivityTaskCompletedRequest) -> RespondActivityTaskCompletedResponse;
-        respond_activity_task_completed_by_id(RespondActivityTaskCompletedByIdRequest) -> RespondActivityTaskCompletedByIdResponse;
-        respond_activity_task_failed(RespondActivityTaskFailedRequest) -> RespondActivityTaskFailedResponse;
-        respond_activity_task_failed_by_id(RespondActivityTaskFailedByIdRequest) -> RespondActivityTaskFailedByIdResponse;
-        respond_activity_task_canceled(RespondActivityTaskCanceledRequest) -> RespondActivityTaskCanceledResponse;
-        respond_activity_task_canceled_by_id(RespondActivityTaskCanceledByIdRequest) -> RespondActivityTaskCanceledByIdResponse;
-        request_cancel_workflow_execution(RequestCancelWorkflowExecutionRequest) -> RequestCancelWorkflowExecutionResponse;
-        signal_workflow_execution(SignalWorkflowExecutionRequest) -> SignalWorkflowExecutionResponse;
-        signal_with_start_workflow_execution(SignalWithStartWorkflowExecutionRequest) -> SignalWithStartWorkflowExecutionResponse;
-        reset_workflow_execution(ResetWorkflowExecutionRequest) -> ResetWorkflowExecutionResponse;
-        terminate_workflow_execution(TerminateWorkflowExecutionRequest) -> TerminateWorkflowExecutionResponse;
-        delete_workflow_execution(DeleteWorkflowExecutionRequest) -> DeleteWorkflowExecutionResponse;
-        list_open_workflow_executions(ListOpenWorkflowExecutionsRequest) -> ListOpenWorkflowExecutionsResponse;
-        list_closed_workflow_executions(ListClosedWorkflowExecutionsRequest) -> ListClosedWorkflowExecutionsResponse;
-        list_workflow_executions(ListWorkflowExecutionsRequest) -> ListWorkflowExecutionsResponse;
-        list_archived_workflow_executions(ListArchivedWorkflowExecutionsRequest) -> ListArchivedWorkflowExecutionsResponse;
-        scan_workflow_executions(ScanWorkflowExecutionsRequest) -> ScanWorkflowExecutionsResponse;
-        count_workflow_executions(CountWorkflowExecutionsRequest) -> CountWorkflowExecutionsResponse;
-        get_search_attributes(GetSearchAttributesRequest) -> GetSearchAttributesResponse;
-        respond_query_task_completed(RespondQueryTaskCompletedRequest) -> RespondQueryTaskCompletedResponse;
-        reset_sticky_task_queue(ResetStickyTaskQueueRequest) -> ResetStickyTaskQueueResponse;
-        shutdown_worker(ShutdownWorkerRequest) -> ShutdownWorkerResponse;
-        query_workflow(QueryWorkflowRequest) -> QueryWorkflowResponse;
-        describe_workflow_execution(DescribeWorkflowExecutionRequest) -> DescribeWorkflowExecutionResponse;
-        describe_task_queue(DescribeTaskQueueRequest) -> DescribeTaskQueueResponse;
-        get_cluster_info(GetClusterInfoRequest) -> GetClusterInfoResponse;
-        get_system_info(GetSystemInfoRequest) -> GetSystemInfoResponse;
-        list_task_queue_partitions(ListTaskQueuePartitionsRequest) -> ListTaskQueuePartitionsResponse;
-        update_workflow_execution(UpdateWorkflowExecutionRequest) -> UpdateWorkflowExecutionResponse;
-        poll_workflow_execution_update(PollWorkflowExecutionUpdateRequest) -> PollWorkflowExecutionUpdateResponse;
-        start_batch_operation(StartBatchOperationRequest) -> StartBatchOperationResponse;
-        stop_batch_operation(StopBatchOperationRequest) -> StopBatchOperationResponse;
-        describe_batch_operation(DescribeBatchOperationRequest) -> DescribeBatchOperationResponse;
-        list_batch_operations(ListBatchOperationsRequest) -> ListBatchOperationsResponse;
-        create_schedule(CreateScheduleRequest) -> CreateScheduleResponse;
-        describe_schedule(DescribeScheduleRequest) -> DescribeScheduleResponse;
-        update_schedule(UpdateScheduleRequest) -> UpdateScheduleResponse;
-        patch_schedule(PatchScheduleRequest) -> PatchScheduleResponse;
-        list_schedule_matching_times(ListScheduleMatchingTimesRequest) -> ListScheduleMatchingTimesResponse;
-        delete_schedule(DeleteScheduleRequest) -> DeleteScheduleResponse;
-        list_schedules(ListSchedulesRequest) -> ListSchedulesResponse;
-        count_schedules(CountSchedulesRequest) -> CountSchedulesResponse;
-        update_activity_options(UpdateActivityOptionsRequest) -> UpdateActivityOptionsResponse;
-        update_workflow_execution_options(UpdateWorkflowExecutionOptionsRequest) -> UpdateWorkflowExecutionOptionsResponse;
-        pause_activity(PauseActivityRequest) -> PauseActivityResponse;
-        unpause_activity(UnpauseActivityRequest) -> UnpauseActivityResponse;
-        reset_activity(ResetActivityRequest) -> ResetActivityResponse;
-        update_activity_execution_options(UpdateActivityExecutionOptionsRequest) -> UpdateActivityExecutionOptionsResponse;
-        unpause_activity_execution(UnpauseActivityExecutionRequest) -> UnpauseActivityExecutionResponse;
-        reset_activity_execution(ResetActivityExecutionRequest) -> ResetActivityExecutionResponse;
-        pause_activity_execution(PauseActivityExecutionRequest) -> PauseActivityExecutionResponse;
-        pause_workflow_execution(PauseWorkflowExecutionRequest) -> PauseWorkflowExecutionResponse;
-        unpause_workflow_execution(UnpauseWorkflowExecutionRequest) -> UnpauseWorkflowExecutionResponse;
+        register_namespace(RegisterNamespaceRequest)
+        describe_namespace(DescribeNamespaceRequest)
+        list_namespaces(ListNamespacesRequest)
+        update_namespace(UpdateNamespaceRequest)
+        deprecate_namespace(DeprecateNamespaceRequest)
+        start_workflow_execution(StartWorkflowExecutionRequest)
+        execute_multi_operation(ExecuteMultiOperationRequest)
+        get_workflow_execution_history(GetWorkflowExecutionHistoryRequest)
+        get_workflow_execution_history_reverse(GetWorkflowExecutionHistoryReverseRequest)
+        poll_workflow_task_queue(PollWorkflowTaskQueueRequest)
+        respond_workflow_task_completed(RespondWorkflowTaskCompletedRequest)
+        respond_workflow_task_failed(RespondWorkflowTaskFailedRequest)
+        poll_activity_task_queue(PollActivityTaskQueueRequest)
+        record_activity_task_heartbeat(RecordActivityTaskHeartbeatRequest)
+        record_activity_task_heartbeat_by_id(RecordActivityTaskHeartbeatByIdRequest)
+        respond_activity_task_completed(RespondActivityTaskCompletedRequest)
+        respond_activity_task_completed_by_id(RespondActivityTaskCompletedByIdRequest)
+        respond_activity_task_failed(RespondActivityTaskFailedRequest)
+        respond_activity_task_failed_by_id(RespondActivityTaskFailedByIdRequest)
+        respond_activity_task_canceled(RespondActivityTaskCanceledRequest)
+        respond_activity_task_canceled_by_id(RespondActivityTaskCanceledByIdRequest)
+        request_cancel_workflow_execution(RequestCancelWorkflowExecutionRequest)
+        signal_workflow_execution(SignalWorkflowExecutionRequest)
+        signal_with_start_workflow_execution(SignalWithStartWorkflowExecutionRequest)
+        reset_workflow_execution(ResetWorkflowExecutionRequest)
+        terminate_workflow_execution(TerminateWorkflowExecutionRequest)
+        delete_workflow_execution(DeleteWorkflowExecutionRequest)
+        list_open_workflow_executions(ListOpenWorkflowExecutionsRequest)
+        list_closed_workflow_executions(ListClosedWorkflowExecutionsRequest)
+        list_workflow_executions(ListWorkflowExecutionsRequest)
+        list_archived_workflow_executions(ListArchivedWorkflowExecutionsRequest)
+        scan_workflow_executions(ScanWorkflowExecutionsRequest)
+        count_workflow_executions(CountWorkflowExecutionsRequest)
+        get_search_attributes(GetSearchAttributesRequest)
+        respond_query_task_completed(RespondQueryTaskCompletedRequest)
+        reset_sticky_task_queue(ResetStickyTaskQueueRequest)
+        shutdown_worker(ShutdownWorkerRequest)
+        query_workflow(QueryWorkflowRequest)
+        describe_workflow_execution(DescribeWorkflowExecutionRequest)
+        describe_task_queue(DescribeTaskQueueRequest)
+        get_cluster_info(GetClusterInfoRequest)
+        get_system_info(GetSystemInfoRequest)
+        list_task_queue_partitions(ListTaskQueuePartitionsRequest)
+        update_workflow_execution(UpdateWorkflowExecutionRequest)
+        poll_workflow_execution_update(PollWorkflowExecutionUpdateRequest)
+        start_batch_operation(StartBatchOperationRequest)
+        stop_batch_operation(StopBatchOperationRequest)
+        describe_batch_operation(DescribeBatchOperationRequest)
+        list_batch_operations(ListBatchOperationsRequest)
+        create_schedule(CreateScheduleRequest)
+        describe_schedule(DescribeScheduleRequest)
+        update_schedule(UpdateScheduleRequest)
+        patch_schedule(PatchScheduleRequest)
+        list_schedule_matching_times(ListScheduleMatchingTimesRequest)
+        delete_schedule(DeleteScheduleRequest)
+        list_schedules(ListSchedulesRequest)
+        count_schedules(CountSchedulesRequest)
+        update_activity_options(UpdateActivityOptionsRequest)
+        update_workflow_execution_options(UpdateWorkflowExecutionOptionsRequest)
+        pause_activity(PauseActivityRequest)
+        unpause_activity(UnpauseActivityRequest)
+        reset_activity(ResetActivityRequest)
+        update_activity_execution_options(UpdateActivityExecutionOptionsRequest)
+        unpause_activity_execution(UnpauseActivityExecutionRequest)
+        reset_activity_execution(ResetActivityExecutionRequest)
+        pause_activity_execution(PauseActivityExecutionRequest)
+        pause_workflow_execution(PauseWorkflowExecutionRequest)
+        unpause_workflow_execution(UnpauseWorkflowExecutionRequest)
     }
     refused {
-        update_worker_build_id_compatibility(UpdateWorkerBuildIdCompatibilityRequest) -> UpdateWorkerBuildIdCompatibilityResponse = "UpdateWorkerBuildIdCompatibility";
-        get_worker_build_id_compatibility(GetWorkerBuildIdCompatibilityRequest) -> GetWorkerBuildIdCompatibilityResponse = "GetWorkerBuildIdCompatibility";
-        update_worker_versioning_rules(UpdateWorkerVersioningRulesRequest) -> UpdateWorkerVersioningRulesResponse = "UpdateWorkerVersioningRules";
-        get_worker_versioning_rules(GetWorkerVersioningRulesRequest) -> GetWorkerVersioningRulesResponse = "GetWorkerVersioningRules";
-        get_worker_task_reachability(GetWorkerTaskReachabilityRequest) -> GetWorkerTaskReachabilityResponse = "GetWorkerTaskReachability";
-        describe_deployment(DescribeDeploymentRequest) -> DescribeDeploymentResponse = "DescribeDeployment";
-        describe_worker_deployment_version(DescribeWorkerDeploymentVersionRequest) -> DescribeWorkerDeploymentVersionResponse = "DescribeWorkerDeploymentVersion";
-        list_deployments(ListDeploymentsRequest) -> ListDeploymentsResponse = "ListDeployments";
-        get_deployment_reachability(GetDeploymentReachabilityRequest) -> GetDeploymentReachabilityResponse = "GetDeploymentReachability";
-        get_current_deployment(GetCurrentDeploymentRequest) -> GetCurrentDeploymentResponse = "GetCurrentDeployment";
-        set_current_deployment(SetCurrentDeploymentRequest) -> SetCurrentDeploymentResponse = "SetCurrentDeployment";
-        set_worker_deployment_current_version(SetWorkerDeploymentCurrentVersionRequest) -> SetWorkerDeploymentCurrentVersionResponse = "SetWorkerDeploymentCurrentVersion";
-        describe_worker_deployment(DescribeWorkerDeploymentRequest) -> DescribeWorkerDeploymentResponse = "DescribeWorkerDeployment";
-        delete_worker_deployment(DeleteWorkerDeploymentRequest) -> DeleteWorkerDeploymentResponse = "DeleteWorkerDeployment";
-        delete_worker_deployment_version(DeleteWorkerDeploymentVersionRequest) -> DeleteWorkerDeploymentVersionResponse = "DeleteWorkerDeploymentVersion";
-        set_worker_deployment_ramping_version(SetWorkerDeploymentRampingVersionRequest) -> SetWorkerDeploymentRampingVersionResponse = "SetWorkerDeploymentRampingVersion";
-        list_worker_deployments(ListWorkerDeploymentsRequest) -> ListWorkerDeploymentsResponse = "ListWorkerDeployments";
-        create_worker_deployment(CreateWorkerDeploymentRequest) -> CreateWorkerDeploymentResponse = "CreateWorkerDeployment";
-        create_worker_deployment_version(CreateWorkerDeploymentVersionRequest) -> CreateWorkerDeploymentVersionResponse = "CreateWorkerDeploymentVersion";
-        update_worker_deployment_version_compute_config(UpdateWorkerDeploymentVersionComputeConfigRequest) -> UpdateWorkerDeploymentVersionComputeConfigResponse = "UpdateWorkerDeploymentVersionComputeConfig";
-        validate_worker_deployment_version_compute_config(ValidateWorkerDeploymentVersionComputeConfigRequest) -> ValidateWorkerDeploymentVersionComputeConfigResponse = "ValidateWorkerDeploymentVersionComputeConfig";
-        update_worker_deployment_version_metadata(UpdateWorkerDeploymentVersionMetadataRequest) -> UpdateWorkerDeploymentVersionMetadataResponse = "UpdateWorkerDeploymentVersionMetadata";
-        set_worker_deployment_manager(SetWorkerDeploymentManagerRequest) -> SetWorkerDeploymentManagerResponse = "SetWorkerDeploymentManager";
-        poll_nexus_task_queue(PollNexusTaskQueueRequest) -> PollNexusTaskQueueResponse = "PollNexusTaskQueue";
-        respond_nexus_task_completed(RespondNexusTaskCompletedRequest) -> RespondNexusTaskCompletedResponse = "RespondNexusTaskCompleted";
-        respond_nexus_task_failed(RespondNexusTaskFailedRequest) -> RespondNexusTaskFailedResponse = "RespondNexusTaskFailed";
-        create_workflow_rule(CreateWorkflowRuleRequest) -> CreateWorkflowRuleResponse = "CreateWorkflowRule";
-        describe_workflow_rule(DescribeWorkflowRuleRequest) -> DescribeWorkflowRuleResponse = "DescribeWorkflowRule";
-        delete_workflow_rule(DeleteWorkflowRuleRequest) -> DeleteWorkflowRuleResponse = "DeleteWorkflowRule";
-        list_workflow_rules(ListWorkflowRulesRequest) -> ListWorkflowRulesResponse = "ListWorkflowRules";
-        trigger_workflow_rule(TriggerWorkflowRuleRequest) -> TriggerWorkflowRuleResponse = "TriggerWorkflowRule";
-        record_worker_heartbeat(RecordWorkerHeartbeatRequest) -> RecordWorkerHeartbeatResponse = "RecordWorkerHeartbeat";
-        list_workers(ListWorkersRequest) -> ListWorkersResponse = "ListWorkers";
-        count_workers(CountWorkersRequest) -> CountWorkersResponse = "CountWorkers";
-        update_task_queue_config(UpdateTaskQueueConfigRequest) -> UpdateTaskQueueConfigResponse = "UpdateTaskQueueConfig";
-        fetch_worker_config(FetchWorkerConfigRequest) -> FetchWorkerConfigResponse = "FetchWorkerConfig";
-        update_worker_config(UpdateWorkerConfigRequest) -> UpdateWorkerConfigResponse = "UpdateWorkerConfig";
-        describe_worker(DescribeWorkerRequest) -> DescribeWorkerResponse = "DescribeWorker";
-        start_activity_execution(StartActivityExecutionRequest) -> StartActivityExecutionResponse = "StartActivityExecution";
-        start_nexus_operation_execution(StartNexusOperationExecutionRequest) -> StartNexusOperationExecutionResponse = "StartNexusOperationExecution";
-        describe_activity_execution(DescribeActivityExecutionRequest) -> DescribeActivityExecutionResponse = "DescribeActivityExecution";
-        describe_nexus_operation_execution(DescribeNexusOperationExecutionRequest) -> DescribeNexusOperationExecutionResponse = "DescribeNexusOperationExecution";
-        poll_activity_execution(PollActivityExecutionRequest) -> PollActivityExecutionResponse = "PollActivityExecution";
-        poll_nexus_operation_execution(PollNexusOperationExecutionRequest) -> PollNexusOperationExecutionResponse = "PollNexusOperationExecution";
-        list_activity_executions(ListActivityExecutionsRequest) -> ListActivityExecutionsResponse = "ListActivityExecutions";
-        list_nexus_operation_executions(ListNexusOperationExecutionsRequest) -> ListNexusOperationExecutionsResponse = "ListNexusOperationExecutions";
-        count_activity_executions(CountActivityExecutionsRequest) -> CountActivityExecutionsResponse = "CountActivityExecutions";
-        count_nexus_operation_executions(CountNexusOperationExecutionsRequest) -> CountNexusOperationExecutionsResponse = "CountNexusOperationExecutions";
-        request_cancel_activity_execution(RequestCancelActivityExecutionRequest) -> RequestCancelActivityExecutionResponse = "RequestCancelActivityExecution";
-        request_cancel_nexus_operation_execution(RequestCancelNexusOperationExecutionRequest) -> RequestCancelNexusOperationExecutionResponse = "RequestCancelNexusOperationExecution";
-        terminate_activity_execution(TerminateActivityExecutionRequest) -> TerminateActivityExecutionResponse = "TerminateActivityExecution";
-        delete_activity_execution(DeleteActivityExecutionRequest) -> DeleteActivityExecutionResponse = "DeleteActivityExecution";
-        terminate_nexus_operation_execution(TerminateNexusOperationExecutionRequest) -> TerminateNexusOperationExecutionResponse = "TerminateNexusOperationExecution";
-        delete_nexus_operation_execution(DeleteNexusOperationExecutionRequest) -> DeleteNexusOperationExecutionResponse = "DeleteNexusOperationExecution";
-        poll_workflow_execution_time_skipping(PollWorkflowExecutionTimeSkippingRequest) -> PollWorkflowExecutionTimeSkippingResponse = "PollWorkflowExecutionTimeSkipping";
+        UpdateWorkerBuildIdCompatibility
+        GetWorkerBuildIdCompatibility
+        UpdateWorkerVersioningRules
+        GetWorkerVersioningRules
+        GetWorkerTaskReachability
+        DescribeDeployment
+        DescribeWorkerDeploymentVersion
+        ListDeployments
+        GetDeploymentReachability
+        GetCurrentDeployment
+        SetCurrentDeployment
+        SetWorkerDeploymentCurrentVersion
+        DescribeWorkerDeployment
+        DeleteWorkerDeployment
+        DeleteWorkerDeploymentVersion
+        SetWorkerDeploymentRampingVersion
+        ListWorkerDeployments
+        CreateWorkerDeployment
+        CreateWorkerDeploymentVersion
+        UpdateWorkerDeploymentVersionComputeConfig
+        ValidateWorkerDeploymentVersionComputeConfig
+        UpdateWorkerDeploymentVersionMetadata
+        SetWorkerDeploymentManager
+        PollNexusTaskQueue
+        RespondNexusTaskCompleted
+        RespondNexusTaskFailed
+        CreateWorkflowRule
+        DescribeWorkflowRule
+        DeleteWorkflowRule
+        ListWorkflowRules
+        TriggerWorkflowRule
+        RecordWorkerHeartbeat
+        ListWorkers
+        CountWorkers
+        UpdateTaskQueueConfig
+        FetchWorkerConfig
+        UpdateWorkerConfig
+        DescribeWorker
+        StartActivityExecution
+        StartNexusOperationExecution
+        DescribeActivityExecution
+        DescribeNexusOperationExecution
+        PollActivityExecution
+        PollNexusOperationExecution
+        ListActivityExecutions
+        ListNexusOperationExecutions
+        CountActivityExecutions
+        CountNexusOperationExecutions
+        RequestCancelActivityExecution
+        RequestCancelNexusOperationExecution
+        TerminateActivityExecution
+        DeleteActivityExecution
+        TerminateNexusOperationExecution
+        DeleteNexusOperationExecution
+        PollWorkflowExecutionTimeSkipping
     }
 }
 
 service! {
-    OperatorService for Operator, messages of operatorservice,
+    operator_service: OPERATOR_SERVICE, messages of operatorservice::v1, methods of Call::new,
     answered {
-        add_search_attributes(AddSearchAttributesRequest) -> AddSearchAttributesResponse;
-        remove_search_attributes(RemoveSearchAttributesRequest) -> RemoveSearchAttributesResponse;
-        list_search_attributes(ListSearchAttributesRequest) -> ListSearchAttributesResponse;
-        delete_namespace(DeleteNamespaceRequest) -> DeleteNamespaceResponse;
-        list_clusters(ListClustersRequest) -> ListClustersResponse;
+        add_search_attributes(AddSearchAttributesRequest)
+        remove_search_attributes(RemoveSearchAttributesRequest)
+        list_search_attributes(ListSearchAttributesRequest)
+        delete_namespace(DeleteNamespaceRequest)
+        list_clusters(ListClustersRequest)
     }
     refused {
-        add_or_update_remote_cluster(AddOrUpdateRemoteClusterRequest) -> AddOrUpdateRemoteClusterResponse = "AddOrUpdateRemoteCluster";
-        remove_remote_cluster(RemoveRemoteClusterRequest) -> RemoveRemoteClusterResponse = "RemoveRemoteCluster";
-        get_nexus_endpoint(GetNexusEndpointRequest) -> GetNexusEndpointResponse = "GetNexusEndpoint";
-        create_nexus_endpoint(CreateNexusEndpointRequest) -> CreateNexusEndpointResponse = "CreateNexusEndpoint";
-        update_nexus_endpoint(UpdateNexusEndpointRequest) -> UpdateNexusEndpointResponse = "UpdateNexusEndpoint";
-        delete_nexus_endpoint(DeleteNexusEndpointRequest) -> DeleteNexusEndpointResponse = "DeleteNexusEndpoint";
-        list_nexus_endpoints(ListNexusEndpointsRequest) -> ListNexusEndpointsResponse = "ListNexusEndpoints";
+        AddOrUpdateRemoteCluster
+        RemoveRemoteCluster
+        GetNexusEndpoint
+        CreateNexusEndpoint
+        UpdateNexusEndpoint
+        DeleteNexusEndpoint
+        ListNexusEndpoints
     }
 }
 
-/// Writes the implementation of our own service from a table of its RPCs.
-macro_rules! schedule_service {
-    ($($rpc:ident($request:ident) -> $response:ident;)*) => {
-        #[tonic::async_trait]
-        impl ScheduleService for Schedules {
-            $(async fn $rpc(
-                &self,
-                request: Request<perennial::$request>,
-            ) -> Result<Response<perennial::$response>, Status> {
-                let call = ScheduleCall(Call::new(&self.0, request.metadata()));
-                call.$rpc(request.into_inner()).await.map(answered)
-            })*
-        }
-    };
+service! {
+    schedule_service: SCHEDULE_SERVICE, messages of perennial, methods of ScheduleCall::new,
+    answered {
+        create_schedule(CreateScheduleRequest)
+        describe_schedule(DescribeScheduleRequest)
+        list_schedules(ListSchedulesRequest)
+        update_schedule(UpdateScheduleRequest)
+        trigger_schedule(TriggerScheduleRequest)
+        pause_schedule(PauseScheduleRequest)
+        resume_schedule(ResumeScheduleRequest)
+        delete_schedule(DeleteScheduleRequest)
+        backfill_schedule(BackfillScheduleRequest)
+        list_backfills(ListBackfillsRequest)
+        cancel_backfill(CancelBackfillRequest)
+        list_schedule_events(ListScheduleEventsRequest)
+        list_occurrences(ListOccurrencesRequest)
+        explain_occurrence(ExplainOccurrenceRequest)
+        evaluate_schedules(EvaluateSchedulesRequest)
+    }
+    refused {}
 }
 
-schedule_service! {
-    create_schedule(CreateScheduleRequest) -> CreateScheduleResponse;
-    describe_schedule(DescribeScheduleRequest) -> DescribeScheduleResponse;
-    list_schedules(ListSchedulesRequest) -> ListSchedulesResponse;
-    update_schedule(UpdateScheduleRequest) -> UpdateScheduleResponse;
-    trigger_schedule(TriggerScheduleRequest) -> TriggerScheduleResponse;
-    pause_schedule(PauseScheduleRequest) -> PauseScheduleResponse;
-    resume_schedule(ResumeScheduleRequest) -> ResumeScheduleResponse;
-    delete_schedule(DeleteScheduleRequest) -> DeleteScheduleResponse;
-    backfill_schedule(BackfillScheduleRequest) -> BackfillScheduleResponse;
-    list_backfills(ListBackfillsRequest) -> ListBackfillsResponse;
-    cancel_backfill(CancelBackfillRequest) -> CancelBackfillResponse;
-    list_schedule_events(ListScheduleEventsRequest) -> ListScheduleEventsResponse;
-    list_occurrences(ListOccurrencesRequest) -> ListOccurrencesResponse;
-    explain_occurrence(ExplainOccurrenceRequest) -> ExplainOccurrenceResponse;
-    evaluate_schedules(EvaluateSchedulesRequest) -> EvaluateSchedulesResponse;
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use perennial_proto::descriptors;
+
+    use super::*;
+
+    #[test]
+    fn every_rpc_of_the_services_is_in_the_table_and_nothing_else() {
+        let mut rpcs = HashMap::new();
+        workflow_service(&mut rpcs);
+        operator_service(&mut rpcs);
+        schedule_service(&mut rpcs);
+        let listed: BTreeSet<_> = rpcs.into_keys().collect();
+        let services = [WORKFLOW_SERVICE, OPERATOR_SERVICE, SCHEDULE_SERVICE];
+        let described: BTreeSet<_> = services
+            .iter()
+            .flat_map(|name| {
+                let service = descriptors().get_service_by_name(name).unwrap();
+                service.methods().map(|it| format!("/{name}/{}", it.name())).collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(listed, described);
+    }
 }

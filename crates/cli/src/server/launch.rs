@@ -99,7 +99,7 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
         told.await;
         tracing::info!("told to stop");
     };
-    serve(runtime.clone(), server, Listeners { grpc, http }, told).await?;
+    serve(runtime.clone(), server, Listeners { grpc, http }, told).await;
     // Everything that was acknowledged is durable when this returns.
     tokio::task::spawn_blocking(move || runtime.stop()).await?;
     Ok(())

@@ -213,6 +213,22 @@ impl CompleteWorkflowTask {
             _ => None,
         })
     }
+
+    /// Whether its commands set search attributes.
+    pub fn sets_search_attributes(&self) -> bool {
+        use command::command::Attributes as Of;
+        let mut attributes = self.commands.iter().filter_map(|command| command.attributes.as_ref());
+        attributes.any(|attributes| match attributes {
+            Of::StartChildWorkflowExecutionCommandAttributes(it) => it.search_attributes.is_some(),
+            Of::ContinueAsNewWorkflowExecutionCommandAttributes(it) => {
+                it.search_attributes.is_some()
+            }
+            Of::UpsertWorkflowSearchAttributesCommandAttributes(it) => {
+                it.search_attributes.is_some()
+            }
+            _ => false,
+        })
+    }
 }
 
 /// See [`Command::FailWorkflowTask`].

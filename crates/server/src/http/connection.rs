@@ -26,7 +26,6 @@ pub(super) async fn serve(
     api: Arc<Api>,
     mut stopping: watch::Receiver<bool>,
 ) -> hyper::Result<()> {
-    let _ = stream.set_nodelay(true);
     let is_busy = Arc::new(AtomicBool::new(false));
     let service = service_fn(|request| {
         let (api, is_busy) = (api.clone(), is_busy.clone());

@@ -1,7 +1,7 @@
 //! Every RPC as JSON over HTTP, at the paths that its `.proto` file gives it.
 //!
 //! There is no second implementation of anything. A request is matched with a path ([`table`]), made into the
-//! RPC's own message ([`request`]), given to the same gRPC services inside the process ([`gateway`]), and
+//! RPC's own message ([`request`]), given to the same RPCs that gRPC has ([`gateway`]), and
 //! their answer is written as JSON ([`answer`]). So each check, limit and error detail is the one that gRPC
 //! has. All of it goes by the descriptors: a new RPC needs nothing here.
 
@@ -14,7 +14,6 @@ mod request;
 mod schedule_history;
 mod table;
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,13 +23,15 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tonic::{Code, Status};
 
 use self::answer::Format;
 use self::gateway::Gateway;
 use self::guard::Guard;
 use self::table::{Found, Table};
+use crate::listen::listen;
+use crate::services::Services;
 
 /// Who may call over HTTP. The default trusts this machine's own programs and no web page.
 #[derive(Debug, Clone, Default)]
@@ -59,44 +60,18 @@ struct Api {
 /// their answers.
 pub(crate) async fn serve(
     listener: TcpListener,
-    services: tonic::service::Routes,
+    services: Arc<Services>,
     config: &HttpConfig,
-    request_bytes_max: usize,
-    mut stopping: watch::Receiver<bool>,
+    stopping: watch::Receiver<bool>,
 ) {
     let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    let api = Arc::new(Api {
-        gateway: Gateway::new(services, request_bytes_max),
-        guard: Guard::new(config, is_local),
-        request_bytes_max,
-    });
-    // Each connection holds one end; when all have let go, the other end hears of it.
-    let (open, mut all_closed) = mpsc::channel::<Infallible>(1);
-    loop {
-        let connection = tokio::select! {
-            accepted = listener.accept() => accepted,
-            // An error means that nobody can say stop any more: then it has been said.
-            _ = stopping.wait_for(|stopping| *stopping) => break,
-        };
-        match connection {
-            Ok((stream, from)) => {
-                let (api, stopping, open) = (api.clone(), stopping.clone(), open.clone());
-                tokio::spawn(async move {
-                    if let Err(error) = connection::serve(stream, from, api, stopping).await {
-                        tracing::debug!("an HTTP connection from {from} ended: {error}");
-                    }
-                    drop(open);
-                });
-            }
-            Err(error) => {
-                tracing::warn!("an HTTP connection can't be accepted: {error}");
-                // As when there are too many open files: there is nothing to do but to let some close.
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        }
-    }
-    drop((listener, open));
-    all_closed.recv().await;
+    let request_bytes_max = services.request_bytes_max();
+    let gateway = Gateway(services);
+    let api = Arc::new(Api { gateway, guard: Guard::new(config, is_local), request_bytes_max });
+    listen(listener, "HTTP", stopping.clone(), |stream, from| {
+        connection::serve(stream, from, Arc::clone(&api), stopping.clone())
+    })
+    .await;
 }
 
 impl Api {

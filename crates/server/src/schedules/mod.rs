@@ -21,14 +21,22 @@ use perennial_proto::perennial::{
 };
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use tonic::Status;
+use tonic::metadata::MetadataMap;
 
 use crate::call::Call;
 use crate::errors::{Answer, refused, schedule_refused};
+use crate::server::Shared;
 use crate::validate::{self, invalid};
 use crate::workflow::schedule::{conflict_token, notes, overlap_policy};
 
 /// One request to this service. Each RPC is a method on it.
-pub(crate) struct ScheduleCall<'a>(pub(crate) Call<'a>);
+pub(crate) struct ScheduleCall<'a>(Call<'a>);
+
+impl<'a> ScheduleCall<'a> {
+    pub(crate) fn new(shared: &'a Shared, metadata: &MetadataMap) -> Self {
+        Self(Call::new(shared, metadata))
+    }
+}
 
 impl ScheduleCall<'_> {
     pub(crate) async fn create_schedule(

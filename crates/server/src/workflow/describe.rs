@@ -29,7 +29,7 @@ impl Call<'_> {
         let target = self.run_name(&request.namespace, request.execution)?;
         let run = self.read(target).await?;
         let first = forwards(self.runtime(), &run, Vec::new(), 1, 1, PageLimits::of(1)).await?;
-        let first = first.into_iter().next().unwrap_or_default();
+        let first = first.decoded()?.events.into_iter().next().unwrap_or_default();
         let now = self.runtime().now();
         let activities = run.activities.values();
         let children = run.children.values();

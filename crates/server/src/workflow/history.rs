@@ -2,7 +2,7 @@
 
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::enums::v1::HistoryEventFilterType;
-use perennial_proto::temporal::history::v1::{History, HistoryEvent};
+use perennial_proto::temporal::history::v1::History;
 use perennial_proto::temporal::workflowservice::v1::{
     GetWorkflowExecutionHistoryRequest, GetWorkflowExecutionHistoryResponse,
     GetWorkflowExecutionHistoryReverseRequest, GetWorkflowExecutionHistoryReverseResponse,
@@ -11,15 +11,18 @@ use perennial_runtime::Watched;
 use prost::Message;
 
 use crate::call::Call;
+use crate::encoded::WithHistory;
 use crate::errors::{Answer, refused};
-use crate::history::{PageLimits, backwards, forwards, unwritten_events};
+use crate::history::{Events, PageLimits, backwards, forwards, unwritten_events};
 use crate::tokens::HistoryCursor;
+
+type HistoryPage = WithHistory<GetWorkflowExecutionHistoryResponse>;
 
 impl Call<'_> {
     pub(crate) async fn get_workflow_execution_history(
         &self,
         request: GetWorkflowExecutionHistoryRequest,
-    ) -> Answer<GetWorkflowExecutionHistoryResponse> {
+    ) -> Answer<HistoryPage> {
         let mut target = self.run_name(&request.namespace, request.execution.clone())?;
         let cursor = HistoryCursor::read(&request.next_page_token, &target.run_id)?;
         if let Some(cursor) = &cursor {
@@ -40,7 +43,7 @@ impl Call<'_> {
         mut target: RunName,
         cursor: Option<HistoryCursor>,
         request: &GetWorkflowExecutionHistoryRequest,
-    ) -> Answer<GetWorkflowExecutionHistoryResponse> {
+    ) -> Answer<HistoryPage> {
         let mut run = self.read(target.clone()).await?;
         // From here on it is this run that is meant, not whichever is current.
         target.run_id.clone_from(&run.head.run_id);
@@ -57,10 +60,10 @@ impl Call<'_> {
         let last = if bound == 0 { run.last_event_id() } else { bound };
         let limits = PageLimits::of(request.maximum_page_size);
         let mut events = forwards(self.runtime(), &run, recent, first, last, limits).await?;
-        let next = events.last().map_or(first, |event| event.event_id + 1);
+        let next = events.last_event_id.map_or(first, |event_id| event_id + 1);
         let is_last_page = next > last;
         if is_last_page && last == run.last_event_id() && self.takes_unwritten_events() {
-            events.extend(unwritten_events(&run));
+            unwritten_events(&run).iter().for_each(|event| events.push(event));
         }
         let more_comes = request.wait_new_event && bound == 0 && run.is_open();
         let cursor = HistoryCursor {
@@ -72,11 +75,7 @@ impl Call<'_> {
     }
 
     /// Only the event that closed the run; nothing while it is open.
-    async fn close_event(
-        &self,
-        mut target: RunName,
-        wait: bool,
-    ) -> Answer<GetWorkflowExecutionHistoryResponse> {
+    async fn close_event(&self, mut target: RunName, wait: bool) -> Answer<HistoryPage> {
         if target.run_id.is_empty() {
             // Whatever comes after the run that is current now isn't waited for.
             target.run_id.clone_from(&self.read(target.clone()).await?.head.run_id);
@@ -97,7 +96,7 @@ impl Call<'_> {
                 next_event_id: run.head.next_event_id,
                 last_event_id: 0,
             };
-            return Ok(page(Vec::new(), wait.then_some(cursor)));
+            return Ok(page(Events::default(), wait.then_some(cursor)));
         }
         let last = run.last_event_id();
         let events = forwards(self.runtime(), &run, recent, last, last, PageLimits::of(1)).await?;
@@ -136,13 +135,10 @@ impl Call<'_> {
     }
 }
 
-fn page(
-    events: Vec<HistoryEvent>,
-    next: Option<HistoryCursor>,
-) -> GetWorkflowExecutionHistoryResponse {
-    GetWorkflowExecutionHistoryResponse {
-        history: Some(History { events }),
+fn page(events: Events, next: Option<HistoryCursor>) -> HistoryPage {
+    let answer = GetWorkflowExecutionHistoryResponse {
         next_page_token: next.map(|cursor| cursor.encode_to_vec()).unwrap_or_default(),
         ..GetWorkflowExecutionHistoryResponse::default()
-    }
+    };
+    WithHistory { answer, history: Some(events) }
 }

@@ -14,6 +14,7 @@ use perennial_runtime::{Poller, Refusal};
 use super::start::worker_version;
 use super::task;
 use crate::call::Call;
+use crate::encoded::WithHistory;
 use crate::errors::{Answer, refused};
 use crate::validate;
 
@@ -22,7 +23,7 @@ impl Call<'_> {
     pub(crate) async fn poll_workflow_task_queue(
         &self,
         request: PollWorkflowTaskQueueRequest,
-    ) -> Answer<PollWorkflowTaskQueueResponse> {
+    ) -> Answer<WithHistory<PollWorkflowTaskQueueResponse>> {
         let poller = self.poller(
             &request.namespace,
             request.task_queue,
@@ -34,7 +35,9 @@ impl Call<'_> {
         let polled = self.runtime().poll_workflow_task(poller);
         match self.wait(self.shared().config.poll_time, polled).await {
             Some(Ok(grant)) => task::workflow_task(self, grant).await,
-            Some(Err(Refusal::TimedOut)) | None => Ok(PollWorkflowTaskQueueResponse::default()),
+            Some(Err(Refusal::TimedOut)) | None => {
+                Ok(WithHistory { answer: PollWorkflowTaskQueueResponse::default(), history: None })
+            }
             Some(Err(refusal)) => Err(refused(refusal)),
         }
     }

@@ -57,7 +57,7 @@ impl Call<'_> {
                 Err(refusal) => return Err(refused(refusal)),
             }
         }
-        let completion = CompleteWorkflowTask {
+        let mut completion = CompleteWorkflowTask {
             token: task,
             commands: request.commands,
             messages: request.messages,
@@ -71,14 +71,16 @@ impl Call<'_> {
             worker_version: request
                 .worker_version_stamp
                 .or_else(|| worker_version(request.deployment_options.as_ref())),
-            search_attribute_types: search_attributes::settable(namespace),
             ..CompleteWorkflowTask::default()
         };
+        if completion.sets_search_attributes() {
+            completion.search_attribute_types = search_attributes::settable(namespace);
+        }
         let command = Command::CompleteWorkflowTask(Box::new(completion));
         let sent = self.send(target, command).await?;
 
         let workflow_task = match sent.next_task {
-            Some(grant) => Some(task::workflow_task(self, grant).await?),
+            Some(grant) => Some(task::workflow_task(self, grant).await?.decoded()?),
             None => None,
         };
         let eager = sent.eager_activities.iter();

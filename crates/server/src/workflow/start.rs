@@ -123,7 +123,7 @@ impl Call<'_> {
         let reference =
             EventReference { event_id: 1, event_type: EventType::WorkflowExecutionStarted.into() };
         let eager_workflow_task = match started.eager_task {
-            Some(grant) => Some(task::workflow_task(self, grant).await?),
+            Some(grant) => Some(task::workflow_task(self, grant).await?.decoded()?),
             None => None,
         };
         Ok(StartWorkflowExecutionResponse {

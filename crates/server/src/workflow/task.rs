@@ -4,7 +4,6 @@ use perennial_engine::Time;
 use perennial_proto::store::TaskToken;
 use perennial_proto::temporal::common::v1::{Priority, WorkflowExecution};
 use perennial_proto::temporal::enums::v1::TaskQueueKind;
-use perennial_proto::temporal::history::v1::History;
 use perennial_proto::temporal::protocol::v1::message::SequencingId;
 use perennial_proto::temporal::taskqueue::v1::{PollerScalingDecision, TaskQueue};
 use perennial_proto::temporal::workflowservice::v1::{
@@ -15,15 +14,16 @@ use prost::Message;
 use tonic::Status;
 
 use crate::call::Call;
+use crate::encoded::WithHistory;
 use crate::errors::Answer;
-use crate::history::{PageLimits, forwards, unwritten_events};
+use crate::history::{Events, PageLimits, forwards, unwritten_events};
 use crate::tokens::HistoryCursor;
 
 /// A workflow task or a query, with as much history as fits.
 pub(super) async fn workflow_task(
     call: &Call<'_>,
     grant: WorkflowTaskGrant,
-) -> Answer<PollWorkflowTaskQueueResponse> {
+) -> Answer<WithHistory<PollWorkflowTaskQueueResponse>> {
     let run = &grant.run;
     let head = &run.head;
     let is_query = grant.query.is_some();
@@ -33,19 +33,19 @@ pub(super) async fn workflow_task(
     let last = head.next_event_id - 1;
     let first = if grant.sticky { head.previous_started_event_id + 1 } else { 1 };
     let mut events = if grant.sticky && is_query {
-        Vec::new()
+        Events::default()
     } else {
         let limits = PageLimits::of_task();
         forwards(call.runtime(), run, grant.recent, first, last, limits).await?
     };
-    let next = events.last().map_or(last + 1, |event| event.event_id + 1);
+    let next = events.last_event_id.map_or(last + 1, |event_id| event_id + 1);
     let next_page_token = if next <= last {
         let cursor =
             HistoryCursor { run_id: head.run_id.clone(), next_event_id: next, last_event_id: last };
         cursor.encode_to_vec()
     } else {
         if !is_query {
-            events.extend(unwritten_events(run));
+            unwritten_events(run).iter().for_each(|event| events.push(event));
         }
         Vec::new()
     };
@@ -64,7 +64,6 @@ pub(super) async fn workflow_task(
         workflow_type: run.started.workflow_type.clone(),
         previous_started_event_id: head.previous_started_event_id,
         backlog_count_hint: grant.backlog,
-        history: Some(History { events }),
         next_page_token,
         workflow_execution_task_queue: run.started.task_queue.as_ref().map(|queue| TaskQueue {
             name: queue.name.clone(),
@@ -96,7 +95,7 @@ pub(super) async fn workflow_task(
         }
     }
     response.task_token = token.encode_to_vec();
-    Ok(response)
+    Ok(WithHistory { answer: response, history: Some(events) })
 }
 
 /// An activity.

@@ -55,7 +55,7 @@ impl Scene {
         let serving = tokio::spawn(async move {
             let told = async { drop(told.await) };
             let listeners = Listeners { grpc, http: Some(http) };
-            serve(runtime, config, listeners, told).await.unwrap();
+            serve(runtime, config, listeners, told).await;
         });
         Self { address, stop, serving }
     }

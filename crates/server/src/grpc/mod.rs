@@ -1,0 +1,130 @@
+//! gRPC: connections, and each call from its frames to its answer.
+//!
+//! Every RPC of the API takes one message and gives one. So a call is read here as a whole, handed to the table
+//! of RPCs as bytes, and its answer is one frame. Health and reflection, which have streams, are the crates'
+//! that everyone uses.
+
+mod answer;
+mod frame;
+mod lazily;
+mod others;
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::http::request::Parts;
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper::{HeaderMap, Method, Request, Response, header};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tonic::Status;
+use tonic::metadata::MetadataMap;
+
+use self::answer::Body;
+use self::others::Others;
+use crate::call::timeout;
+use crate::encoded::Encoded;
+use crate::errors::Answer;
+use crate::listen::listen;
+use crate::services::{Found, Services};
+
+/// A connection that nothing is heard of is asked whether it is there.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(60);
+/// And has this long to answer.
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+/// What one request may send before it is read: the largest one takes a few turns.
+const STREAM_WINDOW: u32 = 1024 * 1024;
+/// What all requests of a connection may send before they are read. The transport also takes its measure of
+/// small requests at once from it, and hangs up on a client that has more: with the usual 64 KB some hundreds.
+const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
+
+/// Everything a call needs.
+struct Api {
+    services: Arc<Services>,
+    others: Others,
+}
+
+/// Serves the API on `listener` until `stopping` becomes true, and then until the calls under way have their
+/// answers.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    services: Arc<Services>,
+    stopping: watch::Receiver<bool>,
+) {
+    let api = Arc::new(Api { services, others: Others::new().await });
+    listen(listener, "gRPC", stopping.clone(), |stream, _| {
+        serve_connection(stream, Arc::clone(&api), stopping.clone())
+    })
+    .await;
+}
+
+async fn serve_connection(
+    stream: TcpStream,
+    api: Arc<Api>,
+    mut stopping: watch::Receiver<bool>,
+) -> hyper::Result<()> {
+    let service = service_fn(move |request| {
+        let api = Arc::clone(&api);
+        async move { Ok::<_, Infallible>(api.answer(request).await) }
+    });
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .keep_alive_interval(KEEPALIVE_INTERVAL)
+        .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        // Long polls are calls: a worker or a proxy has as many under way as it likes.
+        .max_concurrent_streams(None)
+        .auto_date_header(false)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        ended = connection.as_mut() => return ended,
+        _ = stopping.wait_for(|stopping| *stopping) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    connection.await
+}
+
+impl Api {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        if !is_grpc(&head) {
+            return answer::not_grpc();
+        }
+        let Some(rpc) = self.services.find(head.uri.path()) else {
+            return self.others.answer(Request::from_parts(head, body)).await;
+        };
+        let takes_gzip = frame::takes_gzip(&head.headers);
+        let time = timeout(&head.headers);
+        let answering = self.call(rpc, head.headers, body);
+        let answered = match time {
+            Some(time) => tokio::time::timeout(time, answering).await.unwrap_or_else(|_| {
+                Err(Status::deadline_exceeded("the time that the client gave the call is over"))
+            }),
+            None => answering.await,
+        };
+        match answered {
+            Ok(message) => answer::message(message, takes_gzip),
+            Err(status) => status.into_http(),
+        }
+    }
+
+    async fn call(&self, rpc: Found, headers: HeaderMap, body: Incoming) -> Answer<Encoded> {
+        let bytes_max = self.services.request_bytes_max();
+        let message = frame::read(body, &headers, bytes_max).await?;
+        rpc.call(MetadataMap::from_headers(headers), message).await
+    }
+}
+
+/// Browsers and port scanners aren't.
+fn is_grpc(head: &Parts) -> bool {
+    let content_type = head.headers.get(header::CONTENT_TYPE);
+    let says_grpc = content_type.is_some_and(|it| it.as_bytes().starts_with(b"application/grpc"));
+    head.method == Method::POST && says_grpc
+}
