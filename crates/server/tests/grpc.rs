@@ -1,0 +1,170 @@
+//! gRPC as clients meet it: what is answered, what is refused, and how it ends.
+#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::Full;
+use perennial_proto::service::workflow::workflow_service_client::WorkflowServiceClient;
+use perennial_proto::temporal::enums::v1::TaskQueueType;
+use perennial_proto::temporal::taskqueue::v1::TaskQueue;
+use perennial_proto::temporal::workflowservice::v1::{
+    DescribeTaskQueueRequest, GetSystemInfoRequest, PollWorkflowTaskQueueRequest,
+    SignalWorkflowExecutionRequest,
+};
+use perennial_runtime::{Runtime, RuntimeConfig};
+use perennial_server::{Listeners, ServerConfig, ensure_namespace, serve};
+use perennial_store::SqliteStore;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tonic::codec::CompressionEncoding;
+use tonic::codegen::http::{Method, Request, StatusCode};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
+use tower::ServiceExt;
+
+struct Scene {
+    channel: Channel,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let runtime =
+            Runtime::open(Arc::new(SqliteStore::in_memory().unwrap()), &RuntimeConfig::default())
+                .unwrap();
+        ensure_namespace(&runtime, "default", &[]).await.unwrap();
+        let grpc = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = grpc.local_addr().unwrap();
+        let (stop, told) = oneshot::channel::<()>();
+        // As long as it takes: what doesn't end by itself makes the test hang.
+        let grace = Duration::from_secs(24 * 3_600);
+        let config = ServerConfig { grace, ..ServerConfig::default() };
+        let serving = tokio::spawn(async move {
+            let told = async { drop(told.await) };
+            serve(runtime, config, Listeners { grpc, http: None }, told).await;
+        });
+        let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
+        Self { channel: endpoint.connect().await.unwrap(), stop, serving }
+    }
+
+    fn client(&self) -> WorkflowServiceClient<Channel> {
+        WorkflowServiceClient::new(self.channel.clone())
+    }
+
+    /// What is said to an empty message.
+    async fn refusal(&self, path: &str) -> Status {
+        let request = Request::post(path)
+            .header("content-type", "application/grpc")
+            .body(tonic::body::Body::new(Full::from([0; 5].as_slice())))
+            .unwrap();
+        let response = self.channel.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        Status::from_header_map(response.headers()).unwrap()
+    }
+}
+
+fn queue() -> Option<TaskQueue> {
+    Some(TaskQueue { name: "queue".to_owned(), ..TaskQueue::default() })
+}
+
+#[tokio::test]
+async fn calls_are_answered_compressed_or_not() {
+    let scene = Scene::new().await;
+    let compressing = scene
+        .client()
+        .send_compressed(CompressionEncoding::Gzip)
+        .accept_compressed(CompressionEncoding::Gzip);
+    for mut client in [scene.client(), compressing] {
+        let info = client.get_system_info(GetSystemInfoRequest::default()).await.unwrap();
+        assert!(info.into_inner().capabilities.is_some());
+        let signal = SignalWorkflowExecutionRequest {
+            namespace: "nowhere".repeat(20),
+            ..SignalWorkflowExecutionRequest::default()
+        };
+        let refusal = client.signal_workflow_execution(signal).await.unwrap_err();
+        assert_eq!(refusal.code(), Code::NotFound);
+        assert!(!refusal.details().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_not_implemented() {
+    let scene = Scene::new().await;
+    for path in [
+        "/temporal.api.workflowservice.v1.WorkflowService/Nothing",
+        "/temporal.api.nothing.v1.Nothing/GetSystemInfo",
+        "/",
+    ] {
+        assert_eq!(scene.refusal(path).await.code(), Code::Unimplemented, "{path}");
+    }
+    let later = "/temporal.api.workflowservice.v1.WorkflowService/PollNexusTaskQueue";
+    let refusal = scene.refusal(later).await;
+    assert_eq!(refusal.code(), Code::Unimplemented);
+    assert_eq!(refusal.message(), "PollNexusTaskQueue is not implemented by this server");
+}
+
+#[tokio::test]
+async fn what_is_no_call_is_told_so() {
+    let scene = Scene::new().await;
+    for (method, content_type) in
+        [(Method::GET, "application/grpc"), (Method::POST, "application/json")]
+    {
+        let request = Request::builder()
+            .method(method)
+            .uri("/temporal.api.workflowservice.v1.WorkflowService/GetSystemInfo")
+            .header("content-type", content_type)
+            .body(tonic::body::Body::empty())
+            .unwrap();
+        let response = scene.channel.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    }
+}
+
+#[tokio::test]
+async fn server_tells_of_its_health() {
+    let scene = Scene::new().await;
+    let mut health = HealthClient::new(scene.channel.clone());
+    let mut of = async |service: &str| {
+        let request = HealthCheckRequest { service: service.to_owned() };
+        health.check(request).await.map(|status| status.into_inner().status)
+    };
+    let serving = tonic_health::ServingStatus::Serving as i32;
+    assert_eq!(of("temporal.api.workflowservice.v1.WorkflowService").await.unwrap(), serving);
+    assert_eq!(of("nothing").await.unwrap_err().code(), Code::NotFound);
+}
+
+#[tokio::test]
+async fn poll_under_way_is_answered_when_the_server_ends() {
+    let scene = Scene::new().await;
+    let (mut polling, mut asking) = (scene.client(), scene.client());
+    let poll = tokio::spawn(async move {
+        let poll = PollWorkflowTaskQueueRequest {
+            namespace: "default".to_owned(),
+            task_queue: queue(),
+            identity: "worker".to_owned(),
+            ..PollWorkflowTaskQueueRequest::default()
+        };
+        polling.poll_workflow_task_queue(poll).await
+    });
+    loop {
+        let describe = DescribeTaskQueueRequest {
+            namespace: "default".to_owned(),
+            task_queue: queue(),
+            task_queue_type: TaskQueueType::Workflow.into(),
+            ..DescribeTaskQueueRequest::default()
+        };
+        let described = asking.describe_task_queue(describe).await.unwrap().into_inner();
+        if !described.pollers.is_empty() {
+            break;
+        }
+    }
+    scene.stop.send(()).unwrap();
+    let answer = poll.await.unwrap().unwrap().into_inner();
+    assert!(answer.task_token.is_empty());
+    scene.serving.await.unwrap();
+}
