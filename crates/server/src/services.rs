@@ -40,11 +40,7 @@ pub(crate) type Answering = Pin<Box<dyn Future<Output = Answer<Encoded>> + Send>
 
 impl Services {
     pub(crate) fn new(shared: Shared) -> Self {
-        let mut rpcs = HashMap::new();
-        workflow_service(&mut rpcs);
-        operator_service(&mut rpcs);
-        schedule_service(&mut rpcs);
-        Self { shared, rpcs }
+        Self { shared, rpcs: table() }
     }
 
     /// The largest message that is read.
@@ -74,6 +70,14 @@ impl Found {
         }
         (self.rpc)(self.services, metadata, message)
     }
+}
+
+fn table() -> HashMap<String, Rpc> {
+    let mut rpcs = HashMap::new();
+    workflow_service(&mut rpcs);
+    operator_service(&mut rpcs);
+    schedule_service(&mut rpcs);
+    rpcs
 }
 
 fn decoded<T: Message + Default>(message: Bytes) -> Answer<T> {
@@ -294,11 +298,7 @@ mod tests {
 
     #[test]
     fn every_rpc_of_the_services_is_in_the_table_and_nothing_else() {
-        let mut rpcs = HashMap::new();
-        workflow_service(&mut rpcs);
-        operator_service(&mut rpcs);
-        schedule_service(&mut rpcs);
-        let listed: BTreeSet<_> = rpcs.into_keys().collect();
+        let listed: BTreeSet<_> = table().into_keys().collect();
         let services = [WORKFLOW_SERVICE, OPERATOR_SERVICE, SCHEDULE_SERVICE];
         let described: BTreeSet<_> = services
             .iter()

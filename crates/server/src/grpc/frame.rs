@@ -147,7 +147,7 @@ fn compressed(message: &[u8]) -> Bytes {
 }
 
 fn head(flag: u8, length: usize) -> [u8; Encoded::HEAD] {
-    // More than four gigabytes would be refused by every client; none is told a wrong length.
+    // No answer comes near four gigabytes, and every client would refuse one that did.
     let [a, b, c, d] = u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes();
     [flag, a, b, c, d]
 }
