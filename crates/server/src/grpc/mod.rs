@@ -6,6 +6,7 @@
 
 mod answer;
 mod frame;
+mod gathered;
 mod lazily;
 mod others;
 
@@ -26,6 +27,7 @@ use tonic::Status;
 use tonic::metadata::MetadataMap;
 
 use self::answer::Body;
+use self::gathered::gathered;
 use self::others::Others;
 use crate::call::timeout;
 use crate::encoded::Encoded;
@@ -72,6 +74,7 @@ async fn serve_connection(
         let api = Arc::clone(&api);
         async move { Ok::<_, Infallible>(api.answer(request).await) }
     });
+    let (stream, mut sender) = gathered(stream);
     let connection = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .keep_alive_interval(KEEPALIVE_INTERVAL)
@@ -84,11 +87,11 @@ async fn serve_connection(
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     tokio::select! {
-        ended = connection.as_mut() => return ended,
+        ended = sender.drive(connection.as_mut()) => return ended,
         _ = stopping.wait_for(|stopping| *stopping) => {}
     }
     connection.as_mut().graceful_shutdown();
-    connection.await
+    sender.drive(connection).await
 }
 
 impl Api {
