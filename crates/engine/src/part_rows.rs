@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use perennial_proto::encoded;
 use prost::{DecodeError, Message};
 
 use crate::SharedMap;
 
 /// The row of a part; `None` if there is no such part.
 pub(crate) fn row<K: Ord, V: Message>(parts: &SharedMap<K, Arc<V>>, key: &K) -> Option<Vec<u8>> {
-    parts.get(key).map(|part| part.encode_to_vec())
+    parts.get(key).map(|part| encoded(&**part))
 }
 
 /// Takes a part from its row.

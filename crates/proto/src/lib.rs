@@ -12,6 +12,7 @@ pub mod json;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use prost::Message;
 use prost_reflect::DescriptorPool;
 
 pub use prost_reflect;
@@ -49,6 +50,30 @@ pub mod service {
     pub mod operator {
         tonic::include_proto!("temporal.api.operatorservice.v1");
     }
+}
+
+/// A message as bytes.
+///
+/// Written into memory that has its length from the beginning: a vector that grows looks for room at every byte
+/// of a number, which takes half as long again.
+///
+/// ```
+/// # use prost::Message;
+/// let duration = perennial_proto::Duration { seconds: 300, nanos: 7 };
+/// assert_eq!(perennial_proto::encoded(&duration), duration.encode_to_vec());
+/// ```
+pub fn encoded(message: &impl Message) -> Vec<u8> {
+    let mut bytes = vec![0; message.encoded_len()];
+    encode_into(message, &mut bytes);
+    bytes
+}
+
+/// Writes a message into memory that is as long as the message.
+///
+/// # Panics
+/// If it is shorter.
+pub fn encode_into(message: &impl Message, mut bytes: &mut [u8]) {
+    message.encode_raw(&mut bytes);
 }
 
 /// Descriptors of every message and service above, with the options that tell their HTTP paths. Reading them

@@ -28,6 +28,7 @@ use std::time::Duration;
 use jiff::tz::TimeZoneDatabase;
 use perennial_engine::run::{self, Command, Limits, Rejection, Run, StartRun, TaskStamp};
 use perennial_engine::{NamespaceKey, RunKey, Span, Time, Zones};
+use perennial_proto::encoded;
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::command::v1 as command;
 use perennial_proto::temporal::enums::v1::{
@@ -184,7 +185,7 @@ impl Runtime {
         let write = RecordWrite {
             kind: RecordKind::Namespace,
             key: format!("{:010}", record.key),
-            value: Some(record.encode_to_vec()),
+            value: Some(encoded(&record)),
         };
         self.ask(Request::Put { record: write }).await?;
         let record = Arc::new(record);
@@ -589,7 +590,7 @@ fn within(fragment: Fragment, range: HistoryRange) -> Fragment {
     Fragment {
         first_event_id: fragment.first_event_id.max(range.first_event_id),
         last_event_id: fragment.last_event_id.min(range.last_event_id),
-        bytes: history.encode_to_vec().into(),
+        bytes: encoded(&history).into(),
     }
 }
 

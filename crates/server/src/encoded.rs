@@ -1,12 +1,13 @@
 //! Answers as bytes.
 
 use bytes::Bytes;
+use perennial_proto::encode_into;
 use perennial_proto::temporal::history::v1::History;
 use perennial_proto::temporal::workflowservice::v1::{
     GetWorkflowExecutionHistoryResponse, PollWorkflowTaskQueueResponse,
 };
 use prost::Message;
-use prost::encoding::{WireType, encode_key, encode_varint};
+use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
 
 use crate::errors::Answer;
 use crate::history::Events;
@@ -17,13 +18,10 @@ pub(crate) struct Encoded(Vec<u8>);
 impl Encoded {
     /// Bytes of the head.
     pub(crate) const HEAD: usize = 5;
-    /// Most answers fit in.
-    const ROOM: usize = 512;
 
     pub(crate) fn of(answer: &impl Encode) -> Self {
-        let mut bytes = Vec::with_capacity(Self::ROOM);
-        bytes.resize(Self::HEAD, 0);
-        answer.encode_onto(&mut bytes);
+        let mut bytes = vec![0; Self::HEAD + answer.length()];
+        answer.encode(&mut bytes[Self::HEAD..]);
         Self(bytes)
     }
 
@@ -47,12 +45,20 @@ impl Encoded {
 
 /// What an RPC may answer with.
 pub(crate) trait Encode {
-    fn encode_onto(&self, bytes: &mut Vec<u8>);
+    /// In bytes.
+    fn length(&self) -> usize;
+
+    /// Into memory of that length.
+    fn encode(&self, bytes: &mut [u8]);
 }
 
 impl<T: Message> Encode for T {
-    fn encode_onto(&self, bytes: &mut Vec<u8>) {
-        self.encode_raw(bytes);
+    fn length(&self) -> usize {
+        self.encoded_len()
+    }
+
+    fn encode(&self, bytes: &mut [u8]) {
+        encode_into(self, bytes);
     }
 }
 
@@ -75,14 +81,22 @@ impl<T: HasHistory> WithHistory<T> {
 }
 
 impl<T: HasHistory> Encode for WithHistory<T> {
-    fn encode_onto(&self, bytes: &mut Vec<u8>) {
-        self.answer.encode_onto(bytes);
+    fn length(&self) -> usize {
+        let field = |events: &Events| {
+            let length = events.as_bytes().len();
+            key_len(T::HISTORY) + encoded_len_varint(length as u64) + length
+        };
+        self.answer.encoded_len() + self.history.as_ref().map_or(0, field)
+    }
+
+    fn encode(&self, bytes: &mut [u8]) {
+        let (answer, mut field) = bytes.split_at_mut(self.answer.encoded_len());
+        encode_into(&self.answer, answer);
         if let Some(events) = &self.history {
             let events = events.as_bytes();
-            bytes.reserve(events.len() + 2 * Encoded::HEAD);
-            encode_key(T::HISTORY, WireType::LengthDelimited, bytes);
-            encode_varint(events.len() as u64, bytes);
-            bytes.extend_from_slice(events);
+            encode_key(T::HISTORY, WireType::LengthDelimited, &mut field);
+            encode_varint(events.len() as u64, &mut field);
+            field.copy_from_slice(events);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use perennial_proto::encoded;
 use perennial_proto::store as stored;
 use perennial_proto::temporal::history::v1::{History, HistoryEvent};
 use prost::Message;
@@ -67,9 +68,9 @@ impl Run {
     pub fn head_row(&self) -> Vec<u8> {
         if self.has_speculative_task() {
             let durable = stored::RunHead { workflow_task: None, ..self.head.clone() };
-            return durable.encode_to_vec();
+            return encoded(&durable);
         }
-        self.head.encode_to_vec()
+        encoded(&self.head)
     }
 
     /// A part as it is stored; `None` if the run has it no longer.

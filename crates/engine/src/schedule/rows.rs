@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use perennial_calendar::Zones;
-use perennial_proto::store as stored;
+use perennial_proto::{encoded, store as stored};
 use prost::Message;
 
 use super::{Schedule, Times};
@@ -60,14 +60,14 @@ impl Schedule {
 
     /// The head as it is stored.
     pub fn head_row(&self) -> Vec<u8> {
-        self.head.encode_to_vec()
+        encoded(&self.head)
     }
 
     /// A part as it is stored; `None` if the schedule has it no longer.
     pub fn part_row(&self, part: &SchedulePart) -> Option<Vec<u8>> {
         match part {
-            SchedulePart::Config => Some(self.config.encode_to_vec()),
-            SchedulePart::LastOutcome => Some(self.outcome.encode_to_vec()),
+            SchedulePart::Config => Some(encoded(&*self.config)),
+            SchedulePart::LastOutcome => Some(encoded(&*self.outcome)),
             SchedulePart::Running(run_id) => row(&self.running, run_id),
             SchedulePart::Buffered(sequence) => row(&self.buffer, sequence),
             SchedulePart::Backfill(sequence) => row(&self.backfills, sequence),

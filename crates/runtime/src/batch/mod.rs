@@ -10,6 +10,7 @@ mod work;
 
 use perennial_engine::NamespaceKey;
 use perennial_engine::run::Rejection;
+use perennial_proto::encoded;
 use perennial_proto::store::BatchJob;
 use perennial_proto::temporal::enums::v1::BatchOperationState;
 use perennial_store::{RecordKind, RecordWrite};
@@ -142,7 +143,7 @@ impl Runtime {
         let record = RecordWrite {
             kind: RecordKind::BatchJob,
             key: key_of(NamespaceKey(job.namespace), &job.job_id),
-            value: Some(job.encode_to_vec()),
+            value: Some(encoded(job)),
         };
         self.ask(Request::Put { record }).await.map(|_| ())
     }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use perennial_engine::run::Run;
 use perennial_engine::schedule::Schedule;
 use perennial_engine::{PartKey, RunKey, ScheduleKey, SchedulePart, Slot, Time};
+use perennial_proto::encoded;
 use perennial_proto::store::RunMessage;
 use perennial_store::{
     Batch, Epoch, Fragment, Listed, Log, LogLine, MessageWrite, NewRun, NewSchedule, RecordWrite,
     RunWrite, ScheduleWrite, TaskWrite, visibility,
 };
-use prost::Message;
 
 use super::fragments::merged;
 use super::request::Release;
@@ -156,9 +156,7 @@ enum OpenMessage {
 impl OpenMessage {
     fn into_write(self, key: i64) -> MessageWrite {
         match self {
-            Self::Put(slot, message) => {
-                MessageWrite::Put { key, slot, value: message.encode_to_vec() }
-            }
+            Self::Put(slot, message) => MessageWrite::Put { key, slot, value: encoded(&*message) },
             Self::Delete => MessageWrite::Delete(key),
         }
     }

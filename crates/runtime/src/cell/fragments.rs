@@ -1,5 +1,6 @@
 //! The events of a run as they are stored: as few rows a batch as a reader can take one at a time.
 
+use perennial_proto::encoded;
 use perennial_proto::temporal::history::v1::{History, HistoryEvent};
 use perennial_store::Fragment;
 use prost::Message;
@@ -16,7 +17,7 @@ pub(super) fn fragments_of(mut events: Vec<HistoryEvent>) -> Vec<Fragment> {
         let later = events.split_off(events.len() / 2);
         return [fragments_of(events), fragments_of(later)].concat();
     }
-    let bytes = History { events }.encode_to_vec().into();
+    let bytes = encoded(&History { events }).into();
     vec![Fragment { first_event_id, last_event_id, bytes }]
 }
 

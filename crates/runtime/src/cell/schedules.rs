@@ -7,10 +7,10 @@ use perennial_engine::schedule::{
     self, Command, CreateSchedule, Reply, Schedule, Transition, Triggered,
 };
 use perennial_engine::{NamespaceKey, ScheduleKey, Slot, Time};
+use perennial_proto::encoded;
 use perennial_proto::store::ScheduleName;
 use perennial_proto::store::run_message::Body;
 use perennial_store::{Log, NewSchedule};
-use prost::Message;
 
 use super::request::{Incoming, Release, ReplyTo, Request, Response};
 use super::schedule_cache::ScheduleId;
@@ -145,11 +145,11 @@ impl Cell {
         }
         write.touched.extend(touched);
         for event in audit {
-            write.log.insert((Log::Audit, event.sequence), event.encode_to_vec());
+            write.log.insert((Log::Audit, event.sequence), encoded(&event));
         }
         for line in ledger {
             let log = if line.is_manual { Log::ManualLedger } else { Log::Ledger };
-            write.log.insert((log, line.position()), line.occurrence.encode_to_vec());
+            write.log.insert((log, line.position()), encoded(&line.occurrence));
         }
         if is_visible {
             let namespace = world.namespaces.by_key(NamespaceKey(schedule.head.namespace));

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use perennial_engine::RunKey;
 use perennial_engine::run::{Command, Rejection, Run, TaskCompleted, UpdateProgress};
-use perennial_proto::Any;
 use perennial_proto::temporal::enums::v1::UpdateWorkflowExecutionLifecycleStage as Stage;
 use perennial_proto::temporal::failure::v1::Failure;
 use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
 use perennial_proto::temporal::protocol::v1::message::SequencingId;
 use perennial_proto::temporal::update::v1 as update;
-use prost::Message;
+use perennial_proto::{Any, encoded};
 
 use super::request::{ReplyTo, Response};
 use super::{Cell, World};
@@ -90,7 +89,7 @@ impl Updates {
                 update.is_sent = true;
                 let body = Any {
                     type_url: "type.googleapis.com/temporal.api.update.v1.Request".to_owned(),
-                    value: update.request.encode_to_vec(),
+                    value: encoded(&update.request),
                 };
                 let message = ProtocolMessage {
                     id: format!("{id}/request"),

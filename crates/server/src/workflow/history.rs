@@ -1,5 +1,6 @@
 //! Reading a history: in pages, backwards, and as it grows.
 
+use perennial_proto::encoded;
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::enums::v1::HistoryEventFilterType;
 use perennial_proto::temporal::history::v1::History;
@@ -8,7 +9,6 @@ use perennial_proto::temporal::workflowservice::v1::{
     GetWorkflowExecutionHistoryReverseRequest, GetWorkflowExecutionHistoryReverseResponse,
 };
 use perennial_runtime::Watched;
-use prost::Message;
 
 use crate::call::Call;
 use crate::encoded::WithHistory;
@@ -122,7 +122,7 @@ impl Call<'_> {
             next_event_id: next,
             last_event_id: 0,
         };
-        let next_page_token = if next > 0 { cursor.encode_to_vec() } else { Vec::new() };
+        let next_page_token = if next > 0 { encoded(&cursor) } else { Vec::new() };
         Ok(GetWorkflowExecutionHistoryReverseResponse {
             history: Some(History { events }),
             next_page_token,
@@ -137,7 +137,7 @@ impl Call<'_> {
 
 fn page(events: Events, next: Option<HistoryCursor>) -> HistoryPage {
     let answer = GetWorkflowExecutionHistoryResponse {
-        next_page_token: next.map(|cursor| cursor.encode_to_vec()).unwrap_or_default(),
+        next_page_token: next.map(|cursor| encoded(&cursor)).unwrap_or_default(),
         ..GetWorkflowExecutionHistoryResponse::default()
     };
     WithHistory { answer, history: Some(events) }

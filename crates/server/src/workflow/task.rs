@@ -1,6 +1,7 @@
 //! What a worker is handed: a workflow task, a query, an activity.
 
 use perennial_engine::Time;
+use perennial_proto::encoded;
 use perennial_proto::store::TaskToken;
 use perennial_proto::temporal::common::v1::{Priority, WorkflowExecution};
 use perennial_proto::temporal::enums::v1::TaskQueueKind;
@@ -10,7 +11,6 @@ use perennial_proto::temporal::workflowservice::v1::{
     PollActivityTaskQueueResponse, PollWorkflowTaskQueueResponse,
 };
 use perennial_runtime::{ActivityGrant, WorkflowTaskGrant};
-use prost::Message;
 use tonic::Status;
 
 use crate::call::Call;
@@ -42,7 +42,7 @@ pub(super) async fn workflow_task(
     let next_page_token = if next <= last {
         let cursor =
             HistoryCursor { run_id: head.run_id.clone(), next_event_id: next, last_event_id: last };
-        cursor.encode_to_vec()
+        encoded(&cursor)
     } else {
         if !is_query {
             unwritten_events(run).iter().for_each(|event| events.push(event));
@@ -94,7 +94,7 @@ pub(super) async fn workflow_task(
             message.sequencing_id.get_or_insert(SequencingId::EventId(task.started_event_id - 1));
         }
     }
-    response.task_token = token.encode_to_vec();
+    response.task_token = encoded(&token);
     Ok(WithHistory { answer: response, history: Some(events) })
 }
 
@@ -119,7 +119,7 @@ pub(super) fn activity(
         ..TaskToken::default()
     };
     Ok(PollActivityTaskQueueResponse {
-        task_token: token.encode_to_vec(),
+        task_token: encoded(&token),
         workflow_namespace: call.namespace_name(head.namespace),
         workflow_type: grant.run.started.workflow_type.clone(),
         workflow_execution: Some(WorkflowExecution {
