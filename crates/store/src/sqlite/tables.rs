@@ -21,7 +21,7 @@ use crate::{Batch, Durability, Error, Lease};
 /// comes first.
 const IDLE: Duration = Duration::from_millis(20);
 /// And at the latest after this long.
-const LATE: Duration = Duration::from_millis(100);
+const LATE: Duration = Duration::from_secs(1);
 /// After a failure, this long after it.
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 

@@ -31,7 +31,7 @@ pub(super) use self::encode::decode;
 pub(super) use self::file::Left;
 
 /// From this many bytes on the tables are brought up to date though commits go on.
-const BYTES_WANTED: usize = 2 << 20;
+const BYTES_WANTED: usize = 6 << 20;
 
 #[derive(Debug)]
 pub(super) struct Redo {
