@@ -11,8 +11,7 @@ use perennial_runtime::{Runtime, RuntimeConfig};
 use perennial_store::{Durability, MemoryStore, SqliteStore, Store};
 
 use self::kit::{
-    QUEUE, complete_workflow, completion, event_types, namespace, poller, report,
-    schedule_activity, start,
+    complete_workflow, completion, event_types, namespace, poller, report, schedule_activity, start,
 };
 
 const ONE_ACTIVITY: [EventType; 11] = [
@@ -55,23 +54,6 @@ async fn a_workflow_runs_to_its_end_in_memory() {
 #[tokio::test]
 async fn a_workflow_runs_to_its_end_in_sqlite() {
     runs_to_its_end(Arc::new(SqliteStore::in_memory().unwrap())).await;
-}
-
-#[tokio::test]
-async fn waiting_pollers_are_matched_before_the_commit() {
-    let runtime =
-        Runtime::open(Arc::new(MemoryStore::default()), &RuntimeConfig::default()).unwrap();
-    let namespace = namespace(&runtime).await;
-    let waiting = tokio::spawn({
-        let runtime = runtime.clone();
-        async move { runtime.poll_workflow_task(poller(namespace)).await.unwrap() }
-    });
-    while runtime.describe_queue(namespace, QUEUE, Default::default()).pollers.is_empty() {
-        tokio::task::yield_now().await;
-    }
-    let started = runtime.start(namespace, "greet".to_owned(), start("r")).await.unwrap();
-    assert!(started.run.head.workflow_task.as_ref().unwrap().started_at != 0);
-    assert_eq!(waiting.await.unwrap().run.head.run_id, started.run.head.run_id);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Whose turn it is when much is due at once.
+//! What comes first when much is to be done at once, and what a worker is given of it.
 
 #![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
@@ -6,8 +6,9 @@ mod kit;
 
 use std::sync::Arc;
 
-use perennial_engine::run::StartRun;
+use perennial_engine::run::{Command, StartRun, Terminate};
 use perennial_engine::{NamespaceKey, Span, Time};
+use perennial_proto::store::RunName;
 use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{RuntimeConfig, WorkflowTaskGrant};
 use perennial_store::{MemoryStore, Store};
@@ -84,4 +85,42 @@ fn an_answer_that_waits_goes_before_what_is_due_later() {
     drive(&mut world.node, answered).unwrap();
     let tasks = world.tasks();
     assert!((MANY..2 * MANY).contains(&tasks), "{tasks} of both were ready when it was taken");
+}
+
+#[test]
+fn a_worker_who_waits_has_a_task_with_the_commit_that_makes_it() {
+    let mut world = world();
+    let (runtime, namespace) = (world.node.runtime(), world.namespace);
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut polled = std::pin::pin!(runtime.poll_workflow_task(poller(namespace)));
+    assert!(polled.as_mut().poll(&mut cx).is_pending());
+
+    drive(&mut world.node, runtime.start(namespace, "next".to_owned(), start("r"))).unwrap();
+    let std::task::Poll::Ready(given) = polled.as_mut().poll(&mut cx) else {
+        panic!("whoever started it has heard of the commit, and the worker hasn't");
+    };
+    assert_eq!(given.unwrap().run.head.workflow_id, "next");
+    assert_eq!(world.tasks(), 0, "it never waited");
+}
+
+#[test]
+fn a_task_that_is_gone_by_the_end_of_its_step_is_given_to_nobody() {
+    let mut world = world();
+    let (runtime, namespace) = (world.node.runtime(), world.namespace);
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut polled = std::pin::pin!(runtime.poll_workflow_task(poller(namespace)));
+    assert!(polled.as_mut().poll(&mut cx).is_pending());
+
+    let mut started = std::pin::pin!(runtime.start(namespace, "brief".to_owned(), start("r")));
+    assert!(started.as_mut().poll(&mut cx).is_pending());
+    let target =
+        RunName { namespace: namespace.0, workflow_id: "brief".to_owned(), ..RunName::default() };
+    let ended = runtime.send(target, Command::Terminate(Terminate::default()));
+    let ended = drive(&mut world.node, ended).unwrap().run;
+    assert_eq!(ended.last_event_id(), 3, "started, a task scheduled, terminated");
+
+    assert!(polled.as_mut().poll(&mut cx).is_pending(), "the worker waits on");
+    drive(&mut world.node, runtime.start(namespace, "next".to_owned(), start("r"))).unwrap();
+    let given = drive(&mut world.node, polled).unwrap();
+    assert_eq!(given.run.head.workflow_id, "next");
 }

@@ -107,13 +107,16 @@ impl Cell {
     /// A request is put aside until what it is about is loaded. If it is a message of this cell's, the batch
     /// waits for it, once, and has it stored if that was in vain.
     pub(super) fn store_before_parking(&mut self, incoming: &mut Incoming) {
-        match (&mut incoming.request, &mut incoming.reply) {
-            (Request::Deliver { message }, ReplyTo::Sender(sent)) => {
+        let is_own = matches!(incoming.reply, ReplyTo::Sender(_));
+        match &mut incoming.request {
+            Request::Deliver { message } if is_own => {
+                // It is given its key in place: nobody else holds it meanwhile.
+                incoming.reply = ReplyTo::Nobody;
                 self.store_message(message);
-                *sent = Arc::clone(message);
+                incoming.reply = ReplyTo::Sender(Arc::clone(message));
                 self.mail.waits_for_receiver = true;
             }
-            (Request::Settle { message, .. }, _) => self.store_message(message),
+            Request::Settle { message, .. } => self.store_message(message),
             _ => {}
         }
     }

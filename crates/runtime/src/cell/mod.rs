@@ -20,11 +20,11 @@ mod turns;
 mod updates;
 mod wakes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use perennial_engine::run::Limits;
-use perennial_engine::{FreshIds, Slot, Time, Zones};
+use perennial_engine::run::{Limits, Offer};
+use perennial_engine::{FreshIds, RunKey, Slot, Time, Zones};
 use perennial_proto::temporal::update::v1 as update;
 use perennial_store::{Batch, Epoch, StoredRun, StoredSchedule, Wake};
 
@@ -111,6 +111,8 @@ pub(crate) struct Cell {
     page_bytes: usize,
     open: OpenBatch,
     mail: Mail,
+    /// Tasks that became ready in this step.
+    offers: VecDeque<(RunKey, Offer)>,
     /// An update that comes with a start: its run's first workflow task brings it along.
     staged_update: Option<update::Request>,
     /// What saw only what is durable: it leaves at the end of the step.
@@ -148,6 +150,7 @@ impl Cell {
             page_bytes: 0,
             open: OpenBatch::default(),
             mail: Mail::default(),
+            offers: VecDeque::new(),
             staged_update: None,
             ready: Vec::new(),
             in_flight: None,
@@ -199,7 +202,9 @@ impl Cell {
             self.take_turns(world, &mut effects);
         }
         self.deliver_mail(world, &mut effects);
-        effects.load_wakes = self.wakes.wanted(world.now);
+        self.hand_out_tasks(world);
+        let is_busy = !self.turns.is_empty() || self.wakes.first_due(world.now).is_some();
+        effects.load_wakes = self.wakes.wanted(world.now, is_busy);
         let waits = std::mem::take(&mut self.mail.waits_for_receiver) && !self.mail.has_waited;
         if self.in_flight.is_none() && !waits {
             self.seal(&mut effects);

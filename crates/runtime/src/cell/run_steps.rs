@@ -352,7 +352,7 @@ impl Cell {
         }
         for effect in effects {
             match effect {
-                Effect::Offer(offer) => self.offer(key, offer, world),
+                Effect::Offer(offer) => self.offers.push_back((key, offer)),
                 Effect::Send(message) => self.send(message),
             }
         }

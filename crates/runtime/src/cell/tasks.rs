@@ -2,9 +2,9 @@
 
 use perennial_engine::run::{Command, Offer, StartActivity, StartWorkflowTask, TaskRef, TaskStamp};
 use perennial_engine::{NamespaceKey, RunKey, Slot};
+use perennial_proto::encoded;
 use perennial_proto::store::{TaskKind, WaitingTask};
 use perennial_store::{TaskRow, TaskWrite};
-use prost::Message;
 
 use super::request::Release;
 use super::{Cell, World};
@@ -12,8 +12,16 @@ use crate::api::{ActivityGrant, WorkflowTaskGrant};
 use crate::queues::{Grant, Poller, QueueKind, QueueName};
 
 impl Cell {
+    /// Finds workers for the tasks that became ready in this step. At its end: workers come back for more while
+    /// the cell is at it, and those who wait by now needn't wait for another commit.
+    pub(super) fn hand_out_tasks(&mut self, world: &World<'_>) {
+        while let Some((key, offer)) = self.offers.pop_front() {
+            self.offer(key, offer, world);
+        }
+    }
+
     /// A task of a run is ready for a worker.
-    pub(super) fn offer(&mut self, key: RunKey, offer: Offer, world: &World<'_>) {
+    fn offer(&mut self, key: RunKey, offer: Offer, world: &World<'_>) {
         let Some(run) = self.run(key) else { return };
         let namespace = NamespaceKey(run.head.namespace);
         let (kind, stored_kind, stamp) = match offer.task {
@@ -46,7 +54,7 @@ impl Cell {
         };
         if kind == QueueKind::Activity || !run.has_speculative_task() {
             let slot = Slot::of(namespace, &run.head.workflow_id);
-            let row = TaskRow { key: task_key, slot, value: task.encode_to_vec() };
+            let row = TaskRow { key: task_key, slot, value: encoded(&task) };
             self.open.put_task(task_key, TaskWrite::Put(row));
         }
         self.open.release(Release::Offer(task));

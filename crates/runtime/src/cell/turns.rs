@@ -15,9 +15,9 @@ use super::{Cell, Effects, World};
 
 /// Those due handled in a first step: few, so that workers have something to do while the cell goes on.
 const FEW: usize = 16;
-/// In each step after that twice as many, up to these: a commit is the cheaper for each the more there are,
-/// and clients are to get their turn.
-const MANY: usize = 128;
+/// In each step after that twice as many, up to these. A commit is the cheaper for each the more there are; but
+/// workers wait for it, and ask for more in less time than it takes to start those.
+const MANY: usize = 32;
 /// Answers handled in a step once nothing is due.
 const ANSWERS: usize = 64;
 

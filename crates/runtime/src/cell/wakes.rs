@@ -20,6 +20,11 @@ use crate::Evaluation;
 const ENOUGH: usize = 50_000;
 /// How far ahead is read from the store at a time.
 const HORIZON: Span = Span::seconds(60);
+/// With less than this known, more is read as soon as the cell has nothing else to do: the store has to bring its
+/// tables up to date for it, which takes the time of what goes on.
+const LITTLE: Span = Span::seconds(30);
+/// And with less than this, at once.
+const TOO_LITTLE: Span = Span::seconds(10);
 
 /// Who is woken.
 pub(super) enum Sleeper {
@@ -77,13 +82,13 @@ impl Wakes {
         let due = self.by_time.keys().next().map(|(at, _)| *at);
         // While more is being read, or there is enough, only what is due makes the cell step.
         let can_read = !self.reading && self.by_time.len() <= ENOUGH;
-        let refill = can_read.then(|| Time(self.known_up_to.0.saturating_sub(HORIZON.0 / 2)));
+        let refill = can_read.then(|| Time(self.known_up_to.0.saturating_sub(LITTLE.0)));
         due.into_iter().chain(refill).min()
     }
 
     /// What to read from the store, if it is time to.
-    pub(super) fn wanted(&mut self, now: Time) -> Option<((Time, i64), Time)> {
-        let enough = now.after(Span(HORIZON.0 / 2));
+    pub(super) fn wanted(&mut self, now: Time, is_busy: bool) -> Option<((Time, i64), Time)> {
+        let enough = now.after(if is_busy { TOO_LITTLE } else { LITTLE });
         let is_full = self.by_time.len() > ENOUGH && self.known_up_to > now;
         if self.reading || self.known_up_to > enough || is_full {
             return None;
@@ -192,4 +197,30 @@ impl Cell {
 pub(super) fn retention_end(run: &Run, world: &World<'_>) -> Option<Time> {
     let namespace = world.namespaces.by_key(NamespaceKey(run.head.namespace))?;
     Span(namespace.retention_nanos).get().map(|kept| Time(run.head.closed_at).after(kept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_future_is_read_while_nothing_else_goes_on_unless_too_little_is_known() {
+        let mut wakes = Wakes::new(Evaluation::ByItself);
+        let at = |seconds| Time(1).after(Span::seconds(seconds));
+        let (_, up_to) = wakes.wanted(at(0), true).expect("nothing is known");
+        assert_eq!(up_to, at(60));
+        assert!(wakes.wanted(at(1), false).is_none(), "it is being read");
+        wakes.loaded(up_to, Vec::new(), true, None);
+        for (seconds, is_busy, is_wanted) in [
+            (29, false, false),
+            (31, false, true),
+            (31, true, false),
+            (49, true, false),
+            (51, true, true),
+        ] {
+            let wanted = wakes.wanted(at(seconds), is_busy);
+            assert_eq!(wanted.is_some(), is_wanted, "after {seconds} s, busy: {is_busy}");
+            wakes.unread();
+        }
+    }
 }
