@@ -1,13 +1,14 @@
 //! A connection whose answers leave together.
 //!
 //! A write to a socket wakes whoever reads from it, and costs more than the making of a small answer. So what a
-//! connection is to send is gathered, and leaves in one write when everything that was ready had its turn.
+//! busy connection is to send is gathered, and leaves in one write when everything that was ready had its turn.
 
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -15,6 +16,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 /// With more than this waiting, what comes next is taken only when some of it has left.
 const GATHERED_MAX: usize = 256 * 1024;
+/// A connection is busy if it has sent something less than this long ago: an answer that is alone leaves at once.
+const BUSY: Duration = Duration::from_micros(200);
 /// Memory that is kept for the next answers.
 const KEPT: usize = 32 * 1024;
 
@@ -23,7 +26,7 @@ pub(super) fn gathered(stream: TcpStream) -> (Gathered, Sender) {
     let (reading, writing) = stream.into_split();
     let outgoing = Outgoing { writing, bytes: Vec::new(), sent: 0, failed: None };
     let outgoing = Arc::new(Mutex::new(outgoing));
-    let sender = Sender { outgoing: Arc::clone(&outgoing), has_waited: false };
+    let sender = Sender { outgoing: Arc::clone(&outgoing), last_sent: None, has_waited: false };
     (Gathered { reading, outgoing }, sender)
 }
 
@@ -36,6 +39,7 @@ pub(super) struct Gathered {
 /// Sends what has been gathered.
 pub(super) struct Sender {
     outgoing: Arc<Mutex<Outgoing>>,
+    last_sent: Option<Instant>,
     /// Whether all else that was ready has had its turn since there was something to send.
     has_waited: bool,
 }
@@ -56,14 +60,15 @@ impl Sender {
         &mut self,
         mut connection: Pin<&mut C>,
     ) -> impl Future<Output = C::Output> {
-        poll_fn(move |context| self.poll_with(connection.as_mut(), context))
+        poll_fn(move |context| self.poll_with(connection.as_mut(), Instant::now(), context))
     }
 
-    /// Polls the connection. What it has written is sent once the other tasks of this thread that are ready have
-    /// been polled too.
+    /// Polls the connection. What it has written is sent, if it is busy once the other tasks of this thread that
+    /// are ready have been polled too.
     fn poll_with<C: Future>(
         &mut self,
         connection: Pin<&mut C>,
+        now: Instant,
         context: &mut Context<'_>,
     ) -> Poll<C::Output> {
         // One that has ended has seen to it that everything was sent.
@@ -74,11 +79,15 @@ impl Sender {
         if outgoing.is_empty() {
             return Poll::Pending;
         }
-        self.has_waited = !self.has_waited;
+        let is_busy = self.last_sent.is_some_and(|last| now.duration_since(last) < BUSY);
+        self.has_waited = is_busy && !self.has_waited;
         if self.has_waited {
             // A task that wakes itself comes after all that are ready.
             context.waker().wake_by_ref();
-        } else if let Poll::Ready(Err(error)) = outgoing.poll_send(context) {
+            return Poll::Pending;
+        }
+        self.last_sent = Some(now);
+        if let Poll::Ready(Err(error)) = outgoing.poll_send(context) {
             outgoing.failed = Some(error);
             context.waker().wake_by_ref();
         }
@@ -169,24 +178,35 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_written_leaves_together_after_everything_else_had_its_turn() {
+    async fn answers_of_a_busy_connection_leave_together_after_all_else_had_its_turn() {
         let (mut stream, mut sender, mut client) = pair().await;
         let connection = async {
-            for piece in [b"one", b"two", b"six"] {
+            for piece in [b"lone", b"one.", b"two.", b"six."] {
                 stream.write_all(piece).await?;
                 stream.flush().await?;
+                if piece == b"lone" {
+                    tokio::task::yield_now().await;
+                }
             }
             std::future::pending::<io::Result<()>>().await
         };
         let mut connection = pin!(connection);
         let mut context = Context::from_waker(Waker::noop());
-        assert!(sender.poll_with(connection.as_mut(), &mut context).is_pending());
-        let early = client.try_read(&mut [0; 9]).unwrap_err();
+        let mut poll =
+            |now| assert!(sender.poll_with(connection.as_mut(), now, &mut context).is_pending());
+        let mut received = [0; 12];
+
+        let now = Instant::now();
+        poll(now);
+        client.read_exact(&mut received[..4]).await.unwrap();
+        assert_eq!(&received[..4], b"lone");
+
+        poll(now + BUSY / 2);
+        let early = client.try_read(&mut received).unwrap_err();
         assert_eq!(early.kind(), io::ErrorKind::WouldBlock);
-        assert!(sender.poll_with(connection.as_mut(), &mut context).is_pending());
-        let mut received = [0; 9];
+        poll(now + BUSY / 2);
         client.read_exact(&mut received).await.unwrap();
-        assert_eq!(&received, b"onetwosix");
+        assert_eq!(&received, b"one.two.six.");
     }
 
     #[tokio::test]

@@ -15,7 +15,7 @@ use super::transaction::Transaction;
 use super::write::{advance, take_lease, write_batch, write_rows};
 use super::{connection, lock, migrate, read};
 use crate::check::follows;
-use crate::{Batch, Durability, Error, Lease};
+use crate::{Batch, Durability, Epoch, Error, Lease};
 
 /// The tables are brought up to date when nothing has been committed for this long: whatever goes on just then
 /// comes first.
@@ -215,22 +215,46 @@ impl Shared {
     /// Brings the batches of one segment into the tables.
     fn apply_next(&self, writer: &Connection) -> Result<(), Error> {
         let Some(records) = self.redo().next_to_apply() else { return Ok(()) };
-        write(writer, |connection| {
-            let mut merged = Merged::default();
-            for record in records.iter() {
-                for batch in batches_of(record)? {
-                    // A commit that failed may have happened all the same.
-                    if !has(connection, &batch)? {
-                        advance(connection, &batch)?;
-                        merged.add(batch);
-                    }
-                }
-            }
-            merged.into_batch().map_or(Ok(()), |batch| write_rows(connection, &batch))
-        })?;
+        // Each was checked before it was appended.
+        apply(writer, &records, |_, _| Ok(Apply::It))?;
         self.redo().is_applied();
         Ok(())
     }
+}
+
+/// What to do with a batch.
+enum Apply {
+    It,
+    NothingMore,
+}
+
+/// Brings batches that aren't in the tables yet into them, all or none. Of each that isn't, `next` says whether it is
+/// next, given the lease of its cell as the ones before have left it.
+fn apply(
+    writer: &Connection,
+    records: &[Vec<u8>],
+    next: impl Fn(&Batch, Option<(Epoch, u64)>) -> Result<Apply, Error>,
+) -> Result<(), Error> {
+    write(writer, |connection| {
+        let mut merged = Merged::default();
+        'records: for record in records {
+            for batch in batches_of(record)? {
+                let last = read::lease(connection, batch.cell)?;
+                // A commit that failed may have happened all the same, or a later owner's.
+                if last.is_some_and(|last| (batch.epoch, batch.sequence) <= last) {
+                    continue;
+                }
+                match next(&batch, last)? {
+                    Apply::It => {
+                        advance(connection, &batch)?;
+                        merged.add(batch);
+                    }
+                    Apply::NothingMore => break 'records,
+                }
+            }
+        }
+        merged.into_batch().map_or(Ok(()), |batch| write_rows(connection, &batch))
+    })
 }
 
 /// Runs `write` in a transaction: it happens when both it and the commit are good, or not at all.
@@ -246,34 +270,15 @@ pub(super) fn write<T>(
 
 /// Brings what a process left behind into the tables.
 fn recover(writer: &Connection, left: &Left) -> Result<(), Error> {
-    write(writer, |connection| {
-        for record in &left.records {
-            for batch in batches_of(record)? {
-                if has(connection, &batch)? {
-                    continue;
-                }
-                match follows(&batch, read::lease(connection, batch.cell)?) {
-                    Ok(()) => write_batch(connection, &batch)?,
-                    // Its commits didn't wait for the disk: some may be missing, and all after them are.
-                    Err(_) if !left.is_gapless => return Ok(()),
-                    Err(error) => {
-                        return Err(Error::Corrupt(format!(
-                            "the file `-redo` beside it isn't of this database, or not of this state \
-                             of it ({error}); bring back the files that were together, or move it away \
-                             and lose what only it holds"
-                        )));
-                    }
-                }
-            }
-        }
-        Ok(())
+    apply(writer, &left.records, |batch, last| match follows(batch, last) {
+        Ok(()) => Ok(Apply::It),
+        // Its commits didn't wait for the disk: some may be missing, and all after them are.
+        Err(_) if !left.is_gapless => Ok(Apply::NothingMore),
+        Err(error) => Err(Error::Corrupt(format!(
+            "the file `-redo` beside it isn't of this database, or not of this state of it ({error}); bring \
+             back the files that were together, or move it away and lose what only it holds"
+        ))),
     })
-}
-
-/// Whether the tables have a batch, or a later owner's.
-fn has(connection: &Connection, batch: &Batch) -> Result<bool, Error> {
-    let last = read::lease(connection, batch.cell)?;
-    Ok(last.is_some_and(|last| (batch.epoch, batch.sequence) <= last))
 }
 
 fn batches_of(record: &[u8]) -> Result<Vec<Batch>, Error> {
