@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
-/// With more than this waiting, what comes next is taken only when some of it has left.
+/// With so much waiting, what comes next is taken only when some of it has left; and no more than that at a time.
 const GATHERED_MAX: usize = 256 * 1024;
 /// A connection is busy if it has sent something less than this long ago: an answer that is alone leaves at once.
 const BUSY: Duration = Duration::from_micros(200);
@@ -143,8 +143,9 @@ impl AsyncWrite for Gathered {
         if outgoing.bytes.len() >= GATHERED_MAX {
             ready!(outgoing.poll_send(context))?;
         }
-        outgoing.bytes.extend_from_slice(bytes);
-        Poll::Ready(Ok(bytes.len()))
+        let taken = bytes.len().min(GATHERED_MAX);
+        outgoing.bytes.extend_from_slice(&bytes[..taken]);
+        Poll::Ready(Ok(taken))
     }
 
     /// It will be sent: its sender sees to that.
@@ -214,7 +215,8 @@ mod tests {
         let (mut stream, mut sender, mut client) = pair().await;
         let sent: Vec<u8> = (0..40 * GATHERED_MAX).map(|n| (n % 251) as u8).collect();
         let connection = async {
-            for piece in sent.chunks(10_000) {
+            let (small, large) = sent.split_at(5 * GATHERED_MAX);
+            for piece in small.chunks(10_000).chain([large]) {
                 stream.write_all(piece).await?;
             }
             stream.shutdown().await

@@ -30,8 +30,8 @@ use crate::{Batch, Durability, Epoch, Error};
 pub(super) use self::encode::decode;
 pub(super) use self::file::Left;
 
-/// From this many bytes on the tables are brought up to date though commits go on: a server that is killed then
-/// has no more to bring in than a tenth of a second's work when it starts again.
+/// From this many bytes on the tables are brought up to date though commits go on: a server that is killed has
+/// to bring in what isn't there before it is ready again.
 const BYTES_WANTED: usize = 4 << 20;
 
 #[derive(Debug)]
