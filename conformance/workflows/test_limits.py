@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from temporalio.api.workflowservice import v1 as api
 
-from commands import complete_workflow, failure, record_marker, retry, schedule_activity
+from commands import command, complete_workflow, failure, record_marker, retry, schedule_activity
 from histories import attributes, event_type, only
-from payloads import memo, payloads
+from payloads import memo, payloads, search_attributes
 from refusals import refused
 from scene import CALL
 
@@ -35,6 +35,13 @@ ENDED = {
     "activity input": (
         lambda scene: schedule_activity("a", scene.task_queue, input=payloads(TOO_LARGE)),
         "BadScheduleActivityAttributes: ScheduleActivityTaskCommandAttributes.Input exceeds size limit.",
+    ),
+    "search attribute": (
+        lambda scene: command(
+            "upsert_workflow_search_attributes",
+            search_attributes=search_attributes(CustomKeywordField="x" * 3000),
+        ),
+        "BadSearchAttributes: search attribute CustomKeywordField value size 3002 exceeds size limit 2048",
     ),
     "workflow result": (
         lambda scene: complete_workflow(TOO_LARGE),

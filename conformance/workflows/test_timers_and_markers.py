@@ -10,6 +10,7 @@ from commands import (
     complete_workflow,
     record_marker,
     schedule_activity,
+    start_child,
     start_timer,
 )
 from histories import attributes, event_type, event_types, only
@@ -98,6 +99,23 @@ async def test_upserted_search_attributes_are_recorded_and_described(scene):
     assert value(fields["CustomIntField"]) == 1
 
 
+async def test_upserted_search_attributes_say_their_type_unless_the_workflow_does(scene):
+    given = search_attributes(CustomDatetimeField="2003-04-05T06:07:08+09:00", CustomIntField=[7])
+    given.indexed_fields["CustomKeywordField"].CopyFrom(payload("k"))
+    given.indexed_fields["CustomKeywordField"].metadata["type"] = b"Text"
+    await scene.start()
+    await scene.answer(command("upsert_workflow_search_attributes", search_attributes=given))
+    told = attributes(only(await scene.history(), "UpsertWorkflowSearchAttributes")).search_attributes
+    described = (await scene.describe()).workflow_execution_info.search_attributes
+    for fields in (told.indexed_fields, described.indexed_fields):
+        custom = {key: field for key, field in fields.items() if key.startswith("Custom")}
+        assert {key: field.metadata["type"] for key, field in custom.items()} == {
+            "CustomDatetimeField": b"Datetime",
+            "CustomIntField": b"Int",
+            "CustomKeywordField": b"Text",
+        }
+
+
 async def test_an_upserted_memo_is_merged(scene):
     await scene.start(memo=memo(kept=1, changed="before"))
     await scene.answer(command("modify_workflow_properties", upserted_memo=memo(changed="after", new=True)))
@@ -130,6 +148,31 @@ BAD = {
             command("upsert_workflow_search_attributes", search_attributes=search_attributes(Nobody=1))
         ],
         "BadSearchAttributes: Namespace default has no mapping defined for search attribute Nobody",
+    ),
+    "search attribute that nobody sets": (
+        lambda scene: [
+            command("upsert_workflow_search_attributes", search_attributes=search_attributes(WorkflowType="x"))
+        ],
+        "BadSearchAttributes: WorkflowType attribute can't be set in SearchAttributes",
+    ),
+    "search attribute of another type": (
+        lambda scene: [
+            command("upsert_workflow_search_attributes", search_attributes=search_attributes(CustomIntField="five"))
+        ],
+        "BadSearchAttributes: invalid value for search attribute CustomIntField of type Int: five",
+    ),
+    "two values for a search attribute that has one": (
+        lambda scene: [
+            command("upsert_workflow_search_attributes", search_attributes=search_attributes(CustomIntField=[7, 8]))
+        ],
+        "BadSearchAttributes: invalid value for search attribute CustomIntField of type Int: [7 8]",
+    ),
+    "child with a search attribute of another type": (
+        lambda scene: [
+            start_child("child", scene.task_queue, search_attributes=search_attributes(CustomIntField="five"))
+        ],
+        "BadSearchAttributes: invalid SearchAttributes on StartChildWorkflowCommand: invalid value for search"
+        " attribute CustomIntField of type Int: five. WorkflowId=child WorkflowType=Child Namespace=default",
     ),
     "two activities with one id": (
         lambda scene: [schedule_activity("a", scene.task_queue), schedule_activity("a", scene.task_queue)],

@@ -3,8 +3,9 @@
 import asyncio
 import uuid
 
-from temporalio.api.enums.v1 import PendingWorkflowTaskState, WorkflowTaskFailedCause
+from temporalio.api.enums.v1 import PendingWorkflowTaskState, TaskQueueKind, WorkflowTaskFailedCause
 from temporalio.api.sdk.v1 import WorkflowTaskCompletedMetadata
+from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice import v1 as api
 
 from commands import complete_workflow, failure
@@ -187,6 +188,39 @@ async def test_the_shutdown_of_a_sticky_worker_sends_its_tasks_to_the_normal_que
     await scene.service.shutdown_worker(request, timeout=CALL)
     await scene.signal("s")
     assert (await scene.workflow_task()).history.events[0].event_id == 1
+
+
+async def test_a_worker_that_goes_has_its_polls_ended_and_not_those_of_another_with_the_same_key(scene):
+    """SDKs may have a worker of their own beside the user's, which says the same key and goes at once."""
+    worker = str(uuid.uuid4())
+
+    def poll(queue: TaskQueue):
+        request = api.PollWorkflowTaskQueueRequest(
+            namespace=scene.namespace, task_queue=queue, identity=IDENTITY, worker_instance_key=worker
+        )
+        return asyncio.create_task(scene.service.poll_workflow_task_queue(request, timeout=CALL))
+
+    async def go(queue: str):
+        request = api.ShutdownWorkerRequest(
+            namespace=scene.namespace, identity=IDENTITY, worker_instance_key=worker, task_queue=queue
+        )
+        await scene.service.shutdown_worker(request, timeout=CALL)
+
+    user = TaskQueue(name=scene.task_queue)
+    own = TaskQueue(
+        name=scene.task_queue + "-sticky",
+        kind=TaskQueueKind.TASK_QUEUE_KIND_STICKY,
+        normal_name=scene.task_queue,
+    )
+    polling = poll(user)
+    await go(scene.task_queue + "-of-the-sdk")
+    await scene.start()
+    await scene.complete_task(await polling, complete_workflow())
+    polls = [poll(user), poll(own)]
+    await go(scene.task_queue)
+    # Those under way, and those that come later.
+    for ended in [*polls, poll(user), poll(own)]:
+        assert not (await ended).task_token
 
 
 async def test_reset_points_name_the_first_completed_task_of_each_build(scene):

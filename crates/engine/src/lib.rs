@@ -10,6 +10,7 @@ mod part;
 mod part_rows;
 pub mod run;
 pub mod schedule;
+pub mod search_attributes;
 mod shared_map;
 mod time;
 

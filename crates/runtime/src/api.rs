@@ -77,6 +77,23 @@ pub struct Poller {
     pub max_tasks_per_second: Option<f64>,
 }
 
+/// A worker that goes, and what it leaves.
+#[derive(Debug, Clone)]
+pub struct LeavingWorker {
+    /// Where its queues are.
+    pub namespace: NamespaceKey,
+    /// As it polled. Several workers of a process may say the same.
+    pub worker_instance_key: String,
+    /// The queue it polled; empty if it doesn't say, and then no poll ends.
+    pub queue: String,
+    /// Whether it polled that queue for workflow tasks.
+    pub leaves_workflow_tasks: bool,
+    /// And for activities.
+    pub leaves_activities: bool,
+    /// Its own queue: tasks in it go to the normal one.
+    pub sticky_queue: String,
+}
+
 /// A workflow task, or a query alone, handed to a poller.
 #[derive(Debug, Clone)]
 pub struct WorkflowTaskGrant {

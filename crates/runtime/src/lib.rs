@@ -15,7 +15,7 @@ mod schedules;
 pub mod simulation;
 
 pub use api::{
-    ActivityGrant, CompletionPage, Poller, QueryOutcome, QueueDescription, Refusal, ResetRun, Sent,
+    ActivityGrant, CompletionPage, LeavingWorker, Poller, QueryOutcome, QueueDescription, Refusal, ResetRun, Sent,
     Started, UpdateStatus, Watched, WorkflowTaskGrant,
 };
 pub use namespaces::Namespaces;
@@ -391,15 +391,10 @@ impl Runtime {
         }
     }
 
-    /// Ends the polls of a worker that goes: they return [`Refusal::TimedOut`]. With a sticky queue: its
-    /// tasks go to the normal one.
-    pub fn end_polls(
-        &self,
-        namespace: NamespaceKey,
-        worker_instance_key: &str,
-        sticky_queue: &str,
-    ) {
-        self.node.queues.end_polls(namespace, worker_instance_key, sticky_queue, self.now());
+    /// Ends the polls of a worker that goes: they return [`Refusal::TimedOut`]. Tasks in its own queue go to the
+    /// normal one.
+    pub fn end_polls(&self, leaving: &LeavingWorker) {
+        self.node.queues.end_polls(leaving, self.now());
     }
 
     /// Keeps a page of a workflow task's completion for as long as the worker has the task.

@@ -4,6 +4,7 @@
 //! waiting tasks are the cell's; what is here can be lost and read again.
 
 mod backlog;
+mod departures;
 mod pace;
 mod poller;
 
@@ -17,8 +18,9 @@ use tokio::sync::Notify;
 pub(crate) use self::poller::{Grant, Poller};
 
 use self::backlog::Backlog;
+use self::departures::Departures;
 use self::pace::Pace;
-use crate::api::QueueDescription;
+use crate::api::{LeavingWorker, QueueDescription};
 
 /// A queue counts as polled this long after its last poll.
 const POLLED_WITHIN: Span = Span::seconds(10);
@@ -62,8 +64,8 @@ pub(crate) enum Match {
 #[derive(Default)]
 pub(crate) struct Queues {
     queues: Mutex<HashMap<QueueName, Queue>>,
-    /// Workers that said they go, and when: a poll that was on its way then ends at once.
-    gone_workers: Mutex<HashMap<String, Time>>,
+    /// A poll that was on its way when its worker went ends at once.
+    departures: Departures,
 }
 
 #[derive(Default)]
@@ -90,7 +92,7 @@ struct Seen {
 impl Queues {
     /// A poller comes. A task that waits for it is taken at once, and the caller brings both together.
     pub(crate) fn poll(&self, poller: Poller, now: Time) -> Option<Match> {
-        if self.has_gone(&poller.info.worker_instance_key) {
+        if self.departures.include(&poller) {
             return None;
         }
         let mut queues = self.lock();
@@ -173,37 +175,21 @@ impl Queues {
         })
     }
 
-    /// Ends the polls of a worker, also those still to come, and forgets that its own queue was polled.
-    pub(crate) fn end_polls(
-        &self,
-        namespace: NamespaceKey,
-        worker: &str,
-        sticky_queue: &str,
-        now: Time,
-    ) {
-        if !worker.is_empty() {
-            let mut gone = self.gone_workers.lock().unwrap_or_else(PoisonError::into_inner);
-            gone.retain(|_, at| now.since(*at) < SHOWN_FOR);
-            gone.insert(worker.to_owned(), now);
-        }
+    /// Ends the polls of a worker that goes, also those still to come, and forgets that its own queue was
+    /// polled.
+    pub(crate) fn end_polls(&self, leaving: &LeavingWorker, now: Time) {
+        self.departures.note(leaving, now);
         let mut queues = self.lock();
         for (name, queue) in queues.iter_mut() {
-            if name.namespace != namespace {
+            if name.namespace != leaving.namespace {
                 continue;
             }
-            if !worker.is_empty() {
-                queue.pollers.retain(|poller| poller.info.worker_instance_key != worker);
-            }
-            if !sticky_queue.is_empty() && name.name == sticky_queue {
+            queue.pollers.retain(|poller| !leaving.ends(poller));
+            if !leaving.sticky_queue.is_empty() && name.name == leaving.sticky_queue {
                 queue.pollers.clear();
                 queue.last_polled = Time::NONE;
             }
         }
-    }
-
-    fn has_gone(&self, worker: &str) -> bool {
-        let gone = self.gone_workers.lock().unwrap_or_else(PoisonError::into_inner);
-        !worker.is_empty() && gone.contains_key(worker)
     }
 
     /// Forgets waiting tasks: their cell is about to read them again.

@@ -39,6 +39,11 @@ impl Poller {
         self.info.normal_queue.is_some()
     }
 
+    /// The queue, or for a worker's own queue the normal one beside it.
+    pub(crate) fn normal_queue(&self) -> &str {
+        self.info.normal_queue.as_deref().unwrap_or(&self.queue.name)
+    }
+
     /// Whether the caller has given up.
     pub(crate) fn is_gone(&self) -> bool {
         self.grant.is_closed()

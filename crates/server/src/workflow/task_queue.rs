@@ -18,7 +18,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     ListTaskQueuePartitionsResponse, ResetStickyTaskQueueRequest, ResetStickyTaskQueueResponse,
     ShutdownWorkerRequest, ShutdownWorkerResponse,
 };
-use perennial_runtime::QueueDescription;
+use perennial_runtime::{LeavingWorker, QueueDescription};
 
 use crate::call::Call;
 use crate::errors::Answer;
@@ -121,8 +121,19 @@ impl Call<'_> {
         request: ShutdownWorkerRequest,
     ) -> Answer<ShutdownWorkerResponse> {
         let namespace = NamespaceKey(self.namespace(&request.namespace)?.key);
-        let (worker, sticky) = (&request.worker_instance_key, &request.sticky_task_queue);
-        self.runtime().end_polls(namespace, worker, sticky);
+        // Workers that name the queue but no kind of task leave it altogether.
+        let leaves = |kind: TaskQueueType| {
+            let mut kinds = request.task_queue_types();
+            request.task_queue_types.is_empty() || kinds.any(|left| left == kind)
+        };
+        self.runtime().end_polls(&LeavingWorker {
+            namespace,
+            leaves_workflow_tasks: leaves(TaskQueueType::Workflow),
+            leaves_activities: leaves(TaskQueueType::Activity),
+            worker_instance_key: request.worker_instance_key,
+            queue: request.task_queue,
+            sticky_queue: request.sticky_task_queue,
+        });
         Ok(ShutdownWorkerResponse {})
     }
 }

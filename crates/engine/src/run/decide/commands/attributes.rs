@@ -46,11 +46,12 @@ pub(super) fn upsert_search_attributes(
     if attributes.indexed_fields.is_empty() {
         return bad("IndexedFields is not set on UpsertWorkflowSearchAttributesCommand.");
     }
-    step.check_search_attributes(Some(attributes), &step.own_namespace())?;
+    let namespace = step.own_namespace();
+    let typed = step.typed_search_attributes(wanted.search_attributes, &namespace, |why| why)?;
     step.record(Attributes::UpsertWorkflowSearchAttributesEventAttributes(
         UpsertWorkflowSearchAttributesEventAttributes {
             workflow_task_completed_event_id: step.completed_event_id,
-            search_attributes: wanted.search_attributes,
+            search_attributes: typed,
         },
     ));
     step.draft.is_visible = true;

@@ -26,10 +26,15 @@ const BAD: WorkflowTaskFailedCause = WorkflowTaskFailedCause::BadStartChildExecu
 
 pub(super) fn start(
     step: &mut Step<'_, '_>,
-    wanted: StartChildWorkflowExecutionCommandAttributes,
+    mut wanted: StartChildWorkflowExecutionCommandAttributes,
 ) -> Result<(), CommandFailure> {
     let namespace = step.namespace(&wanted.namespace)?;
     check(step, &wanted, &namespace)?;
+    let attributes = wanted.search_attributes.take();
+    wanted.search_attributes = step.typed_search_attributes(attributes, &namespace, |why| {
+        let about = about(&wanted, &namespace);
+        format!("invalid SearchAttributes on StartChildWorkflowCommand: {why}. {about}")
+    })?;
     let initiated = initiated(step, wanted, &namespace);
     let user_metadata = step.command.user_metadata.clone();
     let id = step
@@ -164,6 +169,15 @@ fn initiated(
     }
 }
 
+/// Which child it is, for messages.
+fn about(
+    wanted: &StartChildWorkflowExecutionCommandAttributes,
+    namespace: &NamespaceRef,
+) -> String {
+    let kind = wanted.workflow_type.as_ref().map_or("", |kind| kind.name.as_str());
+    format!("WorkflowId={} WorkflowType={kind} Namespace={}", wanted.workflow_id, namespace.name)
+}
+
 fn check(
     step: &Step<'_, '_>,
     wanted: &StartChildWorkflowExecutionCommandAttributes,
@@ -203,7 +217,7 @@ fn check(
         (&wanted.workflow_run_timeout, "WorkflowRunTimeout"),
         (&wanted.workflow_task_timeout, "WorkflowTaskTimeout"),
     ];
-    let about = format!("WorkflowId={id} WorkflowType={kind} Namespace={ns}");
+    let about = about(wanted, namespace);
     for (timeout, name) in timeouts {
         if Span::of(timeout.as_ref()) < Span::ZERO {
             return bad(format!("Invalid {name} on {COMMAND}: negative duration. {about}"));
@@ -215,7 +229,6 @@ fn check(
     if let Err(why) = crate::run::decide::cron::check(&wanted.cron_schedule, step.draft.cx) {
         return bad(format!("invalid CronSchedule on {COMMAND}: {why}. {about}"));
     }
-    step.check_search_attributes(wanted.search_attributes.as_ref(), namespace)?;
     let input = wanted.input.as_ref().map_or(0, Message::encoded_len);
     step.check_payloads(BAD, input, "StartChildWorkflowExecutionCommandAttributes. Input")?;
     let memo = wanted.memo.as_ref().map_or(0, Message::encoded_len);

@@ -150,7 +150,15 @@ pub(super) fn continue_as_new(
             "invalid WorkflowRetryPolicy on ContinueAsNewWorkflowExecutionCommand: {why}. WorkflowType={kind}"
         ));
     }
-    step.check_search_attributes(wanted.search_attributes.as_ref(), &step.own_namespace())?;
+    let about = |why| {
+        let queue = queue.as_ref().map_or("", |queue| queue.name.as_str());
+        format!(
+            "invalid SearchAttributes on ContinueAsNewWorkflowExecutionCommand: {why}. WorkflowType={kind} TaskQueue={queue}"
+        )
+    };
+    let namespace = step.own_namespace();
+    let search_attributes =
+        step.typed_search_attributes(wanted.search_attributes, &namespace, about)?;
     let or_before = |given: Option<perennial_proto::Duration>, before: &Option<_>| {
         Span::of(given.as_ref()).get().unwrap_or(Span::of(before.as_ref()))
     };
@@ -166,7 +174,7 @@ pub(super) fn continue_as_new(
     let (run_timeout, task_timeout) = (Some(run_timeout.into()), Some(task_timeout.into()));
     let delay = Span::of(wanted.backoff_start_interval.as_ref());
     // The workflow says what the next run has: what it leaves out is gone.
-    let (memo, search_attributes) = (wanted.memo, wanted.search_attributes);
+    let memo = wanted.memo;
     let (retry_policy, cron_schedule) =
         (wanted.retry_policy.map(retry::complete_policy), wanted.cron_schedule);
     let priority = step.draft.run.priority().cloned();

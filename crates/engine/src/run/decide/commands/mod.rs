@@ -20,6 +20,7 @@ pub(super) use messages::{is_rejection, rejections};
 use crate::run::draft::Draft;
 use crate::run::event::{Attributes, event};
 use crate::run::{CompleteWorkflowTask, NamespaceRef, Rejection, UpdateProgress};
+use crate::search_attributes::{Unfit, check};
 
 /// A command that can't be carried out: the whole workflow task fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,26 +130,23 @@ impl Step<'_, '_> {
         ))
     }
 
-    fn check_search_attributes(
+    /// Search attributes as they are taken: known ones with values that fit, which say their type. `about` says
+    /// of what isn't taken where it stood.
+    fn typed_search_attributes(
         &self,
-        attributes: Option<&SearchAttributes>,
+        mut attributes: Option<SearchAttributes>,
         namespace: &NamespaceRef,
-    ) -> Result<(), CommandFailure> {
+        about: impl FnOnce(String) -> String,
+    ) -> Result<Option<SearchAttributes>, CommandFailure> {
         // Those of another namespace aren't known here: its own start looks at them.
-        if namespace.key.0 != self.draft.run.head.namespace {
-            return Ok(());
-        }
+        let is_own = namespace.key.0 == self.draft.run.head.namespace;
+        let Some(own) = attributes.as_mut().filter(|_| is_own) else { return Ok(attributes) };
         let known = &self.complete.search_attribute_types;
-        let names = attributes.into_iter().flat_map(|attributes| attributes.indexed_fields.keys());
-        match names.filter(|name| !known.contains_key(*name)).min() {
-            None => Ok(()),
-            Some(unknown) => Err(CommandFailure::new(
-                WorkflowTaskFailedCause::BadSearchAttributes,
-                format!(
-                    "Namespace {} has no mapping defined for search attribute {unknown}",
-                    namespace.name
-                ),
-            )),
+        let cause = WorkflowTaskFailedCause::BadSearchAttributes;
+        match check(own, known, &namespace.name) {
+            Ok(()) => Ok(attributes),
+            Err(Unfit::Invalid(why)) => Err(CommandFailure::new(cause, about(why))),
+            Err(Unfit::TooLarge(why)) => Err(CommandFailure::ending_run(cause, why)),
         }
     }
 

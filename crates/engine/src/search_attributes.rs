@@ -1,0 +1,166 @@
+//! Search attributes: whether values fit the types that a namespace gives them.
+
+use std::collections::BTreeMap;
+
+use perennial_proto::temporal::common::v1::{Payload, SearchAttributes};
+use perennial_proto::temporal::enums::v1::IndexedValueType as Kind;
+use prost::Message;
+use serde_json::Value;
+
+const COUNT_MAX: usize = 100;
+const VALUE_BYTES_MAX: usize = 2 * 1024;
+const BYTES_MAX: usize = 40 * 1024;
+
+/// What every run has, and nobody sets.
+pub const SYSTEM: [(&str, Kind); 16] = [
+    ("CloseTime", Kind::Datetime),
+    ("ExecutionDuration", Kind::Int),
+    ("ExecutionStatus", Kind::Keyword),
+    ("ExecutionTime", Kind::Datetime),
+    ("HistoryLength", Kind::Int),
+    ("HistorySizeBytes", Kind::Int),
+    ("ParentRunId", Kind::Keyword),
+    ("ParentWorkflowId", Kind::Keyword),
+    ("RootRunId", Kind::Keyword),
+    ("RootWorkflowId", Kind::Keyword),
+    ("RunId", Kind::Keyword),
+    ("StartTime", Kind::Datetime),
+    ("StateTransitionCount", Kind::Int),
+    ("TaskQueue", Kind::Keyword),
+    ("WorkflowId", Kind::Keyword),
+    ("WorkflowType", Kind::Keyword),
+];
+
+/// Why attributes aren't taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// One isn't known, or its value has another type.
+    #[error("{0}")]
+    Invalid(String),
+    /// They are too many or too large.
+    #[error("{0}")]
+    TooLarge(String),
+}
+
+/// Looks whether attributes are known, by their types' numbers, and whether their values fit. Those that do say
+/// their type from here on, unless they say one.
+pub fn check(
+    attributes: &mut SearchAttributes,
+    known: &BTreeMap<String, i32>,
+    namespace: &str,
+) -> Result<(), Unfit> {
+    let count = attributes.indexed_fields.len();
+    if count > COUNT_MAX {
+        return Err(Unfit::TooLarge(format!(
+            "number of search attributes {count} exceeds limit {COUNT_MAX}"
+        )));
+    }
+    let mut fields: Vec<_> = attributes.indexed_fields.iter_mut().collect();
+    // In the same order always: the first that is wrong is named.
+    fields.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    for (name, payload) in fields {
+        check_one(name, payload, known, namespace)?;
+    }
+    let bytes = attributes.encoded_len();
+    if bytes > BYTES_MAX {
+        return Err(Unfit::TooLarge(format!(
+            "total size of search attributes {bytes} exceeds size limit {BYTES_MAX}"
+        )));
+    }
+    Ok(())
+}
+
+fn check_one(
+    name: &str,
+    payload: &mut Payload,
+    known: &BTreeMap<String, i32>,
+    namespace: &str,
+) -> Result<(), Unfit> {
+    if SYSTEM.iter().any(|(system, _)| *system == name) {
+        return Err(Unfit::Invalid(format!("{name} attribute can't be set in SearchAttributes")));
+    }
+    let Some(kind) = known.get(name).and_then(|kind| Kind::try_from(*kind).ok()) else {
+        return Err(Unfit::Invalid(format!(
+            "Namespace {namespace} has no mapping defined for search attribute {name}"
+        )));
+    };
+    if payload.data.len() > VALUE_BYTES_MAX {
+        return Err(Unfit::TooLarge(format!(
+            "search attribute {name} value size {} exceeds size limit {VALUE_BYTES_MAX}",
+            payload.data.len()
+        )));
+    }
+    if !fits(payload, kind) {
+        return Err(Unfit::Invalid(format!(
+            "invalid value for search attribute {name} of type {}: {}",
+            kind_name(kind),
+            shown(payload)
+        )));
+    }
+    let said = payload.metadata.entry("type".to_owned());
+    said.or_insert_with(|| kind_name(kind).as_bytes().to_vec());
+    Ok(())
+}
+
+/// As it stands in messages and in the metadata of payloads.
+pub fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Unspecified => "Unspecified",
+        Kind::Text => "Text",
+        Kind::Keyword => "Keyword",
+        Kind::Int => "Int",
+        Kind::Double => "Double",
+        Kind::Bool => "Bool",
+        Kind::Datetime => "Datetime",
+        Kind::KeywordList => "KeywordList",
+    }
+}
+
+/// Whether a payload holds a value of that type, or none.
+fn fits(payload: &Payload, kind: Kind) -> bool {
+    if payload.metadata.get("encoding").is_some_and(|encoding| encoding == b"binary/null") {
+        return true;
+    }
+    let Ok(value) = serde_json::from_slice::<Value>(&payload.data) else {
+        return false;
+    };
+    match value {
+        // Both take the attribute away.
+        Value::Null => true,
+        Value::Array(values) if kind == Kind::KeywordList => values.iter().all(Value::is_string),
+        Value::Array(values) => values.len() <= 1 && values.iter().all(|value| is(value, kind)),
+        value => is(&value, kind),
+    }
+}
+
+fn is(value: &Value, kind: Kind) -> bool {
+    match kind {
+        Kind::Unspecified => false,
+        Kind::Text | Kind::Keyword | Kind::KeywordList => value.is_string(),
+        Kind::Int => value.is_i64(),
+        Kind::Double => value.is_number(),
+        Kind::Bool => value.is_boolean(),
+        Kind::Datetime => value.as_str().is_some_and(is_rfc_3339),
+    }
+}
+
+fn is_rfc_3339(text: &str) -> bool {
+    text.len() >= 20 && text.parse::<jiff::Timestamp>().is_ok()
+}
+
+/// A value as Temporal's server writes it into messages.
+fn shown(payload: &Payload) -> String {
+    fn show(value: &Value) -> String {
+        match value {
+            Value::String(text) => text.clone(),
+            Value::Array(values) => {
+                format!("[{}]", values.iter().map(show).collect::<Vec<_>>().join(" "))
+            }
+            value => value.to_string(),
+        }
+    }
+    match serde_json::from_slice(&payload.data) {
+        Ok(value) => show(&value),
+        Err(_) => String::from_utf8_lossy(&payload.data).into_owned(),
+    }
+}
