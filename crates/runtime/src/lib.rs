@@ -15,8 +15,8 @@ mod schedules;
 pub mod simulation;
 
 pub use api::{
-    ActivityGrant, CompletionPage, LeavingWorker, Poller, QueryOutcome, QueueDescription, Refusal, ResetRun, Sent,
-    Started, UpdateStatus, Watched, WorkflowTaskGrant,
+    ActivityGrant, CompletionPage, LeavingWorker, Poller, QueryOutcome, QueueDescription, Refusal,
+    ResetRun, Sent, Started, UpdateStatus, Watched, WorkflowTaskGrant,
 };
 pub use namespaces::Namespaces;
 pub use schedules::{Ledger, SchedulePage};
