@@ -55,7 +55,7 @@ pub mod service {
 /// A message as bytes.
 ///
 /// Written into memory that has its length from the beginning: a vector that grows looks for room at every byte
-/// of a number, which takes half as long again.
+/// of a number, which takes a quarter longer or more.
 ///
 /// ```
 /// # use prost::Message;

@@ -78,19 +78,23 @@ impl<T: HasHistory> WithHistory<T> {
         }
         Ok(answer)
     }
+
+    /// Of the history's field: its key, its length and its events.
+    fn field_length(&self) -> usize {
+        self.history.as_ref().map_or(0, |events| {
+            let length = events.as_bytes().len();
+            key_len(T::HISTORY) + encoded_len_varint(length as u64) + length
+        })
+    }
 }
 
 impl<T: HasHistory> Encode for WithHistory<T> {
     fn length(&self) -> usize {
-        let field = |events: &Events| {
-            let length = events.as_bytes().len();
-            key_len(T::HISTORY) + encoded_len_varint(length as u64) + length
-        };
-        self.answer.encoded_len() + self.history.as_ref().map_or(0, field)
+        self.answer.encoded_len() + self.field_length()
     }
 
     fn encode(&self, bytes: &mut [u8]) {
-        let (answer, mut field) = bytes.split_at_mut(self.answer.encoded_len());
+        let (answer, mut field) = bytes.split_at_mut(bytes.len() - self.field_length());
         encode_into(&self.answer, answer);
         if let Some(events) = &self.history {
             let events = events.as_bytes();

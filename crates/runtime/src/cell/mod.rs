@@ -203,8 +203,7 @@ impl Cell {
         }
         self.deliver_mail(world, &mut effects);
         self.hand_out_tasks(world);
-        let is_busy = !self.turns.is_empty() || self.wakes.first_due(world.now).is_some();
-        effects.load_wakes = self.wakes.wanted(world.now, is_busy);
+        effects.load_wakes = self.wakes.wanted(world.now, self.has_turns_to_take(world));
         let waits = std::mem::take(&mut self.mail.waits_for_receiver) && !self.mail.has_waited;
         if self.in_flight.is_none() && !waits {
             self.seal(&mut effects);

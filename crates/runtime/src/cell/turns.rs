@@ -59,12 +59,16 @@ impl Cell {
         world: &World<'_>,
         effects: &mut Effects,
     ) {
-        let waits = !self.turns.is_empty() || self.wakes.first_due(world.now).is_some();
-        if waits && is_answer(&incoming.request) {
+        if self.has_turns_to_take(world) && is_answer(&incoming.request) {
             self.turns.answers.push_back((world.now, incoming));
         } else {
             self.ask(incoming, world, effects);
         }
+    }
+
+    /// Whether something is due, or answers wait for what was.
+    pub(super) fn has_turns_to_take(&self, world: &World<'_>) -> bool {
+        !self.turns.is_empty() || self.wakes.first_due(world.now).is_some()
     }
 
     /// Handles what is due, or if nothing is, the answers that waited for it.

@@ -23,6 +23,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
 use crate::cost::Cost;
@@ -39,14 +40,18 @@ const USAGE: &str = "\
 usage: load <host:port> <sdk|raw|empty|sleep|crash> <at once> <seconds or workflows> <process id of the server>
        load <host:port> schedules <fire|create|burst|look|crash> …";
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = match arguments.as_slice() {
-        [address, what, rest @ ..] if what == "schedules" => schedules::run(address, rest).await,
-        arguments => workflows(arguments).await,
+    let uses_sdk = arguments.get(1).is_some_and(|what| matches!(what.as_str(), "sdk" | "crash"));
+    // Users of the SDK have as many threads as processors. Bare calls are made on one, which wakes no other: what
+    // they cost is taken from the server.
+    let runtime = if uses_sdk {
+        Builder::new_multi_thread().enable_all().build()
+    } else {
+        Builder::new_current_thread().enable_all().build()
     };
-    let Some(result) = result else {
+    let runtime = runtime.expect("the machine has room for threads");
+    let Some(result) = runtime.block_on(run(&arguments)) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
@@ -55,6 +60,13 @@ async fn main() -> ExitCode {
 }
 
 /// `None`: the command line can't be understood.
+async fn run(arguments: &[String]) -> Option<serde_json::Value> {
+    match arguments {
+        [address, what, rest @ ..] if what == "schedules" => schedules::run(address, rest).await,
+        arguments => workflows(arguments).await,
+    }
+}
+
 async fn workflows(arguments: &[String]) -> Option<serde_json::Value> {
     let (address, client, load) = read(arguments)?;
     Some(match client {

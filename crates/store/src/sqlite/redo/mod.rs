@@ -24,6 +24,7 @@ use self::encode::encode;
 use self::file::{RECORD_HEADER_BYTES, RedoFile};
 use self::known::Known;
 use super::read::lease;
+use super::transaction::Transaction;
 use crate::check::follows;
 use crate::{Batch, Durability, Epoch, Error};
 
@@ -148,15 +149,22 @@ impl Redo {
                 leases.insert(batch.cell, lease);
             }
         }
-        let mut view = self.known.view(&self.tables);
-        for batch in batches {
-            follows(batch, leases.get(&batch.cell).copied())?;
-            leases.insert(batch.cell, (batch.epoch, batch.sequence));
-            if self.is_broken || !view.surely_takes(batch)? {
-                return Ok(Appended::NotHere);
+        let staged = {
+            // Each new run is looked up: in one transaction, so that SQLite locks and unlocks once for all.
+            let has_new_runs =
+                batches.iter().flat_map(|batch| &batch.runs).any(|run| run.created.is_some());
+            let looked_up = has_new_runs.then(|| Transaction::of_reader(&self.tables));
+            let _looked_up = looked_up.transpose()?;
+            let mut view = self.known.view(&self.tables);
+            for batch in batches {
+                follows(batch, leases.get(&batch.cell).copied())?;
+                leases.insert(batch.cell, (batch.epoch, batch.sequence));
+                if self.is_broken || !view.surely_takes(batch)? {
+                    return Ok(Appended::NotHere);
+                }
             }
-        }
-        let staged = view.into_staged();
+            view.into_staged()
+        };
         self.buffer.clear();
         self.buffer.resize(RECORD_HEADER_BYTES, 0);
         encode(batches, &mut self.buffer);
