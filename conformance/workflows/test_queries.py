@@ -11,7 +11,7 @@ from temporalio.api.workflowservice import v1 as api
 
 from commands import complete_workflow, fail_workflow, failure
 from histories import event_type, event_types
-from payloads import payload, payloads, value, values
+from payloads import payload, payloads, seconds, value, values
 from refusals import refused
 from scene import CALL
 from sticky import sticky_poller_is_known
@@ -142,6 +142,23 @@ async def test_a_query_travels_with_the_next_task_when_its_first_one_fails(scene
     result = WorkflowQueryResult(result_type=ANSWERED, answer=payloads("after all"))
     await scene.complete_task(task, complete_workflow(), query_results={query_id: result})
     assert values((await asking).query_result) == ["after all"]
+
+
+async def test_an_answer_with_a_task_that_has_timed_out_reaches_nobody(scene):
+    def answer(query_id: str, what: str):
+        return {query_id: WorkflowQueryResult(result_type=ANSWERED, answer=payloads(what))}
+
+    await scene.start(workflow_task_timeout=seconds(1))
+    asking = ask(scene)
+    late = await scene.workflow_task()
+    # The next one is there when the first has timed out.
+    task = await scene.workflow_task()
+    [query_id] = task.queries
+    assert [*late.queries] in ([], [query_id])
+    refusal = await refused(scene.complete_task(late, query_results=answer(query_id, "never happened")))
+    assert refusal.code == "NOT_FOUND"
+    await scene.complete_task(task, complete_workflow(), query_results=answer(query_id, "happened"))
+    assert values((await asking).query_result) == ["happened"]
 
 
 async def test_a_task_completes_though_whoever_asked_has_gone(scene):

@@ -16,6 +16,7 @@ use perennial_proto::temporal::history::v1::{
     WorkflowExecutionSignaledEventAttributes, WorkflowExecutionStartedEventAttributes,
 };
 use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
+use perennial_proto::temporal::query::v1::WorkflowQueryResult;
 use perennial_proto::temporal::sdk::v1::{UserMetadata, WorkflowTaskCompletedMetadata};
 use perennial_proto::temporal::update::v1 as update;
 
@@ -179,6 +180,9 @@ pub struct CompleteWorkflowTask {
     pub namespaces: BTreeMap<String, NamespaceRef>,
     /// Types of the namespace's search attributes, by name; what isn't here is refused.
     pub search_attribute_types: BTreeMap<String, i32>,
+    /// Answers to queries that went with the task, by their ids: the cell hands them on if the task was still
+    /// the worker's.
+    pub query_answers: BTreeMap<String, WorkflowQueryResult>,
 }
 
 /// A namespace as events name it, and the key messages are sent by.

@@ -148,12 +148,28 @@ impl Cell {
         });
     }
 
+    /// A worker answers a query that went to it by itself.
     pub(super) fn answer_queries(
         &mut self,
         key: RunKey,
         answers: BTreeMap<String, WorkflowQueryResult>,
         reply: ReplyTo,
     ) {
+        let response = if self.hand_on_answers(key, answers) > 0 {
+            Ok(Response::Done)
+        } else {
+            Err(Rejection::TaskNotFound("query task not found, or already expired".into()).into())
+        };
+        self.answer(Some(key), reply, response);
+    }
+
+    /// Tells those who asked what a worker has answered, as soon as what it saw is durable. Returns how many
+    /// still waited for it.
+    pub(super) fn hand_on_answers(
+        &mut self,
+        key: RunKey,
+        answers: BTreeMap<String, WorkflowQueryResult>,
+    ) -> usize {
         let mut known = 0;
         for (id, result) in answers {
             let Some(cached) = self.cache.get_mut(key) else { break };
@@ -167,12 +183,7 @@ impl Cell {
             };
             self.answer(Some(key), query.reply, Ok(Response::Query(outcome)));
         }
-        let response = if known > 0 {
-            Ok(Response::Done)
-        } else {
-            Err(Rejection::TaskNotFound("query task not found, or already expired".into()).into())
-        };
-        self.answer(Some(key), reply, response);
+        known
     }
 
     /// No workflow task is on its way any more: what waited for one goes by itself.

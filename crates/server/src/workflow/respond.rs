@@ -1,8 +1,6 @@
 //! Workers answering a workflow task.
 
-use perennial_engine::run::{
-    Command, CompleteWorkflowTask, FailWorkflowTask, Rejection, Reply, TaskStamp,
-};
+use perennial_engine::run::{Command, CompleteWorkflowTask, FailWorkflowTask, Reply, TaskStamp};
 use perennial_engine::{NamespaceKey, Span};
 use perennial_proto::store::{RunName, StickyQueue, TaskToken};
 use perennial_proto::temporal::command::v1::Command as WantedCommand;
@@ -15,13 +13,13 @@ use perennial_proto::temporal::workflowservice::v1::{
     RespondWorkflowTaskCompletedRequest, RespondWorkflowTaskCompletedResponse,
     RespondWorkflowTaskFailedRequest, RespondWorkflowTaskFailedResponse,
 };
-use perennial_runtime::{CompletionPage, Refusal};
+use perennial_runtime::CompletionPage;
 use prost::Message;
 
 use super::start::worker_version;
 use super::task;
 use crate::call::Call;
-use crate::errors::{Answer, namespace_not_found, refused, refused_about};
+use crate::errors::{Answer, namespace_not_found, refused_about};
 use crate::validate::{self, invalid};
 use crate::{search_attributes, tokens};
 
@@ -48,15 +46,6 @@ impl Call<'_> {
         let earlier = self.earlier_pages(&target, task, request.page_number).await?;
         request.commands.splice(..0, earlier);
 
-        // Queries saw the workflow as it is after this task, whatever becomes of its commands.
-        if !request.query_results.is_empty() {
-            let answers = request.query_results.into_iter().collect();
-            match self.runtime().answer_queries(target.clone(), answers).await {
-                // Whoever asked has gone: that is nothing to the task.
-                Ok(()) | Err(Refusal::Rejected(Rejection::TaskNotFound(_))) => {}
-                Err(refusal) => return Err(refused(refusal)),
-            }
-        }
         let mut completion = CompleteWorkflowTask {
             token: task,
             commands: request.commands,
@@ -71,6 +60,7 @@ impl Call<'_> {
             worker_version: request
                 .worker_version_stamp
                 .or_else(|| worker_version(request.deployment_options.as_ref())),
+            query_answers: request.query_results.into_iter().collect(),
             ..CompleteWorkflowTask::default()
         };
         if completion.sets_search_attributes() {

@@ -37,32 +37,30 @@ async fn handle(actor: Actor, worker: Worker, grant: WorkflowTaskGrant) {
     let mut next = Some(grant);
     while let Some(grant) = next.take() {
         let run = grant.run.name();
-        let mut queries: Vec<_> = grant.queries.keys().cloned().collect();
-        if let Some((id, _)) = &grant.query {
-            queries.push(id.clone());
-        }
-        answer_queries(&actor, &run, queries).await;
         actor.told(Told::saw(&grant.run));
-        if grant.query.is_none() {
-            next = handle_task(&actor, &worker, &run, &grant).await;
+        match &grant.query {
+            Some((id, _)) => answer_query(&actor, &run, id).await,
+            None => next = handle_task(&actor, &worker, &run, &grant).await,
         }
     }
 }
 
-async fn answer_queries(actor: &Actor, run: &RunName, queries: Vec<String>) {
-    if queries.is_empty() {
-        return;
-    }
-    let answered = |id| {
-        let mut result = WorkflowQueryResult::default();
-        result.set_result_type(QueryResultType::Answered);
-        (id, result)
-    };
-    let answers: BTreeMap<_, _> = queries.into_iter().map(answered).collect();
-    let run = run.clone();
+async fn answer_query(actor: &Actor, run: &RunName, id: &String) {
+    let (run, answers) = (run.clone(), answers([id]));
     let _ = actor
         .ask(Span::seconds(5), |runtime| async move { runtime.answer_queries(run, answers).await })
         .await;
+}
+
+fn answers<'a>(
+    queries: impl IntoIterator<Item = &'a String>,
+) -> BTreeMap<String, WorkflowQueryResult> {
+    let answered = |id: &String| {
+        let mut result = WorkflowQueryResult::default();
+        result.set_result_type(QueryResultType::Answered);
+        (id.clone(), result)
+    };
+    queries.into_iter().map(answered).collect()
 }
 
 async fn handle_task(
@@ -140,6 +138,7 @@ fn completion(
         force_new_task: more,
         return_new_task: more || actor.chance.percent(30),
         identity: worker.identity.clone(),
+        query_answers: answers(grant.queries.keys()),
         ..CompleteWorkflowTask::default()
     }
 }
