@@ -57,7 +57,7 @@ pub fn check(
     }
     let mut fields: Vec<_> = attributes.indexed_fields.iter_mut().collect();
     // In the same order always: the first that is wrong is named.
-    fields.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    fields.sort_unstable_by_key(|(name, _)| *name);
     for (name, payload) in fields {
         check_one(name, payload, known, namespace)?;
     }
