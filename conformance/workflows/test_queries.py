@@ -9,7 +9,7 @@ from temporalio.api.enums.v1 import QueryRejectCondition, QueryResultType, Workf
 from temporalio.api.query.v1 import WorkflowQuery, WorkflowQueryResult
 from temporalio.api.workflowservice import v1 as api
 
-from commands import complete_workflow, fail_workflow, failure
+from commands import complete_workflow, fail_workflow, failure, start_timer
 from histories import event_type, event_types
 from payloads import payload, payloads, seconds, value, values
 from refusals import refused
@@ -158,6 +158,28 @@ async def test_an_answer_with_a_task_that_has_timed_out_reaches_nobody(scene):
     refusal = await refused(scene.complete_task(late, query_results=answer(query_id, "never happened")))
     assert refusal.code == "NOT_FOUND"
     await scene.complete_task(task, complete_workflow(), query_results=answer(query_id, "happened"))
+    assert values((await asking).query_result) == ["happened"]
+
+
+async def test_an_answer_with_a_completion_that_is_refused_reaches_nobody(scene):
+    def answers(task, what: str):
+        result = WorkflowQueryResult(result_type=ANSWERED, answer=payloads(what))
+        return {query_id: result for query_id in task.queries}
+
+    await scene.start()
+    task = await scene.workflow_task()
+    asking = ask(scene)
+    await scene.signal("s")
+    task = (await scene.complete_task(task, return_new_workflow_task=True)).workflow_task
+    assert len(task.queries) == 1
+    await refused(scene.complete_task(task, start_timer("", 1), query_results=answers(task, "never happened")))
+    # It comes again, with a task or by itself.
+    while not ((task := await scene.workflow_task()).queries or task.HasField("query")):
+        await scene.complete_task(task)
+    if task.HasField("query"):
+        await answer_query(scene, task, query_result=payloads("happened"))
+    else:
+        await scene.complete_task(task, query_results=answers(task, "happened"))
     assert values((await asking).query_result) == ["happened"]
 
 

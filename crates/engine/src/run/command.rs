@@ -180,8 +180,8 @@ pub struct CompleteWorkflowTask {
     pub namespaces: BTreeMap<String, NamespaceRef>,
     /// Types of the namespace's search attributes, by name; what isn't here is refused.
     pub search_attribute_types: BTreeMap<String, i32>,
-    /// Answers to queries that went with the task, by their ids: the cell hands them on if the task was still
-    /// the worker's.
+    /// Answers to queries that went with the task, by their ids: the cell hands them on if the completion is
+    /// taken.
     pub query_answers: BTreeMap<String, WorkflowQueryResult>,
 }
 

@@ -9,7 +9,6 @@ use perennial_engine::run::{
 };
 use perennial_engine::{NamespaceKey, RunKey, Slot, Time};
 use perennial_proto::store::RunName;
-use perennial_proto::temporal::query::v1::WorkflowQueryResult;
 use perennial_store::{Listed, NewRun};
 
 use super::cache::WaitFor;
@@ -156,7 +155,10 @@ impl Cell {
 
     fn command(&mut self, key: RunKey, command: Command, reply: ReplyTo, world: &World<'_>) {
         let mut command = self.with_what_the_cell_knows(key, command, world);
-        let query_answers = self.answers_of_its_worker(key, &mut command);
+        let query_answers = match &mut command {
+            Command::CompleteWorkflowTask(complete) => std::mem::take(&mut complete.query_answers),
+            _ => BTreeMap::new(),
+        };
         // What goes with the next task, which may start in this very step, isn't this one's to answer.
         let given_updates = match &command {
             Command::CompleteWorkflowTask(complete) if !complete.force_new_task => {
@@ -165,11 +167,10 @@ impl Cell {
             _ => Vec::new(),
         };
         let decided = self.decide(key, command, world);
-        // They saw the workflow as it is after this task, whatever became of its commands.
-        if let Some((task, answers)) = query_answers
-            && self.run(key).is_some_and(|run| run.task_of(task).is_err())
-        {
-            self.hand_on_answers(key, answers);
+        // What the queries saw has happened only if the completion was taken.
+        match &decided {
+            Ok(_) => _ = self.hand_on_answers(key, query_answers),
+            Err(_) => self.free_queries(key, world),
         }
         let response = decided.map_err(Refusal::from).and_then(|answer| {
             let run = self.run(key).ok_or_else(gone)?;
@@ -193,19 +194,6 @@ impl Cell {
             Ok(Response::Sent(Box::new(sent)))
         });
         self.answer(Some(key), reply, response);
-    }
-
-    /// Takes the answers to queries out of a completion. None if the worker doesn't have the task any more: what
-    /// it saw hasn't happened.
-    fn answers_of_its_worker(
-        &self,
-        key: RunKey,
-        command: &mut Command,
-    ) -> Option<(TaskStamp, BTreeMap<String, WorkflowQueryResult>)> {
-        let Command::CompleteWorkflowTask(complete) = command else { return None };
-        let answers = std::mem::take(&mut complete.query_answers);
-        let is_its = self.run(key)?.task_of(complete.token).is_ok();
-        (is_its && !answers.is_empty()).then_some((complete.token, answers))
     }
 
     fn with_what_the_cell_knows(
