@@ -21,7 +21,6 @@ pub use api::{
 pub use namespaces::Namespaces;
 pub use schedules::{Ledger, SchedulePage};
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -428,13 +427,14 @@ impl Runtime {
         }
     }
 
-    /// A worker answers queries that came with a workflow task or by themselves.
-    pub async fn answer_queries(
+    /// A worker answers a query that went to it by itself.
+    pub async fn answer_query(
         &self,
         target: RunName,
-        answers: BTreeMap<String, WorkflowQueryResult>,
+        query_id: String,
+        result: WorkflowQueryResult,
     ) -> Result<(), Refusal> {
-        self.ask(Request::AnswerQueries { target, answers }).await.map(|_| ())
+        self.ask(Request::AnswerQuery { target, query_id, result }).await.map(|_| ())
     }
 
     /// Gives a run an update, and waits until it is as far as `wait`.

@@ -184,7 +184,7 @@ impl Queues {
             if name.namespace != leaving.namespace {
                 continue;
             }
-            queue.pollers.retain(|poller| !leaving.ends(poller));
+            queue.pollers.retain(|poller| !self.departures.include(poller));
             if !leaving.sticky_queue.is_empty() && name.name == leaving.sticky_queue {
                 queue.pollers.clear();
                 queue.last_polled = Time::NONE;

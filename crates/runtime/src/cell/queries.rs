@@ -149,13 +149,14 @@ impl Cell {
     }
 
     /// A worker answers a query that went to it by itself.
-    pub(super) fn answer_queries(
+    pub(super) fn answer_query(
         &mut self,
         key: RunKey,
-        answers: BTreeMap<String, WorkflowQueryResult>,
+        id: &str,
+        result: WorkflowQueryResult,
         reply: ReplyTo,
     ) {
-        let response = if self.hand_on_answers(key, answers) > 0 {
+        let response = if self.hand_on_answer(key, id, result) {
             Ok(Response::Done)
         } else {
             Err(Rejection::TaskNotFound("query task not found, or already expired".into()).into())
@@ -163,27 +164,24 @@ impl Cell {
         self.answer(Some(key), reply, response);
     }
 
-    /// Tells those who asked what a worker has answered, as soon as what it saw is durable. Returns how many
-    /// still waited for it.
-    pub(super) fn hand_on_answers(
+    /// Tells whoever asked what a worker has answered, as soon as what it saw is durable. `false` if nobody waits
+    /// for it any more.
+    pub(super) fn hand_on_answer(
         &mut self,
         key: RunKey,
-        answers: BTreeMap<String, WorkflowQueryResult>,
-    ) -> usize {
-        let mut known = 0;
-        for (id, result) in answers {
-            let Some(cached) = self.cache.get_mut(key) else { break };
-            let Some(query) = cached.queries.waiting.remove(&id) else { continue };
-            known += 1;
-            let outcome = match result.result_type() {
-                QueryResultType::Answered => QueryOutcome::Answered(result.answer),
-                QueryResultType::Failed | QueryResultType::Unspecified => {
-                    QueryOutcome::Failed(result.error_message, result.failure)
-                }
-            };
-            self.answer(Some(key), query.reply, Ok(Response::Query(outcome)));
-        }
-        known
+        id: &str,
+        result: WorkflowQueryResult,
+    ) -> bool {
+        let waiting = self.cache.get_mut(key).and_then(|cached| cached.queries.waiting.remove(id));
+        let Some(query) = waiting else { return false };
+        let outcome = match result.result_type() {
+            QueryResultType::Answered => QueryOutcome::Answered(result.answer),
+            QueryResultType::Failed | QueryResultType::Unspecified => {
+                QueryOutcome::Failed(result.error_message, result.failure)
+            }
+        };
+        self.answer(Some(key), query.reply, Ok(Response::Query(outcome)));
+        true
     }
 
     /// No workflow task is on its way any more: what waited for one goes by itself.

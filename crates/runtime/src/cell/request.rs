@@ -1,6 +1,5 @@
 //! What is asked of a cell, and what leaves it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use perennial_engine::run::{Answer, Command, ResetRun, StartRun, TaskStamp};
@@ -130,9 +129,10 @@ pub(crate) enum Request {
         query: WorkflowQuery,
         reject: QueryRejectCondition,
     },
-    AnswerQueries {
+    AnswerQuery {
         target: RunName,
-        answers: BTreeMap<String, WorkflowQueryResult>,
+        query_id: String,
+        result: WorkflowQueryResult,
     },
     Update {
         target: RunName,
@@ -182,7 +182,7 @@ impl Request {
             | Self::Delete { target }
             | Self::Reset { target, .. }
             | Self::Query { target, .. }
-            | Self::AnswerQueries { target, .. }
+            | Self::AnswerQuery { target, .. }
             | Self::Update { target, .. }
             | Self::PollUpdate { target, .. } => Some(target.clone()),
             Self::StartTask { task, .. } => task.run.clone(),
@@ -219,7 +219,7 @@ impl Request {
             | Self::TakeQuery { .. }
             | Self::Put { .. }
             | Self::Query { .. }
-            | Self::AnswerQueries { .. }
+            | Self::AnswerQuery { .. }
             | Self::Update { .. }
             | Self::PollUpdate { .. } => None,
         }

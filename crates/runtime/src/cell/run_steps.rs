@@ -81,7 +81,9 @@ impl Cell {
             Request::Reset { reset, .. } => self.reset(key, *reset, reply, world),
             Request::Delete { .. } => self.delete(key, reply, world),
             Request::Query { query, reject, .. } => self.query(key, query, reject, reply, world),
-            Request::AnswerQueries { answers, .. } => self.answer_queries(key, answers, reply),
+            Request::AnswerQuery { query_id, result, .. } => {
+                self.answer_query(key, &query_id, result, reply);
+            }
             Request::Update { request, wait, .. } => {
                 self.update(key, *request, wait, reply, world);
             }
@@ -169,7 +171,11 @@ impl Cell {
         let decided = self.decide(key, command, world);
         // What the queries saw has happened only if the completion was taken.
         match &decided {
-            Ok(_) => _ = self.hand_on_answers(key, query_answers),
+            Ok(_) => {
+                for (id, result) in query_answers {
+                    self.hand_on_answer(key, &id, result);
+                }
+            }
             Err(_) => self.free_queries(key, world),
         }
         let response = decided.map_err(Refusal::from).and_then(|answer| {

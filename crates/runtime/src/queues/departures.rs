@@ -3,25 +3,25 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use perennial_engine::{NamespaceKey, Span, Time};
+use perennial_engine::{Span, Time};
 
-use super::{Poller, QueueKind};
+use super::{Poller, QueueKind, QueueName};
 use crate::api::LeavingWorker;
 
 /// A poll that was on its way when its worker went arrives within this time.
 const REMEMBERED_FOR: Span = Span::seconds(300);
 
-/// Which workers have left which queues.
+/// Which workers have left which queues, and when.
 ///
 /// By queue: a worker process may have several workers that say the same key, and one of them going must not end
 /// the polls of the others.
 #[derive(Default)]
 pub(super) struct Departures {
-    left: Mutex<HashMap<Left, (Time, LeavingWorker)>>,
+    left: Mutex<HashMap<Left, Time>>,
 }
 
-/// The namespace, a worker's key, and the queue.
-type Left = (NamespaceKey, String, String);
+/// A worker's key, and the normal queue.
+type Left = (String, QueueName);
 
 impl Departures {
     /// A worker goes.
@@ -30,47 +30,30 @@ impl Departures {
             return;
         }
         let mut left = self.lock();
-        left.retain(|_, (at, _)| now.since(*at) < REMEMBERED_FOR);
-        let (worker, queue) = (leaving.worker_instance_key.clone(), leaving.queue.clone());
-        let key = (leaving.namespace, worker, queue);
-        let earlier = left.remove(&key).map(|(_, earlier)| earlier);
-        let mut leaving = leaving.clone();
-        if let Some(earlier) = earlier {
-            leaving.leaves_workflow_tasks |= earlier.leaves_workflow_tasks;
-            leaving.leaves_activities |= earlier.leaves_activities;
+        left.retain(|_, at| now.since(*at) < REMEMBERED_FOR);
+        let kinds = [
+            (QueueKind::Workflow, leaving.leaves_workflow_tasks),
+            (QueueKind::Activity, leaving.leaves_activities),
+        ];
+        for (kind, _) in kinds.into_iter().filter(|(_, is_left)| *is_left) {
+            let queue =
+                QueueName { namespace: leaving.namespace, name: leaving.queue.clone(), kind };
+            left.insert((leaving.worker_instance_key.clone(), queue), now);
         }
-        left.insert(key, (now, leaving));
     }
 
     /// Whether the poll is of a worker that has gone.
     pub(super) fn include(&self, poller: &Poller) -> bool {
         let left = self.lock();
-        if left.is_empty() || poller.info.worker_instance_key.is_empty() {
+        if left.is_empty() {
             return false;
         }
-        let worker = poller.info.worker_instance_key.clone();
-        let key = (poller.queue.namespace, worker, poller.normal_queue().to_owned());
-        left.get(&key).is_some_and(|(_, leaving)| leaving.ends(poller))
+        let name = poller.normal_queue().to_owned();
+        let queue = QueueName { namespace: poller.queue.namespace, name, kind: poller.queue.kind };
+        left.contains_key(&(poller.info.worker_instance_key.clone(), queue))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Left, (Time, LeavingWorker)>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Left, Time>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl LeavingWorker {
-    /// Whether it is a poll of this worker and of what it leaves.
-    pub(super) fn ends(&self, poller: &Poller) -> bool {
-        if self.worker_instance_key.is_empty()
-            || self.worker_instance_key != poller.info.worker_instance_key
-            || self.namespace != poller.queue.namespace
-            || self.queue != poller.normal_queue()
-        {
-            return false;
-        }
-        match poller.queue.kind {
-            QueueKind::Workflow => self.leaves_workflow_tasks,
-            QueueKind::Activity => self.leaves_activities,
-        }
     }
 }

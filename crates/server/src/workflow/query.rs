@@ -77,9 +77,8 @@ impl Call<'_> {
                 ..WorkflowQueryResult::default()
             },
         };
-        let answers = [(token.query_id.clone(), result)].into();
-        let answered = self.runtime().answer_queries(tokens::run_of(&token), answers).await;
-        answered.map_err(refused)?;
+        let target = tokens::run_of(&token);
+        self.runtime().answer_query(target, token.query_id, result).await.map_err(refused)?;
         Ok(RespondQueryTaskCompletedResponse {})
     }
 }

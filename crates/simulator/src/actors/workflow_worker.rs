@@ -1,7 +1,5 @@
 //! A worker for workflows: answers tasks with random commands, or late, or twice, or never.
 
-use std::collections::BTreeMap;
-
 use perennial_engine::Span;
 use perennial_engine::run::{Command, CompleteWorkflowTask, FailWorkflowTask, TaskStamp};
 use perennial_proto::store::{RunName, StickyQueue, WorkflowTaskKind};
@@ -45,22 +43,20 @@ async fn handle(actor: Actor, worker: Worker, grant: WorkflowTaskGrant) {
     }
 }
 
-async fn answer_query(actor: &Actor, run: &RunName, id: &String) {
-    let (run, answers) = (run.clone(), answers([id]));
+async fn answer_query(actor: &Actor, run: &RunName, id: &str) {
+    let (run, id) = (run.clone(), id.to_owned());
     let _ = actor
-        .ask(Span::seconds(5), |runtime| async move { runtime.answer_queries(run, answers).await })
+        .ask(
+            Span::seconds(5),
+            |runtime| async move { runtime.answer_query(run, id, answered()).await },
+        )
         .await;
 }
 
-fn answers<'a>(
-    queries: impl IntoIterator<Item = &'a String>,
-) -> BTreeMap<String, WorkflowQueryResult> {
-    let answered = |id: &String| {
-        let mut result = WorkflowQueryResult::default();
-        result.set_result_type(QueryResultType::Answered);
-        (id.clone(), result)
-    };
-    queries.into_iter().map(answered).collect()
+fn answered() -> WorkflowQueryResult {
+    let mut result = WorkflowQueryResult::default();
+    result.set_result_type(QueryResultType::Answered);
+    result
 }
 
 async fn handle_task(
@@ -138,7 +134,7 @@ fn completion(
         force_new_task: more,
         return_new_task: more || actor.chance.percent(30),
         identity: worker.identity.clone(),
-        query_answers: answers(grant.queries.keys()),
+        query_answers: grant.queries.keys().map(|id| (id.clone(), answered())).collect(),
         ..CompleteWorkflowTask::default()
     }
 }

@@ -67,6 +67,7 @@ async fn run(arguments: &[String]) -> Option<serde_json::Value> {
     }
 }
 
+/// The same.
 async fn workflows(arguments: &[String]) -> Option<serde_json::Value> {
     let (address, client, load) = read(arguments)?;
     Some(match client {

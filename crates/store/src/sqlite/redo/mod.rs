@@ -153,8 +153,8 @@ impl Redo {
             // Each new run is looked up: in one transaction, so that SQLite locks and unlocks once for all.
             let has_new_runs =
                 batches.iter().flat_map(|batch| &batch.runs).any(|run| run.created.is_some());
-            let looked_up = has_new_runs.then(|| Transaction::of_reader(&self.tables));
-            let _looked_up = looked_up.transpose()?;
+            let one_state = has_new_runs.then(|| Transaction::of_reader(&self.tables));
+            let _one_state = one_state.transpose()?;
             let mut view = self.known.view(&self.tables);
             for batch in batches {
                 follows(batch, leases.get(&batch.cell).copied())?;
