@@ -49,6 +49,8 @@ pub(crate) enum ToCell {
     Input(Input),
     /// What was read for the cell while it had this lease.
     Read(Epoch, Input),
+    /// The batch in flight is durable.
+    Committed,
     /// The batch in flight may or may not be durable.
     CommitFailed(perennial_store::Error),
     /// A message that couldn't be delivered: again in a moment.

@@ -187,7 +187,7 @@ impl Node {
         let batches = self.commits.drain(..count).collect();
         for (cell, told) in commits::commit(self.node.store.as_ref(), batches) {
             let was_told =
-                matches!(told, ToCell::Input(_)) && self.acknowledge == Acknowledge::BeforeCommit;
+                matches!(told, ToCell::Committed) && self.acknowledge == Acknowledge::BeforeCommit;
             if !was_told {
                 self.node.tell(cell, told);
             }

@@ -104,6 +104,28 @@ fn a_worker_who_waits_has_a_task_with_the_commit_that_makes_it() {
 }
 
 #[test]
+fn a_task_that_waited_for_its_commit_goes_before_one_that_is_made_after_it() {
+    let mut world = world();
+    let (runtime, namespace) = (world.node.runtime(), world.namespace);
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut first = std::pin::pin!(runtime.start(namespace, "first".to_owned(), start("r")));
+    assert!(first.as_mut().poll(&mut cx).is_pending());
+    while world.node.uncommitted() == 0 {
+        assert!(world.node.take_any_turn());
+    }
+
+    let mut polled = std::pin::pin!(runtime.poll_workflow_task(poller(namespace)));
+    assert!(polled.as_mut().poll(&mut cx).is_pending());
+    let mut second = std::pin::pin!(runtime.start(namespace, "second".to_owned(), start("r")));
+    assert!(second.as_mut().poll(&mut cx).is_pending());
+    world.node.step(0, usize::MAX);
+    world.node.read(0);
+    world.node.commit(1);
+    let given = drive(&mut world.node, polled).unwrap();
+    assert_eq!(given.run.head.workflow_id, "first");
+}
+
+#[test]
 fn a_task_that_is_gone_by_the_end_of_its_step_is_given_to_nobody() {
     let mut world = world();
     let (runtime, namespace) = (world.node.runtime(), world.namespace);

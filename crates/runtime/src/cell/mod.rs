@@ -57,8 +57,6 @@ pub(crate) enum Input {
     WakesLoaded { up_to: Time, wakes: Vec<Wake>, is_all: bool, last: Option<(Time, i64)> },
     /// The store couldn't say: ask again.
     WakesUnread,
-    /// The batch in flight is durable.
-    Committed,
 }
 
 /// What a step leads to.
@@ -68,7 +66,7 @@ pub(crate) struct Effects {
     pub(crate) loads: Vec<Wanted>,
     /// The same, and the open batch waits for these: they had better be there in the next step.
     pub(crate) awaited_loads: Vec<Wanted>,
-    /// A batch to commit, answered by an [`Input::Committed`]; or the cell is begun anew.
+    /// A batch to commit, answered by a call of [`Cell::committed`]; or the cell is begun anew.
     pub(crate) commit: Option<Batch>,
     /// What may leave now.
     pub(crate) releases: Vec<Release>,
@@ -190,11 +188,6 @@ impl Cell {
                 Input::WakesLoaded { up_to, wakes, is_all, last } => {
                     self.wakes.loaded(up_to, wakes, is_all, last);
                 }
-                Input::Committed => {
-                    effects.releases.extend(self.in_flight.take().unwrap_or_default());
-                    self.cache.committed();
-                    self.schedules.committed();
-                }
             }
         }
         // A batch that waited for its receivers is complete now: what came next would have it wait again.
@@ -213,6 +206,14 @@ impl Cell {
         self.cache.evict();
         self.schedules.evict();
         effects
+    }
+
+    /// The batch in flight is durable: what may leave now. It leaves before the next step, so that workers are at
+    /// it while the cell is.
+    pub(crate) fn committed(&mut self) -> Vec<Release> {
+        self.cache.committed();
+        self.schedules.committed();
+        self.in_flight.take().unwrap_or_default()
     }
 
     /// When the cell wants to be stepped again though nothing arrives.

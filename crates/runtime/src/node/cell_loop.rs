@@ -83,6 +83,7 @@ impl CellLoop {
             match what {
                 ToCell::Input(input) => inputs.push((None, input)),
                 ToCell::Read(epoch, input) => inputs.push((Some(epoch), input)),
+                ToCell::Committed => release_all(node, self.cell.committed()),
                 ToCell::CommitFailed(why) => failed = Some(why),
                 ToCell::DeliverLater(message) => self.later.push(message),
                 ToCell::Stop => self.is_stopping = true,
@@ -137,9 +138,7 @@ impl CellLoop {
         let world = World { now, queues: &node.queues, namespaces: &namespaces };
         let Effects { loads, awaited_loads, commit, releases, load_wakes } =
             self.cell.step(inputs, &world);
-        for release in releases {
-            node.release(release);
-        }
+        release_all(node, releases);
         let (cell, epoch) = (self.id(), self.epoch);
         let load = |wanted| Load::Entity { cell, epoch, wanted };
         let wakes = load_wakes.map(|(after, up_to)| Load::Wakes { cell, epoch, after, up_to });
@@ -177,6 +176,12 @@ impl CellLoop {
                 reply.send(Err(crate::Refusal::Unavailable(why.to_string())));
             }
         }
+    }
+}
+
+fn release_all(node: &Node, releases: Vec<Release>) {
+    for release in releases {
+        node.release(release);
     }
 }
 

@@ -11,7 +11,6 @@ use std::thread::{self, JoinHandle};
 use perennial_store::{Batch, Error, Store};
 
 use super::{Node, ToCell};
-use crate::cell::Input;
 
 /// A cell and its batch.
 pub(crate) type Commit = (usize, Batch);
@@ -50,7 +49,7 @@ pub(crate) fn commit(store: &dyn Store, commits: Vec<Commit>) -> Vec<(usize, ToC
 /// What a cell is told of its commit.
 pub(crate) fn told(done: Result<(), Error>) -> ToCell {
     match done {
-        Ok(()) => ToCell::Input(Input::Committed),
+        Ok(()) => ToCell::Committed,
         Err(error) => ToCell::CommitFailed(error),
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! It has two segments. One is written while the batches of the other go into the tables; when they are
 //! durable there, the segments change places. Records of one turn carry its number, so what an earlier turn
-//! left behind them is known for what it is. Nothing is ever removed: a file that doesn't grow needs one write
-//! and one sync a commit.
+//! left behind them is known for what it is. Nothing is ever removed, and the file grows by more than a record
+//! at a time: one that doesn't grow needs one write and one sync a commit. Where it grows, the file system has
+//! its own records to write too, and whatever other programs have in them.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -21,6 +22,9 @@ const HEADER_BYTES: usize = MAGIC.len() + 2;
 const SEGMENTS_AT: u64 = 4096;
 pub(super) const SEGMENT_BYTES: u64 = 8 << 20;
 
+/// A segment that has no room on the disk for a record yet gets this much.
+const GROWTH_BYTES: u64 = 1 << 20;
+
 /// Before each record: its length, a checksum of what follows, the number of the turn.
 pub(super) const RECORD_HEADER_BYTES: usize = 4 + 4 + 8;
 
@@ -29,10 +33,12 @@ pub(super) struct RedoFile {
     file: File,
     path: PathBuf,
     durability: Durability,
-    segment: u64,
+    segment: usize,
     /// Where the next record goes, from the beginning of the segment.
     at: u64,
     turn: u64,
+    /// How much of each segment the disk has room for already.
+    grown: [u64; 2],
 }
 
 /// What a file held when it was opened.
@@ -50,7 +56,10 @@ impl RedoFile {
         let path = path_for(database);
         let mut file = beside::open(&path).map_err(|error| about(&path, error))?;
         let (left, turn) = read(&mut file, &path)?;
-        let opened = Self { file, path, durability, segment: 0, at: 0, turn: turn + 1 };
+        let length = file.metadata().map_err(|error| about(&path, error))?.len();
+        let grown =
+            [0, 1].map(|segment| length.saturating_sub(segment_at(segment)).min(SEGMENT_BYTES));
+        let opened = Self { file, path, durability, segment: 0, at: 0, turn: turn + 1, grown };
         Ok((opened, left))
     }
 
@@ -60,7 +69,9 @@ impl RedoFile {
         let is_synced = u8::from(self.durability == Durability::PowerLoss);
         let mut header = MAGIC.to_vec();
         header.extend([VERSION, is_synced]);
-        self.write_at(0, &header)?;
+        self.grow(0, 1)?;
+        self.grow(1, 1)?;
+        self.write_durably(0, &header)?;
         match self.durability {
             Durability::PowerLoss => beside::sync_name(&self.path),
             Durability::ProcessCrash => Ok(()),
@@ -83,7 +94,8 @@ impl RedoFile {
         header[..4].copy_from_slice(&length.to_le_bytes());
         header[4..8].copy_from_slice(&checksum(self.turn, payload).to_le_bytes());
         header[8..].copy_from_slice(&self.turn.to_le_bytes());
-        self.write_at(segment_at(self.segment) + self.at, record)?;
+        self.grow(self.segment, end)?;
+        self.write_durably(segment_at(self.segment) + self.at, record)?;
         self.at = end;
         Ok(true)
     }
@@ -101,17 +113,33 @@ impl RedoFile {
         let _ = std::fs::remove_file(&self.path);
     }
 
-    fn write_at(&mut self, at: u64, bytes: &[u8]) -> Result<(), Error> {
-        let written = (|| {
-            self.file.seek(SeekFrom::Start(at))?;
-            self.file.write_all(bytes)?;
-            match self.durability {
-                Durability::PowerLoss => self.file.sync_data(),
-                Durability::ProcessCrash => Ok(()),
-            }
-        })();
+    /// Makes room for a segment's first so many bytes, durable with what is written next.
+    fn grow(&mut self, segment: usize, bytes: u64) -> Result<(), Error> {
+        let grown = &mut self.grown[segment];
+        if bytes <= *grown || self.durability == Durability::ProcessCrash {
+            return Ok(());
+        }
+        let wanted = bytes.next_multiple_of(GROWTH_BYTES).min(SEGMENT_BYTES);
+        // Written, not only allotted: the first write to room that was never written has to be recorded as well.
+        let nothing = vec![0; (wanted - *grown) as usize];
+        write_at(&mut self.file, segment_at(segment) + *grown, &nothing)
+            .map_err(|error| about(&self.path, error))?;
+        *grown = wanted;
+        Ok(())
+    }
+
+    fn write_durably(&mut self, at: u64, bytes: &[u8]) -> Result<(), Error> {
+        let written = write_at(&mut self.file, at, bytes).and_then(|()| match self.durability {
+            Durability::PowerLoss => self.file.sync_data(),
+            Durability::ProcessCrash => Ok(()),
+        });
         written.map_err(|error| about(&self.path, error))
     }
+}
+
+fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> std::io::Result<()> {
+    file.seek(SeekFrom::Start(at))?;
+    file.write_all(bytes)
 }
 
 /// `perennial.db-redo` beside `perennial.db`.
@@ -119,8 +147,8 @@ fn path_for(database: &Path) -> PathBuf {
     beside::path(database, "-redo")
 }
 
-fn segment_at(segment: u64) -> u64 {
-    SEGMENTS_AT + segment * SEGMENT_BYTES
+fn segment_at(segment: usize) -> u64 {
+    SEGMENTS_AT + segment as u64 * SEGMENT_BYTES
 }
 
 fn checksum(turn: u64, payload: &[u8]) -> u32 {
@@ -162,7 +190,7 @@ fn read(file: &mut File, path: &Path) -> Result<(Left, u64), Error> {
 }
 
 /// The records of a segment's last turn, up to the first that isn't whole.
-fn records_of(bytes: &[u8], segment: u64) -> Option<(u64, Vec<Vec<u8>>)> {
+fn records_of(bytes: &[u8], segment: usize) -> Option<(u64, Vec<Vec<u8>>)> {
     let begin = usize::try_from(segment_at(segment)).ok()?;
     let end = bytes.len().min(begin + SEGMENT_BYTES as usize);
     let mut rest = bytes.get(begin..end)?;
@@ -207,7 +235,7 @@ mod tests {
 
     use tempfile::TempDir;
 
-    use super::{RECORD_HEADER_BYTES, RedoFile, path_for, segment_at};
+    use super::{GROWTH_BYTES, RECORD_HEADER_BYTES, RedoFile, path_for, segment_at};
     use crate::{Durability, Error};
 
     fn open(database: &Path) -> (RedoFile, Vec<Vec<u8>>) {
@@ -255,16 +283,37 @@ mod tests {
         let path = path_for(&database);
         let bytes = fs::read(&path).unwrap();
         let whole = segment_at(0) as usize + RECORD_HEADER_BYTES + b"whole".len();
-        for length in whole..bytes.len() {
+        let end = whole + RECORD_HEADER_BYTES + b"torn".len();
+        for length in whole..end {
             fs::write(&path, &bytes[..length]).unwrap();
             assert_eq!(left(&database), [b"whole".to_vec()], "of {length} bytes");
         }
-        for damaged in whole..bytes.len() {
-            let mut bytes = bytes.clone();
+        for damaged in whole..end {
+            let mut bytes = bytes[..end].to_vec();
             bytes[damaged] ^= 1;
             fs::write(&path, &bytes).unwrap();
             assert_eq!(left(&database), [b"whole".to_vec()], "damaged at {damaged}");
         }
+    }
+
+    #[test]
+    fn file_grows_by_more_than_a_record_at_a_time() {
+        let folder = TempDir::new().unwrap();
+        let database = folder.path().join("a.db");
+        let (mut file, _) = open(&database);
+        let length = || fs::metadata(path_for(&database)).unwrap().len();
+        let first = length();
+        append(&mut file, b"one");
+        file.change_segments();
+        append(&mut file, b"two");
+        assert_eq!(length(), first);
+        append(&mut file, &vec![3; GROWTH_BYTES as usize]);
+        let grown = length();
+        assert_eq!(grown, first + GROWTH_BYTES);
+        let (mut file, left) = open(&database);
+        assert_eq!(left.len(), 3);
+        append(&mut file, &vec![4; GROWTH_BYTES as usize]);
+        assert_eq!(length(), grown);
     }
 
     #[test]
