@@ -21,3 +21,8 @@ fn a_time_that_is_still_due_when_a_paused_schedule_is_updated_has_its_verdict() 
 fn a_schedule_that_is_over_by_the_time_it_is_paused_stays_over() {
     holds(808);
 }
+
+#[test]
+fn a_start_that_is_refused_in_its_own_commit_was_in_the_way_of_those_it_replaced() {
+    holds(2036);
+}

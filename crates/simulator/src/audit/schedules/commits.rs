@@ -91,8 +91,13 @@ impl ScheduleSeen {
                 }
             }
         }
-        // What the end of a schedule drops was about to start.
-        let starts = |it: &Occurrence| !it.run_id.is_empty() || it.verdict() == Verdict::Dropped;
+        // What the end of a schedule drops was about to start, and so was what another run's id kept from
+        // starting: within a cell that is told in the commit that sends it.
+        let starts = |it: &Occurrence| {
+            !it.run_id.is_empty()
+                || it.verdict() == Verdict::Dropped
+                || it.reason == "workflow_id_taken"
+        };
         let starts = lines.iter().any(|(_, line)| starts(line));
         let was_busy = was_running || starts || !self.running.is_empty();
         let before = if write.created.is_some() { Arc::clone(&self.config) } else { before };
