@@ -52,9 +52,7 @@ impl Draft<'_> {
             run_id: self.cx.ids.next(now),
             decided_at: now.0,
             trigger_number: self.schedule.head.action_count,
-            is_started: false,
-            is_ending: false,
-            is_terminating: false,
+            ..stored::ScheduledRun::default()
         };
         let verdict = match start.reason() {
             StartReason::Catchup => Verdict::Late,

@@ -149,9 +149,10 @@ impl Schedule {
 }
 
 impl Schedule {
-    /// Runs that are there for others to see. A start that is still on its way isn't.
+    /// Runs that are there for others to see. A start that is still on its way isn't, nor one that has ended
+    /// and that only times from before its end still see.
     pub fn started_runs(&self) -> impl Iterator<Item = &Arc<stored::ScheduledRun>> {
-        self.running.values().filter(|run| run.is_started)
+        self.running.values().filter(|run| run.is_started && run.closed_at == 0)
     }
 
     /// What it started last, as far as that is there to be seen.
@@ -161,7 +162,7 @@ impl Schedule {
 
     /// How many runs it has started.
     pub fn action_count(&self) -> i64 {
-        let on_their_way = self.running.len() - self.started_runs().count();
+        let on_their_way = self.running.values().filter(|run| !run.is_started).count();
         self.head.action_count - i64::try_from(on_their_way).unwrap_or(0)
     }
 

@@ -158,3 +158,42 @@ fn with_a_hundred_starts_unanswered_a_schedule_waits_for_answers() {
     assert_eq!(world.runs.len(), 600);
     assert_eq!(world.schedule.head.starts_on_their_way, 0);
 }
+
+#[test]
+fn what_was_due_before_a_run_ended_sees_it_going_on_however_much_that_is() {
+    let mut world = World::new(config(&["@every 10s"]));
+    world.until("00:00:10").now = at("03:19:55");
+    world.end(1, End::Completes("a")).until("03:20:00");
+    assert_eq!(world.schedule.head.overlap_skipped_count, 1_198);
+    expect![[r#"
+        00:00:10 | 00:00:10 fired
+        00:00:10 | start run 1, w-2026-01-01T00:00:10Z
+        03:19:55 | run 1 ends
+        03:19:55 | 00:00:20 to 02:46:50, 1000 times skipped (overlap_policy_skip)
+        03:19:55 | 00:00:20 to 03:19:50, 1198 times skipped (overlap_policy_skip)
+        03:20:00 | 03:20:00 fired
+        03:20:00 | start run 2, w-2026-01-01T03:20:00Z, last result a
+    "#]]
+    .assert_eq(&world.story());
+}
+
+#[test]
+fn what_waited_for_a_run_goes_before_what_is_due_after_its_end() {
+    let mut world = World::new(with_policy(Overlap::BufferOne, &["@every 10s"]));
+    world.until("00:00:10").now = at("03:19:55");
+    world.end(1, End::Completes("a"));
+    world.now = at("03:20:05");
+    world.until("03:20:05");
+    expect![[r#"
+        00:00:10 | 00:00:10 fired
+        00:00:10 | start run 1, w-2026-01-01T00:00:10Z
+        03:19:55 | run 1 ends
+        03:19:55 | 00:00:20 buffered
+        03:19:55 | 00:00:30 to 02:46:50, 999 times skipped (overlap_policy_skip)
+        03:20:05 | 00:00:20 late
+        03:20:05 | 00:00:30 to 03:19:50, 1197 times skipped (overlap_policy_skip)
+        03:20:05 | 03:20:00 buffered
+        03:20:05 | start run 2, w-2026-01-01T00:00:20Z, last result a
+    "#]]
+    .assert_eq(&world.story());
+}

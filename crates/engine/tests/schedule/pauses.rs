@@ -5,7 +5,7 @@ use perennial_engine::schedule::State;
 use perennial_proto::store::ScheduleConfig;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 
-use crate::kit::{End, World, config, with_policy};
+use crate::kit::{End, World, at, config, with_policy};
 
 #[test]
 fn paused_time_is_never_caught_up_and_unpausing_counts_from_now() {
@@ -69,7 +69,7 @@ fn a_pause_between_a_time_and_its_jittered_time_loses_only_that_time() {
     }
     let mut world = World::new(config);
     let due = world.schedule.next_due().unwrap();
-    assert!(due > crate::kit::at("00:00:10"), "the jitter of this story is more than nothing");
+    assert!(due > at("00:00:10"), "the jitter of this story is more than nothing");
     world.until("00:00:10").pause("a moment").unpause("go on").until("00:00:19");
     expect![[r#"
         00:00:12.802 | 00:00:10 fired
@@ -145,4 +145,50 @@ fn with_allow_all_a_failure_stops_only_what_is_scheduled_after_it() {
         00:00:20 | run 1 ends
     "#]]
     .assert_eq(&world.story());
+}
+
+#[test]
+fn a_failure_pauses_nothing_that_was_due_before_it_however_much_that_is() {
+    let mut world = pausing_on_failure();
+    // 1,198 times are due when the failure is heard of: more than one step settles.
+    world.until("00:00:10").now = at("03:19:55");
+    world.end(1, End::Fails);
+    assert!(!world.schedule.head.paused, "what was due before has its turn first");
+    assert_eq!(world.schedule.started_runs().count(), 0, "nobody is shown a run that has ended");
+    world.until("03:20:15").unpause("mended").until("03:20:20");
+    assert_eq!(world.schedule.head.overlap_skipped_count, 1_198);
+    expect![[r#"
+        00:00:10 | 00:00:10 fired
+        00:00:10 | start run 1, w-2026-01-01T00:00:10Z
+        00:00:10 | audit 2: triggered 1 w-2026-01-01T00:00:10Z
+        03:19:55 | run 1 ends
+        03:19:55 | 00:00:20 to 02:46:50, 1000 times skipped (overlap_policy_skip)
+        03:19:55 | audit 3: skipped 1000 in all, overlap_policy_skip
+        03:19:55 | 00:00:20 to 03:19:50, 1198 times skipped (overlap_policy_skip)
+        03:19:55 | audit 4: paused, paused due to workflow failure: w-2026-01-01T00:00:10Z: boom
+        03:19:55 | audit 5: skipped 1198 in all, overlap_policy_skip
+        03:20:15 | 03:20:00 to 03:20:10 skipped (paused)
+        03:20:15 | audit 6: resumed
+        03:20:20 | 03:20:20 fired
+        03:20:20 | start run 2, w-2026-01-01T03:20:20Z, last failure boom
+        03:20:20 | audit 7: triggered 2 w-2026-01-01T03:20:20Z
+    "#]]
+    .assert_eq(&world.story());
+}
+
+#[test]
+fn with_allow_all_everything_that_was_due_before_a_failure_starts() {
+    let mut config = with_policy(Overlap::AllowAll, &["@every 10s"]);
+    config.pause_on_failure = true;
+    let mut world = World::new(config);
+    world.until("00:00:10").now = at("03:19:55");
+    // The answers of a hundred starts are enough to wait for.
+    world.held = Some(Vec::new());
+    world.end(1, End::Fails);
+    assert!(!world.schedule.head.paused);
+    world.let_go();
+    assert!(world.schedule.head.paused);
+    assert_eq!(world.runs.len(), 1_199);
+    world.until("03:20:15");
+    assert_eq!(world.runs.len(), 1_199);
 }

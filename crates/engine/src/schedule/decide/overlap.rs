@@ -98,8 +98,8 @@ fn end_others(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>, terminate
 }
 
 fn end(draft: &mut Draft<'_>, run: &stored::ScheduledRun, terminate: bool) {
-    // One that is being canceled can still be terminated; nothing is asked twice.
-    if run.is_ending && !terminate {
+    // One that is being canceled can still be terminated; nothing is asked twice, nor of one that has ended.
+    if run.closed_at != 0 || (run.is_ending && !terminate) {
         return;
     }
     let run = stored::ScheduledRun { is_ending: true, is_terminating: terminate, ..run.clone() };

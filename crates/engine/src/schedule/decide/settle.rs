@@ -7,6 +7,7 @@ use perennial_proto::store as stored;
 use perennial_proto::store::{StartReason, Verdict};
 
 use super::overlap::take;
+use super::run_closed;
 use crate::run::Rejection;
 use crate::schedule::draft::Draft;
 use crate::schedule::ledger::Skip;
@@ -30,9 +31,9 @@ const TOO_LATE: &str = "catchup_window";
 const NOT_CAUGHT_UP: &str = "catchup_mode";
 
 /// Settles what is due; the schedule says that there is more if there is. With many starts on their way it
-/// waits for answers, each of which brings it back here.
-pub(super) fn settle(draft: &mut Draft<'_>) {
-    settle_while(draft, |draft| !has_enough_on_their_way(draft));
+/// waits for answers, each of which brings it back here. False if not everything that is due is settled.
+pub(super) fn settle(draft: &mut Draft<'_>) -> bool {
+    settle_while(draft, |draft| !has_enough_on_their_way(draft))
 }
 
 /// Whether so many starts haven't been answered that no more are sent.
@@ -40,48 +41,75 @@ pub(super) fn has_enough_on_their_way(draft: &Draft<'_>) -> bool {
     draft.schedule.head.starts_on_their_way >= ON_THEIR_WAY_MAX
 }
 
-fn settle_while(draft: &mut Draft<'_>, may_go_on: impl Fn(&Draft<'_>) -> bool) {
+/// Times and the ends of runs in their order: a run has ended for what was due after its end.
+fn settle_while(draft: &mut Draft<'_>, may_go_on: impl Fn(&Draft<'_>) -> bool) -> bool {
     draft.has_more = false;
+    let now = draft.now();
+    if draft.schedule.head.deleted_at == 0 {
+        notice_outage(draft, now);
+    }
+    let mut done = Done::default();
+    for run in run_closed::waiting(draft) {
+        if !settle_up_to(draft, Time(run.closed_at), &mut done, &may_go_on) {
+            return false;
+        }
+        run_closed::go_on_without(draft, &run);
+    }
+    settle_up_to(draft, now, &mut done, &may_go_on)
+}
+
+/// What one step has settled.
+#[derive(Default)]
+struct Done {
+    settled: usize,
+    missed: usize,
+}
+
+/// Settles what is due by `until`, as far as one step may. False if there is more.
+fn settle_up_to(
+    draft: &mut Draft<'_>,
+    until: Time,
+    done: &mut Done,
+    may_go_on: impl Fn(&Draft<'_>) -> bool,
+) -> bool {
     if draft.schedule.head.deleted_at != 0 {
-        return;
+        return true;
     }
     let now = draft.now();
-    notice_outage(draft, now);
-    let (mut settled, mut missed) = (0, 0);
     while draft.schedule.acts_by_itself() {
-        if !may_go_on(draft) {
-            return;
-        }
         let after = Time(draft.schedule.head.settled_up_to);
         let moment = match draft.schedule.times.after(after) {
-            Next::At(moment) if moment.due <= now => moment,
-            Next::NoneUpTo(searched) if searched <= now && searched > after => {
+            Next::At(moment) if moment.due <= until => moment,
+            Next::NoneUpTo(searched) if searched <= until && searched > after => {
                 draft.schedule.head.settled_up_to = searched.0;
-                settled += 1;
+                done.settled += 1;
                 continue;
             }
-            Next::At(_) | Next::NoneUpTo(_) | Next::Never => return,
+            Next::At(_) | Next::NoneUpTo(_) | Next::Never => return true,
         };
-        if settled == SETTLED_AT_ONCE || missed == MISSED_AT_ONCE {
+        if !may_go_on(draft) {
+            return false;
+        }
+        if done.settled >= SETTLED_AT_ONCE || done.missed >= MISSED_AT_ONCE {
             draft.has_more = true;
-            return;
+            return false;
         }
         record_left_out(draft, after, moment.nominal);
         draft.schedule.head.settled_up_to = moment.nominal.0;
         match fate(draft, moment, now) {
             Fate::Missed(why) => {
-                missed += 1;
+                done.missed += 1;
                 draft.schedule.head.missed_count += 1;
                 draft.record_range((moment.nominal, moment.nominal), 1, Verdict::Missed, why);
             }
             Fate::Backfilled => {
-                settled += 1;
+                done.settled += 1;
                 draft.forget_ahead(moment.nominal.0);
                 let (at, why) = (moment.nominal, Skip::Backfilled.text());
                 draft.record_range((at, at), 1, Verdict::Skipped, why);
             }
             Fate::Started(reason) => {
-                settled += 1;
+                done.settled += 1;
                 let start = stored::PlannedStart {
                     nominal_at: moment.nominal.0,
                     due_at: moment.due.0,
@@ -92,7 +120,8 @@ fn settle_while(draft: &mut Draft<'_>, may_go_on: impl Fn(&Draft<'_>) -> bool) {
             }
         }
     }
-    pass_over(draft, now);
+    pass_over(draft, until);
+    true
 }
 
 /// Settles everything that is due.
@@ -168,14 +197,14 @@ fn record_left_out(draft: &mut Draft<'_>, after: Time, before: Time) {
 }
 
 /// Times that came while the schedule didn't act: one line for all of them, however many.
-fn pass_over(draft: &mut Draft<'_>, now: Time) {
+fn pass_over(draft: &mut Draft<'_>, until: Time) {
     let times = &draft.schedule.times;
     let after = Time(draft.schedule.head.settled_up_to);
     let first = match times.after(after) {
-        Next::At(first) if first.due <= now => first,
+        Next::At(first) if first.due <= until => first,
         Next::At(_) | Next::NoneUpTo(_) | Next::Never => return,
     };
-    let last = times.last_due(after, now).unwrap_or(first);
+    let last = times.last_due(after, until).unwrap_or(first);
     let why = if draft.schedule.head.paused { Skip::Paused } else { Skip::Exhausted };
     draft.schedule.head.settled_up_to = last.nominal.0;
     let count = i64::from(first.nominal == last.nominal);
