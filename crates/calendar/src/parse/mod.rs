@@ -54,7 +54,8 @@ impl Definition {
     ///
     /// What stands before a part speaks for the whole spec: the zone (`CRON_TZ=`, `TZ=`), the DST
     /// policy (`DST=`) and named calendars to leave out (`EXCLUDE=`). As in Temporal, the cron
-    /// strings of one spec all name the same zone, or none does.
+    /// strings of one spec all name the same zone, or none does; and a zone before an interval,
+    /// which sees no clock, says nothing.
     ///
     /// ```
     /// use perennial_calendar::{Definition, Dialect};
@@ -215,6 +216,10 @@ fn read_pieces(text: &str, dialect: Dialect) -> Result<(Settings<'_>, Piece), Fa
             Dialect::Classic => classic::parse(body)?,
         })
     };
+    // It would say nothing about the interval, and move the clock of the parts beside it.
+    if let Piece::Interval(_) = piece {
+        settings.zone = None;
+    }
     Ok((settings, piece))
 }
 
