@@ -23,6 +23,7 @@ mod times;
 
 pub use command::*;
 pub use decide::create::create;
+pub use decide::start_answered::refused_start;
 pub use draft::{Decision, LedgerLine, Transition};
 pub use ledger::Skip;
 pub use rows::Unreadable;

@@ -7,8 +7,6 @@ use perennial_proto::perennial::ScheduleExtensions;
 use perennial_proto::store as stored;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 
-use super::Triggered;
-use super::ledger::Skip;
 use super::times::{Next, Times};
 use crate::run::Rejection;
 use crate::{ScheduleKey, SharedMap, Span, Time};
@@ -169,15 +167,6 @@ impl Schedule {
     /// Whether a start hasn't been answered.
     pub fn is_on_its_way(&self, run_id: &str) -> bool {
         self.running.get(run_id).is_some_and(|run| !run.is_started)
-    }
-
-    /// What became of a start that was on its way.
-    pub fn arrived(&self, workflow_id: &str, run_id: &str) -> Triggered {
-        if self.head.recent_actions.iter().any(|action| action.run_id == run_id) {
-            let (workflow_id, run_id) = (workflow_id.to_owned(), run_id.to_owned());
-            return Triggered::Started { workflow_id, run_id };
-        }
-        Triggered::Skipped { reason: Skip::IdTaken.text() }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use perennial_engine::run::Answer;
 use perennial_engine::schedule::{
-    self, Command, CreateSchedule, Reply, Schedule, Transition, Triggered,
+    self, Command, CreateSchedule, Reply, Schedule, Skip, Transition, Triggered, refused_start,
 };
 use perennial_engine::{NamespaceKey, ScheduleKey, Slot, Time};
 use perennial_proto::encoded;
@@ -69,7 +69,7 @@ impl Cell {
                 {
                     let command = Command::RunClosed(Box::new(closed.clone()));
                     let _ = self.command_schedule(Some(schedule), &id, command, world);
-                    self.answer_awaited(&id);
+                    self.answer_awaited(&id, None);
                 }
                 let wait_for = self.schedules.wait_for(&id);
                 self.answer_message(wait_for, reply, Answer::Taken);
@@ -77,9 +77,10 @@ impl Cell {
             Request::Settle { message, answer } => {
                 let key = message.key;
                 if let Some(schedule) = meant {
+                    let refused = refused_start(&message, &answer).map(str::to_owned);
                     let command = Command::Settle { message, answer };
                     let _ = self.command_schedule(Some(schedule), &id, command, world);
-                    self.answer_awaited(&id);
+                    self.answer_awaited(&id, refused.as_deref());
                 }
                 self.forget_message(key);
                 self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
@@ -164,8 +165,9 @@ impl Cell {
         }
     }
 
-    /// Tells those who triggered the schedule and whose runs are there by now.
-    fn answer_awaited(&mut self, id: &ScheduleId) {
+    /// Tells those who triggered the schedule and whose runs are there by now, and whoever waits for one that
+    /// was refused.
+    fn answer_awaited(&mut self, id: &ScheduleId, refused: Option<&str>) {
         let Some(awaited) = self.awaited_starts.remove(id) else { return };
         let Some(schedule) = self.schedules.find(id).flatten() else { return };
         let (waiting, arrived): (Vec<_>, Vec<_>) =
@@ -174,8 +176,12 @@ impl Cell {
             self.awaited_starts.insert(id.clone(), waiting);
         }
         for AwaitedStart { workflow_id, run_id, reply } in arrived {
-            let outcome = Reply::Triggered(schedule.arrived(&workflow_id, &run_id));
-            let response = Response::Schedule(Arc::clone(&schedule), outcome);
+            let outcome = if refused == Some(run_id.as_str()) {
+                Triggered::Skipped { reason: Skip::IdTaken.text() }
+            } else {
+                Triggered::Started { workflow_id, run_id }
+            };
+            let response = Response::Schedule(Arc::clone(&schedule), Reply::Triggered(outcome));
             self.answer_schedule(id, reply, Ok(response));
         }
     }

@@ -7,7 +7,7 @@ mod overlap;
 mod pause;
 mod run_closed;
 mod settle;
-mod start_answered;
+pub(super) mod start_answered;
 mod trigger;
 mod update;
 

@@ -16,17 +16,30 @@ pub(super) fn take(draft: &mut Draft<'_>, message: &stored::RunMessage, answer: 
         _ => return,
     };
     let Some(run) = draft.schedule.running.get(run_id).cloned() else { return };
+    if is_refusal(answer) {
+        return refused(draft, &run);
+    }
+    heard(draft, &run);
+    if run.is_ending && !run.is_started {
+        tell_to_end(draft, &run);
+    }
+}
+
+/// The run that isn't started after all, if that is what the answer to a message says.
+pub fn refused_start<'m>(message: &'m stored::RunMessage, answer: &Answer) -> Option<&'m str> {
+    match &message.body {
+        Some(Body::StartRun(start)) if is_refusal(answer) => Some(&start.run_id),
+        _ => None,
+    }
+}
+
+fn is_refusal(answer: &Answer) -> bool {
     match answer {
-        Answer::Started(_) | Answer::Taken => {
-            heard(draft, &run);
-            if run.is_ending && !run.is_started {
-                tell_to_end(draft, &run);
-            }
-        }
+        Answer::Started(_) | Answer::Taken => false,
         Answer::IdTaken
         | Answer::RunNotFound
         | Answer::NamespaceNotFound
-        | Answer::TooManySignals => refused(draft, &run),
+        | Answer::TooManySignals => true,
     }
 }
 
