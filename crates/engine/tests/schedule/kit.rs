@@ -140,6 +140,22 @@ impl World {
         world
     }
 
+    /// Someone creates a schedule of the same id. False if the request made the one that is there.
+    pub(crate) fn create_again(&mut self, request_id: &str) -> Result<bool, Rejection> {
+        let config = ScheduleConfig::clone(&self.schedule.config);
+        let (request_id, state) = (request_id.to_owned(), State::default());
+        let again = CreateSchedule { request_id, config, state, first: Vec::new(), context: None };
+        let cx = Context {
+            now: self.now,
+            ids: &self.ids,
+            next_key: RunKey(2),
+            limits: &self.limits,
+            zones: &self.zones,
+        };
+        let created = create(Some(&self.schedule), NamespaceKey(1), "s", again, &cx)?;
+        Ok(created.is_some())
+    }
+
     /// From now on the story tells of the audit stream too.
     pub(crate) fn with_audit(mut self) -> Self {
         self.shows_audit = true;

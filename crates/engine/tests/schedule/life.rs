@@ -165,3 +165,31 @@ fn times_that_are_excluded_or_that_the_clock_jumps_over_are_in_the_ledger_with_t
         88d 00:30:00 | start run 87, w-2026-03-30T00:30:00Z
     "#]].assert_eq(&world.story());
 }
+
+#[test]
+fn a_create_that_is_repeated_makes_no_other_schedule_though_the_first_is_over() {
+    let mut world = World::new(config(&["@every 10s"]));
+    world.do_it(Command::Delete { reason: String::new(), context: None });
+    assert_eq!(world.create_again("create").ok(), Some(false));
+    assert_eq!(world.create_again("another").ok(), Some(true));
+}
+
+#[test]
+fn an_id_is_free_again_when_the_starts_of_its_deleted_schedule_are_answered() {
+    let mut world = World::new(config(&["@every 10s"]));
+    world.held = Some(Vec::new());
+    world.until("00:00:10").do_it(Command::Delete { reason: String::new(), context: None });
+    assert!(matches!(world.create_again("another"), Err(Rejection::Busy(_))));
+    world.let_go();
+    assert_eq!(world.create_again("another").ok(), Some(true));
+}
+
+#[test]
+fn an_id_is_free_again_when_the_run_that_nobody_answered_for_has_ended() {
+    let mut world = World::new(config(&["@every 10s"]));
+    world.held = Some(Vec::new());
+    world.until("00:00:10").do_it(Command::Delete { reason: String::new(), context: None });
+    world.runs = world.held.clone().unwrap();
+    world.end(1, End::Fails);
+    assert_eq!(world.create_again("another").ok(), Some(true));
+}

@@ -13,7 +13,7 @@ use crate::{NamespaceKey, ScheduleKey, SharedMap};
 /// Makes a schedule under an id, if none has it. `None` if this very request made the one that is there.
 ///
 /// # Errors
-/// If a schedule has the id, or the spec can't be followed.
+/// If a schedule has the id, or one that was deleted still waits for answers, or the spec can't be followed.
 pub fn create(
     existing: Option<&Schedule>,
     namespace: NamespaceKey,
@@ -21,18 +21,29 @@ pub fn create(
     request: CreateSchedule,
     cx: &Context<'_>,
 ) -> Result<Option<Transition>, Rejection> {
-    if let Some(existing) = existing.filter(|it| it.status() != Status::Deleted) {
+    if let Some(existing) = existing {
         let head = &existing.head;
+        // Also if it is over by now: its runs were the last, or someone has deleted it.
         if !request.request_id.is_empty() && head.create_request_id == request.request_id {
             return Ok(None);
         }
-        return Err(Rejection::AlreadyStarted {
-            workflow_id: schedule_id.to_owned(),
-            run_id: head.incarnation.clone(),
-            start_request_id: head.create_request_id.clone(),
-            first_run_id: head.incarnation.clone(),
-            is_closed: false,
-        });
+        if existing.status() != Status::Deleted {
+            return Err(Rejection::AlreadyStarted {
+                workflow_id: schedule_id.to_owned(),
+                run_id: head.incarnation.clone(),
+                start_request_id: head.create_request_id.clone(),
+                first_run_id: head.incarnation.clone(),
+                is_closed: false,
+            });
+        }
+        // Answers find the latest schedule of an id: those to an earlier one would be lost, and its ledger
+        // would name runs that aren't there.
+        if existing.running.values().any(|run| run.is_assumed) {
+            return Err(Rejection::Busy(
+                "the deleted schedule of this id has starts that aren't answered; try again in a moment"
+                    .to_owned(),
+            ));
+        }
     }
     let now = cx.now;
     let incarnation = cx.ids.next(now);

@@ -1,6 +1,7 @@
 //! The end of a schedule. Its runs go on, and what is known about it stays to be read.
 
 use perennial_proto::perennial::CommandContext;
+use perennial_proto::store as stored;
 use perennial_proto::store::Verdict;
 
 use super::backfill::unfinished;
@@ -35,8 +36,10 @@ pub(in crate::schedule) fn delete(
     // Nothing comes after its end in the audit stream: what is on its way counts as started.
     draft.audit_skips();
     let running: Vec<_> = draft.schedule.running.values().cloned().collect();
-    for run in running {
-        heard(draft, &run);
+    for run in running.iter().filter(|run| !run.is_started) {
+        heard(draft, run);
+        let run = stored::ScheduledRun::clone(run);
+        draft.put_running(stored::ScheduledRun { is_started: true, is_assumed: true, ..run });
     }
     draft.audit_deleted(reason, context);
 }

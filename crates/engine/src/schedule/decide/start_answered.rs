@@ -20,6 +20,10 @@ pub(super) fn take(draft: &mut Draft<'_>, message: &stored::RunMessage, answer: 
         return refused(draft, &run);
     }
     heard(draft, &run);
+    if run.is_assumed {
+        let run = stored::ScheduledRun::clone(&run);
+        draft.put_running(stored::ScheduledRun { is_assumed: false, ..run });
+    }
     if run.is_ending && !run.is_started {
         tell_to_end(draft, &run);
     }
