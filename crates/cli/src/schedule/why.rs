@@ -15,7 +15,7 @@ use crate::terminal::Style;
 #[command(after_help = EXAMPLES)]
 #[command(override_usage = "perennial schedule why [OPTIONS] <SCHEDULE_ID> <TIME>")]
 pub(super) struct Args {
-    /// Schedule id, and the time; without an offset, on the schedule's clock
+    /// Schedule id, and the time, to the second; without an offset, on the schedule's clock
     #[arg(value_names = ["SCHEDULE_ID", "TIME"], num_args = 0..=2)]
     words: Vec<String>,
 

@@ -184,6 +184,35 @@ fn triggers_say_what_came_of_them_and_the_ledger_keeps_it() {
         It hasn't come yet.
     "#]],
     );
+    // A fraction of a second doesn't count.
+    check(
+        &server,
+        &["schedule", "why", "payroll", "2099-01-01T09:00:00.999999999", "--output=json"],
+        expect![[r#"
+            {
+              "occurrence": {
+              "nominalTime": "2099-01-01T09:00:00Z",
+              "until": "2099-01-01T09:00:00Z",
+              "verdict": "VERDICT_PENDING"
+              },
+              "explanation": "It hasn't come yet."
+            }
+        "#]],
+    );
+    check(
+        &server,
+        &["schedule", "why", "payroll", "9999-01-01T00:00:00.5Z", "--output=json"],
+        expect![[r#"
+            {
+              "occurrence": {
+              "nominalTime": "9999-01-01T00:00:00Z",
+              "until": "9999-01-01T00:00:00Z",
+              "verdict": "VERDICT_NOT_A_TIME"
+              },
+              "explanation": "It is none of the schedule's times: the one before is 2099-01-01T09:00:00Z, the one after none."
+            }
+        "#]],
+    );
     check(
         &server,
         &["schedule", "why", "--sid=payroll", "2099-01-01T09:01"],

@@ -2,6 +2,7 @@
 
 use perennial_engine::schedule::Schedule;
 use perennial_engine::{Span, Time};
+use perennial_proto::Timestamp;
 use perennial_proto::perennial::{
     ExplainOccurrenceRequest, ExplainOccurrenceResponse, ListOccurrencesRequest,
     ListOccurrencesResponse, Occurrence, Verdict,
@@ -47,8 +48,10 @@ impl ScheduleCall<'_> {
         let Some(time) = request.time else {
             return invalid("Time is not set on request.");
         };
-        // Times of schedules are whole seconds.
-        let time = Time::from(perennial_proto::Timestamp { nanos: 0, ..time });
+        // Times of schedules are whole seconds: the one that is asked about lies in its second. It is shown as
+        // such, though it may lie beyond what a server's clock can say.
+        let asked = Timestamp { nanos: 0, ..time };
+        let time = Time::from(asked);
         let (namespace, id) = (&request.namespace, &request.schedule_id);
         let schedule = self.incarnation(namespace, id, &request.internal_id).await?;
         let ledger = |ledger, to, limit| {
@@ -60,14 +63,12 @@ impl ScheduleCall<'_> {
         let is_its =
             |line: &&stored::Occurrence| line.nominal_at == time.0 || schedule.times.contain(time);
         let occurrence = match lines.iter().find(is_its) {
-            Some(line) => Occurrence {
-                nominal_time: Some(time.into()),
-                until: Some(time.into()),
-                count: 1,
-                ..shown(line)
-            },
-            None => unsettled(&schedule, time),
+            Some(line) => Occurrence { count: 1, ..shown(line) },
+            None => {
+                Occurrence { verdict: unsettled(&schedule, time).into(), ..Occurrence::default() }
+            }
         };
+        let occurrence = Occurrence { nominal_time: Some(asked), until: Some(asked), ..occurrence };
         let manual: Vec<_> = manual.iter().map(shown).collect();
         let explanation = words::explain(&schedule, time, &occurrence, &manual);
         Ok(ExplainOccurrenceResponse { occurrence: Some(occurrence), manual, explanation })
@@ -75,15 +76,9 @@ impl ScheduleCall<'_> {
 }
 
 /// What is to be said of a time that has no line in the ledger.
-fn unsettled(schedule: &Schedule, time: Time) -> Occurrence {
+fn unsettled(schedule: &Schedule, time: Time) -> Verdict {
     let is_to_come = time.0 > schedule.head.settled_up_to && schedule.times.contain(time);
-    let verdict = if is_to_come { Verdict::Pending } else { Verdict::NotATime };
-    Occurrence {
-        nominal_time: Some(time.into()),
-        until: Some(time.into()),
-        verdict: verdict.into(),
-        ..Occurrence::default()
-    }
+    if is_to_come { Verdict::Pending } else { Verdict::NotATime }
 }
 
 fn shown(line: &stored::Occurrence) -> Occurrence {
