@@ -16,7 +16,9 @@ use crate::terminal::say;
 /// Run a server for development, in memory unless a file is named
 ///
 /// Takes the flags of Temporal's development server, so whatever starts that one can start this one.
+// SDKs put flags of their own before those that their users give them: as in Temporal, the last one counts.
 #[derive(Debug, clap::Args)]
+#[command(args_override_self = true)]
 pub(super) struct Args {
     /// Port for the gRPC API
     #[arg(long, short, default_value_t = 7233)]
@@ -169,5 +171,33 @@ impl Later {
         .into_iter()
         .filter(|(_, given)| *given)
         .map(|(flag, _)| flag.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args as _, FromArgMatches as _};
+
+    use super::*;
+
+    fn read(line: &str) -> Args {
+        let command = Args::augment_args(clap::Command::new("start-dev"));
+        let matches = command.try_get_matches_from(line.split(' ')).unwrap();
+        Args::from_arg_matches(&matches).unwrap()
+    }
+
+    #[test]
+    fn of_a_flag_that_is_given_twice_the_last_one_counts() {
+        let args = read(
+            "start-dev --port 1 --log-level warn --headless -p 2 --log-level=error --headless",
+        );
+        assert_eq!(args.port, 2);
+        assert_eq!(args.log_level, LogLevel::Error);
+        assert!(args.later.headless);
+    }
+
+    #[test]
+    fn what_may_be_repeated_adds_up() {
+        assert_eq!(read("start-dev -n a --namespace b").namespace, ["a", "b"]);
     }
 }
