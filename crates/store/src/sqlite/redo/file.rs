@@ -18,8 +18,10 @@ const MAGIC: &[u8; 8] = b"PRENredo";
 const VERSION: u8 = 1;
 const HEADER_BYTES: usize = MAGIC.len() + 2;
 
+/// What a disk writes at once.
+const BLOCK_BYTES: u64 = 4096;
 /// Where the first segment begins: a block of its own for the header.
-const SEGMENTS_AT: u64 = 4096;
+const SEGMENTS_AT: u64 = BLOCK_BYTES;
 pub(super) const SEGMENT_BYTES: u64 = 8 << 20;
 
 /// A segment that has no room on the disk for a record yet gets this much.
@@ -121,25 +123,35 @@ impl RedoFile {
         }
         let wanted = bytes.next_multiple_of(GROWTH_BYTES).min(SEGMENT_BYTES);
         // Written, not only allotted: the first write to room that was never written has to be recorded as well.
-        let nothing = vec![0; (wanted - *grown) as usize];
-        write_at(&mut self.file, segment_at(segment) + *grown, &nothing)
-            .map_err(|error| about(&self.path, error))?;
+        // In blocks: what is written at once may stay one piece in the system's cache, and be written as a whole
+        // with each record that changes some of it.
+        let begin = segment_at(segment) + *grown;
+        let written = (|| {
+            self.file.seek(SeekFrom::Start(begin))?;
+            let mut at = *grown;
+            while at < wanted {
+                let block = (BLOCK_BYTES - at % BLOCK_BYTES).min(wanted - at);
+                self.file.write_all(&[0; BLOCK_BYTES as usize][..block as usize])?;
+                at += block;
+            }
+            Ok(())
+        })();
+        written.map_err(|error| about(&self.path, error))?;
         *grown = wanted;
         Ok(())
     }
 
     fn write_durably(&mut self, at: u64, bytes: &[u8]) -> Result<(), Error> {
-        let written = write_at(&mut self.file, at, bytes).and_then(|()| match self.durability {
-            Durability::PowerLoss => self.file.sync_data(),
-            Durability::ProcessCrash => Ok(()),
-        });
+        let written = (|| {
+            self.file.seek(SeekFrom::Start(at))?;
+            self.file.write_all(bytes)?;
+            match self.durability {
+                Durability::PowerLoss => self.file.sync_data(),
+                Durability::ProcessCrash => Ok(()),
+            }
+        })();
         written.map_err(|error| about(&self.path, error))
     }
-}
-
-fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> std::io::Result<()> {
-    file.seek(SeekFrom::Start(at))?;
-    file.write_all(bytes)
 }
 
 /// `perennial.db-redo` beside `perennial.db`.
