@@ -215,6 +215,30 @@ async def test_a_backfill_can_be_tried_watched_and_canceled(scheduled, native):
     assert {line["start_reason"] for line in lines} == {"backfill"}
 
 
+async def test_each_start_that_was_asked_for_is_listed_once_however_the_pages_fall(scheduled, native):
+    await scheduled.create(overlap=ScheduleOverlapPolicy.ALLOW_ALL)
+    times = [f"2026-03-01T09:00:0{second}Z" for second in ("0.250", "0.750", "0.500", "1", "1.900")]
+    for time in times:
+        native.call("TriggerSchedule", scheduled_time=time)
+
+    def listed(**fields):
+        lines, token = [], ""
+        while True:
+            page = native.call("ListOccurrences", manual=True, limit=2, next_page_token=token, **fields)
+            lines += [line["nominal_time"] for line in page.get("occurrences", [])]
+            token = page.get("next_page_token")
+            if not token:
+                return lines
+
+    # Those of one second in the order in which they were asked for.
+    assert listed() == times
+    assert listed(reverse=True) == times[::-1]
+    assert listed(start_time=times[2], end_time=times[3]) == times[1:4]
+    token = native.call("ListOccurrences", manual=True, limit=2)["next_page_token"]
+    with pytest.raises(grpc.RpcError, match="Invalid NextPageToken"):
+        native.call("ListOccurrences", next_page_token=token)
+
+
 async def test_max_runs_ends_the_schedule_with_its_last_run(scheduled, native):
     await scheduled.create(overlap=ScheduleOverlapPolicy.ALLOW_ALL)
     native.call("UpdateSchedule", extensions={"max_runs": 2})

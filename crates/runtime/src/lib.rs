@@ -19,7 +19,7 @@ pub use api::{
     ResetRun, Sent, Started, UpdateStatus, Watched, WorkflowTaskGrant,
 };
 pub use namespaces::Namespaces;
-pub use schedules::{Ledger, SchedulePage};
+pub use schedules::{Ledger, LedgerPage, LedgerQuery, SchedulePage};
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use perennial_engine::schedule::{Command, CreateSchedule, Reply, Schedule};
+use perennial_engine::schedule::{Command, CreateSchedule, LedgerLine, Reply, Schedule};
 use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 use perennial_proto::perennial::ScheduleEvent;
 use perennial_proto::store::{NamespaceRecord, Occurrence, ScheduleName};
@@ -36,6 +36,30 @@ pub enum Ledger {
     Scheduled,
     /// Times that people asked for.
     Manual,
+}
+
+/// Which lines of a ledger.
+#[derive(Debug, Clone, Copy)]
+pub struct LedgerQuery {
+    /// Of which one.
+    pub ledger: Ledger,
+    /// The first and the last time. A line that begins before and reaches into it is there too.
+    pub window: (Time, Time),
+    /// Where the page before ended.
+    pub after: Option<i64>,
+    /// No more than so many.
+    pub limit: usize,
+    /// The latest first.
+    pub reverse: bool,
+}
+
+/// A page of a ledger.
+#[derive(Debug)]
+pub struct LedgerPage {
+    /// May be fewer than asked for, though there are more.
+    pub lines: Vec<Occurrence>,
+    /// Where the page ended, if it isn't the last.
+    pub next: Option<i64>,
 }
 
 impl Runtime {
@@ -137,36 +161,38 @@ impl Runtime {
         .await
     }
 
-    /// What became of a schedule's times `from..=to`, in order or the other way round. A line that begins
-    /// before `from` and reaches into it is there too.
+    /// What became of a schedule's times, a page of it.
     pub async fn schedule_ledger(
         &self,
         key: ScheduleKey,
-        ledger: Ledger,
-        (from, to): (Time, Time),
-        limit: usize,
-        reverse: bool,
-    ) -> Result<Vec<Occurrence>, Refusal> {
+        wanted: LedgerQuery,
+    ) -> Result<LedgerPage, Refusal> {
+        let LedgerQuery { ledger, window: (from, to), after, limit, reverse } = wanted;
         let log = match ledger {
             Ledger::Scheduled => Log::Ledger,
             Ledger::Manual => Log::ManualLedger,
         };
         self.read_store(move |store| {
-            let before = (i64::MIN, from.0.saturating_sub(1));
-            let reaching = store.schedule_log(key, log, before, 1, true)?;
-            let lines = store.schedule_log(key, log, (from.0, to.0), limit, reverse)?;
-            let reaching: Vec<Occurrence> =
-                reaching.iter().map(|line| decode(&line.value)).collect::<Result<_, _>>()?;
-            let reaching = reaching.into_iter().filter(|line| line.until >= from.0);
-            let lines: Vec<Occurrence> =
-                lines.iter().map(|line| decode(&line.value)).collect::<Result<_, _>>()?;
-            let mut found: Vec<_> = if reverse {
-                lines.into_iter().chain(reaching).collect()
-            } else {
-                reaching.chain(lines).collect()
-            };
-            found.truncate(limit);
-            Ok(found)
+            let (mut first, mut last) = LedgerLine::positions(ledger == Ledger::Manual, (from, to));
+            let before = (i64::MIN, first.saturating_sub(1));
+            for line in store.schedule_log(key, log, before, 1, true)? {
+                if decode::<Occurrence>(&line.value)?.until >= from.0 {
+                    first = line.position;
+                }
+            }
+            match after {
+                Some(position) if reverse => last = last.min(position.saturating_sub(1)),
+                Some(position) => first = first.max(position.saturating_add(1)),
+                None => {}
+            }
+            let lines = store.schedule_log(key, log, (first, last), limit + 1, reverse)?;
+            let (page, rest) = lines.split_at(limit.min(lines.len()));
+            let next = page.last().filter(|_| !rest.is_empty()).map(|line| line.position);
+            let lines = page.iter().map(|line| decode(&line.value));
+            let mut lines = lines.collect::<Result<Vec<Occurrence>, _>>()?;
+            // What was asked for by hand stands with its second, not with its fraction.
+            lines.retain(|line| line.until >= from.0 && line.nominal_at <= to.0);
+            Ok(LedgerPage { lines, next })
         })
         .await
     }

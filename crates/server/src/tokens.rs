@@ -70,6 +70,32 @@ impl HistoryCursor {
     }
 }
 
+/// Where a page of a schedule's ledger ended.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub(crate) struct LedgerCursor {
+    /// Its key: the id may be another's by now.
+    #[prost(int64, tag = "1")]
+    pub(crate) schedule: i64,
+    #[prost(bool, tag = "2")]
+    pub(crate) is_manual: bool,
+    #[prost(int64, tag = "3")]
+    pub(crate) position: i64,
+}
+
+impl LedgerCursor {
+    /// Reads a page token: a position in the ledger that `expected` is about.
+    pub(crate) fn read(bytes: &[u8], expected: &Self) -> Answer<Option<i64>> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let cursor = Self::decode(bytes).ok();
+        let is_its = |cursor: &Self| {
+            (cursor.schedule, cursor.is_manual) == (expected.schedule, expected.is_manual)
+        };
+        cursor.filter(is_its).map(|cursor| Some(cursor.position)).ok_or_else(invalid_page)
+    }
+}
+
 /// A page token that isn't ours.
 pub(crate) fn invalid_page() -> Status {
     Status::invalid_argument("Invalid NextPageToken.")

@@ -71,7 +71,8 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
             *place = Some(stamp(instant_on_clock_of(time, &id, &client).await?));
         }
     }
-    let [mut start_time, mut end_time] = window;
+    let [start_time, end_time] = window;
+    let mut next_page_token = Vec::new();
     let mut left = if args.all { u64::MAX } else { args.limit };
     let mut list = session.output.list(columns());
     let more = loop {
@@ -84,6 +85,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
             reverse: !args.forward,
             limit: i32::try_from(left).unwrap_or(PAGE_SIZE).min(PAGE_SIZE),
             internal_id: args.internal_id.clone(),
+            next_page_token,
         };
         let page = client.schedules().list_occurrences(request).await;
         let page = page.map_err(only_perennial)?.into_inner();
@@ -91,21 +93,9 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
             list.push(occurrence, |times| row(occurrence, times))?;
         }
         left = left.saturating_sub(page.occurrences.len() as u64);
-        let Some(last) = page.occurrences.last().filter(|_| page.has_more) else { break false };
-        if left == 0 {
-            break true;
-        }
-        // The next page begins where this one ended. Times are whole seconds.
-        let nanosecond = |time: &perennial_proto::Timestamp, by: i64| {
-            let time = instant(Some(time))?;
-            Some(stamp(time.saturating_add(jiff::Span::new().nanoseconds(by)).ok()?))
-        };
-        match args.forward {
-            true => {
-                let last = last.until.as_ref().or(last.nominal_time.as_ref());
-                start_time = last.and_then(|time| nanosecond(time, 1));
-            }
-            false => end_time = last.nominal_time.as_ref().and_then(|time| nanosecond(time, -1)),
+        next_page_token = page.next_page_token;
+        if next_page_token.is_empty() || left == 0 {
+            break !next_page_token.is_empty();
         }
     };
     let written = list.finish()?;

@@ -69,17 +69,28 @@ impl Skip {
     }
 }
 
+const SECOND: i64 = 1_000_000_000;
+
 impl LedgerLine {
     /// Where the line stands: at its time. A time may be asked for by hand again and again, so there the
     /// start's number takes the place of a second's fraction.
     pub fn position(&self) -> i64 {
-        const SECOND: i64 = 1_000_000_000;
         let at = self.occurrence.nominal_at;
         if self.is_manual {
             at - at.rem_euclid(SECOND) + self.occurrence.sequence % SECOND
         } else {
             at
         }
+    }
+
+    /// Where the lines stand whose times are `from..=to`, the first and the last; among those that were asked for
+    /// by hand, with others of the same seconds.
+    pub fn positions(is_manual: bool, (from, to): (Time, Time)) -> (i64, i64) {
+        if !is_manual {
+            return (from.0, to.0);
+        }
+        let second = |time: Time| time.0.div_euclid(SECOND).saturating_mul(SECOND);
+        (second(from), second(to).saturating_add(SECOND - 1))
     }
 }
 

@@ -9,10 +9,12 @@ use perennial_proto::perennial::{
 };
 use perennial_proto::store as stored;
 use perennial_proto::temporal::common::v1::WorkflowExecution;
-use perennial_runtime::Ledger;
+use perennial_runtime::{Ledger, LedgerQuery};
+use prost::Message;
 
 use super::{ScheduleCall, page_limit, words};
 use crate::errors::{Answer, refused};
+use crate::tokens::LedgerCursor;
 use crate::validate::invalid;
 
 const LIMIT_MAX: usize = 1_000;
@@ -30,15 +32,19 @@ impl ScheduleCall<'_> {
         let from = request.start_time.map_or(Time(i64::MIN), Time::from);
         let to = request.end_time.map_or(Time(i64::MAX), Time::from);
         let ledger = if request.manual { Ledger::Manual } else { Ledger::Scheduled };
-        let read = self
-            .0
-            .runtime()
-            .schedule_ledger(schedule.key, ledger, (from, to), limit + 1, request.reverse)
-            .await;
-        let mut lines = read.map_err(refused)?;
-        let has_more = lines.len() > limit;
-        lines.truncate(limit);
-        Ok(ListOccurrencesResponse { occurrences: lines.iter().map(shown).collect(), has_more })
+        let cursor = |position| LedgerCursor {
+            schedule: schedule.key.0,
+            is_manual: request.manual,
+            position,
+        };
+        let after = LedgerCursor::read(&request.next_page_token, &cursor(0))?;
+        let window = (from, to);
+        let wanted = LedgerQuery { ledger, window, after, limit, reverse: request.reverse };
+        let page = self.0.runtime().schedule_ledger(schedule.key, wanted).await.map_err(refused)?;
+        Ok(ListOccurrencesResponse {
+            occurrences: page.lines.iter().map(shown).collect(),
+            next_page_token: page.next.map(|it| cursor(it).encode_to_vec()).unwrap_or_default(),
+        })
     }
 
     pub(crate) async fn explain_occurrence(
@@ -54,12 +60,15 @@ impl ScheduleCall<'_> {
         let time = Time::from(asked);
         let (namespace, id) = (&request.namespace, &request.schedule_id);
         let schedule = self.incarnation(namespace, id, &request.internal_id).await?;
-        let ledger = |ledger, to, limit| {
-            self.0.runtime().schedule_ledger(schedule.key, ledger, (time, to), limit, false)
+        let ledger = async |ledger, to, limit| {
+            let wanted =
+                LedgerQuery { ledger, window: (time, to), after: None, limit, reverse: false };
+            let page = self.0.runtime().schedule_ledger(schedule.key, wanted).await;
+            page.map(|page| page.lines).map_err(refused)
         };
-        let lines = ledger(Ledger::Scheduled, time, 1).await.map_err(refused)?;
+        let lines = ledger(Ledger::Scheduled, time, 1).await?;
         let end_of_second = Time(time.after(Span::seconds(1)).0 - 1);
-        let manual = ledger(Ledger::Manual, end_of_second, MANUAL_MAX).await.map_err(refused)?;
+        let manual = ledger(Ledger::Manual, end_of_second, MANUAL_MAX).await?;
         let is_its =
             |line: &&stored::Occurrence| line.nominal_at == time.0 || schedule.times.contain(time);
         let occurrence = match lines.iter().find(is_its) {
