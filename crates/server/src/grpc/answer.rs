@@ -16,11 +16,11 @@ const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
 /// The answer to a call that went well.
 pub(super) fn message(message: Encoded, takes_gzip: bool) -> Response<Body> {
-    let (frame, is_compressed) = frame::framed(message, takes_gzip);
-    let mut response = Response::new(Body::Message(frame));
+    let mut response = Response::new(Body::Message(frame::framed(message, takes_gzip)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
-    if is_compressed {
+    // How messages are compressed that say they are. Clients see by it that they are understood.
+    if takes_gzip {
         headers.insert(ENCODING, HeaderValue::from_static(GZIP));
     }
     response
@@ -84,5 +84,19 @@ impl hyper::body::Body for Body {
             Self::Trailers | Self::Empty => SizeHint::with_exact(0),
             Self::Other(body) => body.size_hint(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_takes_gzip_is_told_that_it_is_understood() {
+        let encoding = |takes_gzip| {
+            let response = message(Encoded::of(&vec![7_u8; 10]), takes_gzip);
+            response.headers().get(ENCODING).cloned()
+        };
+        assert_eq!((encoding(true), encoding(false)), (Some(HeaderValue::from_static(GZIP)), None));
     }
 }

@@ -128,12 +128,12 @@ pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
     accepted.is_some_and(|accepted| accepted.split(',').any(|it| it.trim() == GZIP))
 }
 
-/// A message with its head, and whether it is compressed.
-pub(super) fn framed(message: Encoded, takes_gzip: bool) -> (Bytes, bool) {
+/// A message with its head, compressed if that is worth it and the client can read it.
+pub(super) fn framed(message: Encoded, takes_gzip: bool) -> Bytes {
     if takes_gzip && message.as_message().len() >= COMPRESSED_FROM {
-        return (compressed(message.as_message()), true);
+        return compressed(message.as_message());
     }
-    (message.into_framed(|message| head(0, message.len())), false)
+    message.into_framed(|message| head(0, message.len()))
 }
 
 fn compressed(message: &[u8]) -> Bytes {
@@ -267,14 +267,13 @@ mod tests {
         for (size, takes_gzip, is_compressed) in
             [(0, true, false), (100, true, false), (10_000, false, false), (10_000, true, true)]
         {
-            let (bytes, compressed) = framed(answer(size), takes_gzip);
-            assert_eq!(compressed, is_compressed);
+            let bytes = framed(answer(size), takes_gzip);
             assert_eq!(
                 bytes[..Encoded::HEAD],
-                head(u8::from(compressed), bytes.len() - Encoded::HEAD)
+                head(u8::from(is_compressed), bytes.len() - Encoded::HEAD)
             );
             let mut message = bytes.slice(Encoded::HEAD..);
-            if compressed {
+            if is_compressed {
                 let mut headers = HeaderMap::new();
                 headers.insert(ENCODING, HeaderValue::from_static(GZIP));
                 message = decompressed(&message, &headers, MAX).unwrap();
