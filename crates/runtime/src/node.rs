@@ -119,7 +119,7 @@ impl Node {
         }
     }
 
-    /// Brings back what a cell left in the store: tasks for workers, messages for runs.
+    /// Brings back the tasks for workers that a cell left in the store.
     ///
     /// Only that cell's. Another one's waiting tasks may be such that aren't stored, and are at hand.
     pub(crate) fn restore(&self, cell: u32) -> Result<(), perennial_store::Error> {
@@ -131,7 +131,7 @@ impl Node {
         let mut after = i64::MIN;
         loop {
             let rows = self.store.tasks(after, PAGE)?;
-            let Some(last) = rows.last() else { break };
+            let Some(last) = rows.last() else { return Ok(()) };
             after = last.key;
             for row in rows.into_iter().filter(|row| is_its(row.slot)) {
                 if let Ok(task) = WaitingTask::decode(row.value.as_slice()) {
@@ -140,16 +140,18 @@ impl Node {
                 }
             }
         }
+    }
+
+    /// The messages that a cell's runs and schedules have sent and that aren't answered.
+    fn stored_messages(&self, cell: u32) -> Result<Vec<RunMessage>, perennial_store::Error> {
+        let mut messages = Vec::new();
         let mut after = i64::MIN;
         loop {
             let rows = self.store.messages(after, PAGE)?;
-            let Some(last) = rows.last() else { return Ok(()) };
+            let Some(last) = rows.last() else { return Ok(messages) };
             after = last.key;
-            for row in rows.into_iter().filter(|row| is_its(row.slot)) {
-                if let Ok(message) = RunMessage::decode(row.value.as_slice()) {
-                    self.deliver(Arc::new(message));
-                }
-            }
+            let its = rows.iter().filter(|row| self.cell_of(row.slot) == cell as usize);
+            messages.extend(its.filter_map(|row| RunMessage::decode(row.value.as_slice()).ok()));
         }
     }
 

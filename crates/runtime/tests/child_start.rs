@@ -7,6 +7,7 @@ mod kit;
 use std::sync::Arc;
 
 use perennial_engine::{NamespaceKey, Time};
+use perennial_proto::store::RunName;
 use perennial_proto::temporal::command::v1::StartChildWorkflowExecutionCommandAttributes;
 use perennial_proto::temporal::command::v1::command::Attributes;
 use perennial_proto::temporal::common::v1::WorkflowType;
@@ -27,27 +28,66 @@ fn start_child(workflow_id: String) -> Attributes {
     )
 }
 
-#[test]
-fn parent_hears_of_its_child_after_the_commit_that_starts_it() {
-    let config = RuntimeConfig { cells: 2, ..RuntimeConfig::default() };
-    let store = Arc::new(MemoryStore::new());
-    let mut node = Node::open(store, &config, &Clock::at(Time(1_000)), 1).unwrap();
+/// A node with two cells, where a parent in the first has asked for its child in the second, which is about to be
+/// committed.
+fn asked_in_other_cell(store: &Arc<MemoryStore>) -> (Node, RunName, RunName) {
+    let mut node = two_cells(store);
     let runtime = node.runtime();
     let namespace = drive(&mut node, namespace(&runtime));
     let (parent, child) = (name_in_cell(namespace, 0), name_in_cell(namespace, 1));
 
     let started = drive(&mut node, runtime.start(namespace, parent, start("r"))).unwrap();
     let task = drive(&mut node, runtime.poll_workflow_task(poller(namespace))).unwrap();
-    let completed = completion(&task, start_child(child));
+    let completed = completion(&task, start_child(child.clone()));
     drive(&mut node, runtime.send(started.run.name(), completed)).unwrap();
 
     while node.uncommitted() == 0 {
         if node.unread() > 0 { node.read(0) } else { node.step(1, usize::MAX) }
     }
+    let child = RunName { namespace: namespace.0, workflow_id: child, ..RunName::default() };
+    (node, started.run.name(), child)
+}
+
+fn two_cells(store: &Arc<MemoryStore>) -> Node {
+    let config = RuntimeConfig { cells: 2, ..RuntimeConfig::default() };
+    let store = Arc::clone(store) as Arc<dyn Store>;
+    Node::open(store, &config, &Clock::at(Time(1_000)), 1).unwrap()
+}
+
+#[test]
+fn parent_hears_of_its_child_after_the_commit_that_starts_it() {
+    let (mut node, ..) = asked_in_other_cell(&Arc::default());
     assert_eq!(node.arrived(0), 0, "the child isn't durable, and its parent isn't told");
     node.commit(usize::MAX);
     node.step(1, usize::MAX);
     assert_ne!(node.arrived(0), 0, "now it is");
+}
+
+#[test]
+fn a_child_that_was_deleted_before_its_parent_heard_of_it_is_not_started_again() {
+    let store = Arc::default();
+    let (mut node, parent, child) = asked_in_other_cell(&store);
+    node.commit(usize::MAX);
+    let runtime = node.runtime();
+    let mut deleted = std::pin::pin!(runtime.delete(child.clone()));
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(deleted.as_mut().poll(&mut cx).is_pending());
+    node.step(1, usize::MAX);
+    node.commit(usize::MAX);
+    node.step(1, usize::MAX);
+    assert!(deleted.as_mut().poll(&mut cx).is_ready(), "it is gone");
+    drop(node);
+    // Its start, and that it has ended.
+    assert_eq!(messages(&store), 2);
+
+    let mut node = two_cells(&store);
+    while node.take_any_turn() {}
+    let found = store.load_run(NamespaceKey(child.namespace), &child.workflow_id, None).unwrap();
+    assert!(found.is_none(), "it stays away");
+    let runtime = node.runtime();
+    let parent = drive(&mut node, runtime.read(parent)).unwrap();
+    assert!(parent.children.is_empty(), "its parent has heard how it ended");
+    assert_eq!(messages(&store), 0);
 }
 
 /// A node with one cell, where a parent has asked for its child.

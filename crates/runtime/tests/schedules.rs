@@ -1,4 +1,4 @@
-//! Schedules in a runtime that begins again.
+//! Schedules in a runtime: one that begins again, and one of several cells.
 
 #![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
@@ -9,10 +9,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::tz::TimeZoneDatabase;
-use perennial_engine::schedule::{CreateSchedule, State, spec};
+use perennial_engine::schedule::{Command, CreateSchedule, Reply, State, Trigger, Triggered, spec};
 use perennial_engine::{NamespaceKey, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, ScheduleConfig};
-use perennial_proto::temporal::schedule::v1::ScheduleSpec;
+use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
+use perennial_proto::temporal::schedule::v1::schedule_action::Action;
+use perennial_proto::temporal::schedule::v1::{ScheduleAction, ScheduleSpec};
+use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
+use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{Runtime, RuntimeConfig};
 use perennial_store::{MemoryStore, Store};
 
@@ -24,8 +28,8 @@ fn zones(folder: &Path, like: &str) -> Arc<Zones> {
     Arc::new(Zones::new(TimeZoneDatabase::from_dir(folder).unwrap()))
 }
 
-fn noon_in_the_zone() -> CreateSchedule {
-    let cron_string = vec!["CRON_TZ=Test/Zone 0 12 * * *".to_owned()];
+fn noon(zone: &str) -> CreateSchedule {
+    let cron_string = vec![format!("CRON_TZ={zone} 0 12 * * *")];
     let given = ScheduleSpec { cron_string, ..ScheduleSpec::default() };
     let config = ScheduleConfig {
         spec: Some(spec::canonical(&spec::read(&given).unwrap())),
@@ -54,7 +58,7 @@ async fn a_new_zone_database_moves_what_schedules_wait_for() {
     let record = NamespaceRecord { name: "default".to_owned(), ..NamespaceRecord::default() };
     let namespace = NamespaceKey(runtime.register_namespace(record).await.unwrap().key);
     runtime.take_up_zones().await.unwrap();
-    runtime.create_schedule(namespace, "noon".to_owned(), noon_in_the_zone()).await.unwrap();
+    runtime.create_schedule(namespace, "noon".to_owned(), noon("Test/Zone")).await.unwrap();
     assert_eq!(wake(), 11, "noon is at eleven, one hour east of Greenwich");
     runtime.stop();
 
@@ -63,4 +67,43 @@ async fn a_new_zone_database_moves_what_schedules_wait_for() {
     runtime.take_up_zones().await.unwrap();
     assert_eq!(wake(), 9, "the clock is three hours east now");
     runtime.stop();
+}
+
+#[test]
+fn whoever_triggers_is_told_of_the_start_however_many_others_come_before_its_answer() {
+    let config = RuntimeConfig { cells: 2, ..RuntimeConfig::default() };
+    let store = Arc::new(MemoryStore::new());
+    let mut node = Node::open(store, &config, &Clock::at(Time(1_000)), 1).unwrap();
+    let runtime = node.runtime();
+    let namespace = kit::drive(&mut node, kit::namespace(&runtime));
+    let mut create = noon("UTC");
+    let action = NewWorkflowExecutionInfo {
+        workflow_id: "run".to_owned(),
+        ..NewWorkflowExecutionInfo::default()
+    };
+    create.config.action = Some(ScheduleAction { action: Some(Action::StartWorkflow(action)) });
+    let id = kit::name_in_cell(namespace, 0);
+    let created = kit::drive(&mut node, runtime.create_schedule(namespace, id, create)).unwrap();
+
+    // About half of the runs belong to the other cell.
+    let trigger = |number: i64| {
+        let trigger = Trigger {
+            request_id: format!("trigger-{number}"),
+            overlap_policy: ScheduleOverlapPolicy::AllowAll,
+            scheduled_at: Some(Time(number * 1_000_000_000)),
+            ..Trigger::default()
+        };
+        let runtime = runtime.clone();
+        let target = created.name();
+        Box::pin(async move { runtime.send_to_schedule(target, Command::Trigger(trigger)).await })
+    };
+    let mut asked: Vec<_> = (1..=40).map(trigger).collect();
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    for asked in &mut asked {
+        assert!(asked.as_mut().poll(&mut cx).is_pending());
+    }
+    for asked in asked {
+        let (_, told) = kit::drive(&mut node, asked).unwrap();
+        assert!(matches!(told, Reply::Triggered(Triggered::Started { .. })), "{told:?}");
+    }
 }

@@ -26,13 +26,3 @@ fn a_schedule_that_is_over_by_the_time_it_is_paused_stays_over() {
 fn a_start_that_is_refused_in_its_own_commit_was_in_the_way_of_those_it_replaced() {
     holds(2036);
 }
-
-#[test]
-fn a_repeated_create_makes_no_second_schedule_when_the_first_is_over_by_then() {
-    holds(3500);
-}
-
-#[test]
-fn a_trigger_whose_start_is_answered_after_many_others_is_told_that_it_started() {
-    holds(4558);
-}

@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use perennial_engine::RunKey;
 use perennial_engine::run::{Run, Unreadable};
-use perennial_proto::store::RunMessage;
-use perennial_proto::store::run_message::Body;
 use perennial_store::{Fragment, StoredRun};
 
+use super::messages::run_to_start;
 use super::pages::Pages;
 use super::queries::Queries;
 use super::request::{Incoming, ReplyTo, Request};
@@ -447,11 +446,4 @@ fn is_asked_for(
     parked.range(&first..).next().is_some_and(|(wanted, _)| {
         wanted.namespace == first.namespace && wanted.workflow_id == first.workflow_id
     })
-}
-
-fn run_to_start(message: &RunMessage) -> Option<&str> {
-    match &message.body {
-        Some(Body::StartRun(start)) => Some(&start.run_id),
-        _ => None,
-    }
 }

@@ -5,7 +5,7 @@
 //! isn't done when that batch is sealed, because the receiver has to be loaded or there is too much of it, is
 //! stored in it like a message to another cell, and goes on from memory.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use perennial_engine::run::{self, Answer, Command, Rejection, Reply, Settle};
@@ -16,6 +16,7 @@ use perennial_proto::store::{RunMessage, RunName, ScheduleName};
 use super::cache::WaitFor;
 use super::request::{Incoming, Release, ReplyTo, Request, Response};
 use super::{Cell, Effects, World};
+use crate::api::Refusal;
 
 /// Messages and answers handled in a step: each may lead to more, and clients are to get their turn.
 const AT_ONCE: usize = 1_000;
@@ -44,6 +45,77 @@ impl Mail {
     pub(super) fn is_enough(&self) -> bool {
         self.letters.len() >= AT_ONCE
     }
+}
+
+/// What the messages say that are stored here because they aren't answered yet: each a run id and the message's
+/// key.
+///
+/// A start that is delivered again is known by the run that it has started. If that is deleted before its sender
+/// has heard of it, the message that tells of the run's end takes its place: it stays until the sender takes it,
+/// and the sender does so only when its start is answered.
+#[derive(Default)]
+pub(super) struct Unanswered {
+    /// Runs that are asked for.
+    starts: BTreeSet<(String, i64)>,
+    /// First runs of chains whose ends are told.
+    ends: BTreeSet<(String, i64)>,
+}
+
+impl Unanswered {
+    pub(super) fn add(&mut self, message: &RunMessage) {
+        if let Some((among, run_id)) = self.place(message) {
+            among.insert((run_id.to_owned(), message.key));
+        }
+    }
+
+    fn remove(&mut self, message: &RunMessage) {
+        if let Some((among, run_id)) = self.place(message) {
+            among.remove(&(run_id.to_owned(), message.key));
+        }
+    }
+
+    fn place<'a>(
+        &mut self,
+        message: &'a RunMessage,
+    ) -> Option<(&mut BTreeSet<(String, i64)>, &'a str)> {
+        if let Some(run_id) = run_to_start(message) {
+            return Some((&mut self.starts, run_id));
+        }
+        ended_chain(message).map(|run_id| (&mut self.ends, run_id))
+    }
+
+    /// Whether a start of the chain waits for its answer, whose end this message tells.
+    pub(super) fn awaits_start_of(&self, message: &RunMessage) -> bool {
+        ended_chain(message).is_some_and(|run_id| is_among(&self.starts, run_id))
+    }
+
+    /// Whether the run that this message asks for is over, and its end is still to be told.
+    fn tells_end_of(&self, message: &RunMessage) -> bool {
+        run_to_start(message).is_some_and(|run_id| is_among(&self.ends, run_id))
+    }
+}
+
+fn is_among(runs: &BTreeSet<(String, i64)>, run_id: &str) -> bool {
+    let first = (run_id.to_owned(), i64::MIN);
+    runs.range(first..).next().is_some_and(|(found, _)| found == run_id)
+}
+
+/// The run that a message asks for.
+pub(super) fn run_to_start(message: &RunMessage) -> Option<&str> {
+    match &message.body {
+        Some(Body::StartRun(start)) => Some(&start.run_id),
+        _ => None,
+    }
+}
+
+/// The first run of the chain whose end a message tells.
+fn ended_chain(message: &RunMessage) -> Option<&str> {
+    let run = match &message.body {
+        Some(Body::ChildClosed(closed)) => closed.child.as_ref(),
+        Some(Body::ScheduledRunClosed(closed)) => closed.run.as_ref(),
+        _ => None,
+    };
+    run.map(|run| run.first_run_id.as_str())
 }
 
 /// Where whoever sent a message belongs.
@@ -135,6 +207,7 @@ impl Cell {
             return;
         }
         Arc::make_mut(message).key = self.next_key();
+        self.unanswered.add(message);
         self.open.put_message(slot_of_sender(message), Arc::clone(message));
     }
 
@@ -152,9 +225,24 @@ impl Cell {
     }
 
     /// A message is done with.
-    pub(super) fn forget_message(&mut self, key: i64) {
-        if key != 0 {
-            self.open.delete_message(key);
+    pub(super) fn forget_message(&mut self, message: &RunMessage) {
+        if message.key != 0 {
+            self.unanswered.remove(message);
+            self.open.delete_message(message.key);
+        }
+    }
+
+    /// A message has come too early: it is delivered again.
+    pub(super) fn put_off(&mut self, reply: ReplyTo) {
+        match reply {
+            ReplyTo::Sender(mut message) => {
+                self.store_message(&mut message);
+                self.open.release(Release::Deliver(message));
+            }
+            reply => {
+                let why = "the start of this run isn't answered yet".to_owned();
+                reply.send(Err(Refusal::Unavailable(why)));
+            }
         }
     }
 
@@ -166,6 +254,13 @@ impl Cell {
         reply: ReplyTo,
         world: &World<'_>,
     ) {
+        if self.unanswered.awaits_start_of(message) {
+            return self.put_off(reply);
+        }
+        if self.unanswered.tells_end_of(message) {
+            let started = run_to_start(message).unwrap_or_default().to_owned();
+            return self.answer_message(WaitFor::OpenBatch, reply, Answer::Started(started));
+        }
         let mut seen = key;
         let answer = match (&message.body, key) {
             (Some(Body::StartRun(_)), _) => self.start_by_message(&mut seen, message, world),
@@ -222,12 +317,11 @@ impl Cell {
         reply: ReplyTo,
         world: &World<'_>,
     ) {
-        let message_key = message.key;
+        self.forget_message(&message);
         if let Some(key) = key {
             // Refused if the run has closed meanwhile, and then there is nothing to tell it.
             let _ = self.decide(key, Command::Settle(Box::new(Settle { message, answer })), world);
         }
-        self.forget_message(message_key);
         self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
     }
 }

@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use perennial_engine::run::{Limits, Offer};
 use perennial_engine::{FreshIds, RunKey, Slot, Time, Zones};
+use perennial_proto::store::RunMessage;
 use perennial_proto::temporal::update::v1 as update;
 use perennial_store::{Batch, Epoch, StoredRun, StoredSchedule, Wake};
 
@@ -35,7 +36,7 @@ pub(crate) use self::schedule_cache::{ScheduleId, read as read_schedule};
 
 use self::batch::OpenBatch;
 use self::cache::{Cache, Resolved, Unloaded, WaitFor};
-use self::messages::Mail;
+use self::messages::{Mail, Unanswered};
 use self::schedule_cache::Schedules;
 use self::schedules::AwaitedStart;
 use self::turns::Turns;
@@ -109,6 +110,7 @@ pub(crate) struct Cell {
     page_bytes: usize,
     open: OpenBatch,
     mail: Mail,
+    unanswered: Unanswered,
     /// Tasks that became ready in this step.
     offers: VecDeque<(RunKey, Offer)>,
     /// An update that comes with a start: its run's first workflow task brings it along.
@@ -148,12 +150,18 @@ impl Cell {
             page_bytes: 0,
             open: OpenBatch::default(),
             mail: Mail::default(),
+            unanswered: Unanswered::default(),
             offers: VecDeque::new(),
             staged_update: None,
             ready: Vec::new(),
             in_flight: None,
             next_sequence: 1,
         }
+    }
+
+    /// A message of this cell's is in the store. It has to know of all of them before its first step.
+    pub(crate) fn has_sent(&mut self, message: &RunMessage) {
+        self.unanswered.add(message);
     }
 
     /// Handles what has arrived.

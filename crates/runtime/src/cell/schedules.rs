@@ -64,6 +64,9 @@ impl Cell {
                 self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
             }
             Request::Deliver { message } => {
+                if self.unanswered.awaits_start_of(&message) {
+                    return self.put_off(reply);
+                }
                 if let (Some(Body::ScheduledRunClosed(closed)), Some(schedule)) =
                     (&message.body, meant)
                 {
@@ -75,14 +78,13 @@ impl Cell {
                 self.answer_message(wait_for, reply, Answer::Taken);
             }
             Request::Settle { message, answer } => {
-                let key = message.key;
+                self.forget_message(&message);
                 if let Some(schedule) = meant {
                     let refused = refused_start(&message, &answer).map(str::to_owned);
                     let command = Command::Settle { message, answer };
                     let _ = self.command_schedule(Some(schedule), &id, command, world);
                     self.answer_awaited(&id, refused.as_deref());
                 }
-                self.forget_message(key);
                 self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
             }
             // Nothing else is about a schedule.

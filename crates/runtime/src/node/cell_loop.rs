@@ -64,7 +64,8 @@ pub(crate) struct Work {
 impl CellLoop {
     /// Takes over the cell.
     pub(crate) fn lease(node: &Node, id: u32) -> Result<Self, Error> {
-        let (epoch, cell) = lease(node, id)?;
+        let Leased { epoch, cell, sent } = lease(node, id)?;
+        deliver_all(node, sent);
         Ok(Self { id, epoch, cell, later: Vec::new(), lost: None, is_stopping: false })
     }
 
@@ -107,9 +108,7 @@ impl CellLoop {
         if self.is_stopping && self.cell.is_at_rest() {
             return Next::End;
         }
-        for message in undelivered {
-            node.deliver(message);
-        }
+        deliver_all(node, undelivered);
         Next::GoOn(work)
     }
 
@@ -153,7 +152,7 @@ impl CellLoop {
             self.end(why);
             return Err(why.clone());
         }
-        let (epoch, fresh) = match lease(node, self.id) {
+        let Leased { epoch, cell, sent } = match lease(node, self.id) {
             Ok(leased) => leased,
             Err(fenced @ Error::Fenced(_)) => {
                 self.end(&fenced);
@@ -162,11 +161,13 @@ impl CellLoop {
             Err(other) => return Err(other),
         };
         self.epoch = epoch;
-        let lost = std::mem::replace(&mut self.cell, fresh).abandon();
+        let lost = std::mem::replace(&mut self.cell, cell).abandon();
         for release in lost {
             node.take_back(release, &why.to_string());
         }
-        node.restore(self.id)
+        node.restore(self.id)?;
+        deliver_all(node, sent);
+        Ok(())
     }
 
     /// Nothing goes on here: callers ask elsewhere, and polls end.
@@ -185,10 +186,29 @@ fn release_all(node: &Node, releases: Vec<Release>) {
     }
 }
 
-fn lease(node: &Node, id: u32) -> Result<(Epoch, Cell), Error> {
+fn deliver_all(node: &Node, messages: Vec<Arc<RunMessage>>) {
+    for message in messages {
+        node.deliver(message);
+    }
+}
+
+/// A cell that has just been taken over.
+struct Leased {
+    epoch: Epoch,
+    cell: Cell,
+    /// Messages that it left in the store, and knows of.
+    sent: Vec<Arc<RunMessage>>,
+}
+
+fn lease(node: &Node, id: u32) -> Result<Leased, Error> {
     let epoch = node.store.lease(id)?.epoch;
     let (limits, zones) = (Arc::clone(&node.limits), Arc::clone(&node.zones));
     let seed = node.surroundings.fresh_seed();
     let (cells, cached) = (node.cell_count(), node.runs_cached);
-    Ok((epoch, Cell::new(id, cells, epoch, seed, limits, zones, cached, node.evaluation)))
+    let mut cell = Cell::new(id, cells, epoch, seed, limits, zones, cached, node.evaluation);
+    let sent: Vec<_> = node.stored_messages(id)?.into_iter().map(Arc::new).collect();
+    for message in &sent {
+        cell.has_sent(message);
+    }
+    Ok(Leased { epoch, cell, sent })
 }
