@@ -47,14 +47,14 @@ pub(crate) struct Node {
 /// What a cell's thread is told.
 pub(crate) enum ToCell {
     Input(Input),
-    /// What was read for the cell while it had this lease.
-    Read(Epoch, Input),
+    /// What is of use only under this lease: what was read for the cell, and what became of its messages.
+    UnderLease(Epoch, Input),
     /// The batch in flight is durable.
     Committed,
     /// The batch in flight may or may not be durable.
     CommitFailed(perennial_store::Error),
-    /// A message that couldn't be delivered: again in a moment.
-    DeliverLater(Arc<RunMessage>),
+    /// A message that was sent under this lease and couldn't be delivered: again in a moment.
+    DeliverLater(Epoch, Arc<RunMessage>),
     /// Finish what is in flight, then end.
     Stop,
 }
@@ -191,8 +191,8 @@ impl Node {
         }
     }
 
-    /// Lets something leave a cell.
-    pub(crate) fn release(&self, release: Release) {
+    /// Lets something leave a cell, which has this lease.
+    pub(crate) fn release(&self, release: Release, epoch: Epoch) {
         match release {
             Release::Reply(reply, response) => reply.send(*response),
             Release::Grant(poller, grant) => {
@@ -212,7 +212,7 @@ impl Node {
                 let met = self.queues.poll_again(poller, self.now());
                 self.bring_together(met);
             }
-            Release::Deliver(message) => self.deliver(message),
+            Release::Deliver(message) => self.deliver(message, epoch),
         }
     }
 
@@ -265,8 +265,11 @@ impl Node {
 }
 
 impl Node {
-    /// Takes a message to its receiver, and the answer back to its sender.
-    pub(crate) fn deliver(&self, message: Arc<RunMessage>) {
+    /// Takes a message to its receiver, and the answer back to its sender's cell if that still has this lease.
+    ///
+    /// A cell that begins anew has its messages delivered again. It mustn't hear two answers to one: a start that
+    /// was refused the first time may find nothing in its way the second time.
+    pub(crate) fn deliver(&self, message: Arc<RunMessage>, epoch: Epoch) {
         let cell_of_sender = self.cells.get(self.cell_of(slot_of_sender(&message))).cloned();
         let sent = Arc::clone(&message);
         let reply = ReplyTo::Then(Box::new(move |answer: Result<Response, crate::Refusal>| {
@@ -274,9 +277,9 @@ impl Node {
                 Ok(Response::Answer(answer)) => {
                     let request = Request::Settle { message: sent, answer };
                     let incoming = Incoming { request, reply: ReplyTo::Nobody };
-                    ToCell::Input(Input::Asked(Box::new(incoming)))
+                    ToCell::UnderLease(epoch, Input::Asked(Box::new(incoming)))
                 }
-                Ok(_) | Err(_) => ToCell::DeliverLater(sent),
+                Ok(_) | Err(_) => ToCell::DeliverLater(epoch, sent),
             };
             if let Some(cell) = cell_of_sender {
                 let _ = cell.send(back);

@@ -27,6 +27,7 @@ use perennial_engine::Time;
 use perennial_proto::store::RunMessage;
 use perennial_store::Store;
 
+use crate::cell::slot_of_sender;
 use crate::node::cell_loop::{CellLoop, Next, STEP_INPUTS};
 use crate::node::commits::{self, Commit};
 use crate::node::loads::Load;
@@ -208,7 +209,11 @@ impl Node {
 
     /// Brings a message to its receiver, for the first time or again.
     pub fn deliver(&self, message: RunMessage) {
-        self.node.deliver(Arc::new(message));
+        let sender = self.node.cell_of(slot_of_sender(&message));
+        let cell = self.cells.get(sender).and_then(|turns| turns.cell.as_ref());
+        if let Some(cell) = cell {
+            self.node.deliver(Arc::new(message), cell.epoch());
+        }
     }
 
     /// Whether every cell has ended, because another node has taken over.

@@ -8,25 +8,11 @@ use std::sync::Arc;
 
 use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::store::RunName;
-use perennial_proto::temporal::command::v1::StartChildWorkflowExecutionCommandAttributes;
-use perennial_proto::temporal::command::v1::command::Attributes;
-use perennial_proto::temporal::common::v1::WorkflowType;
 use perennial_runtime::RuntimeConfig;
 use perennial_runtime::simulation::{Clock, Node};
 use perennial_store::{MemoryStore, Store};
 
-use self::kit::{completion, drive, name_in_cell, namespace, poller, start};
-
-fn start_child(workflow_id: String) -> Attributes {
-    let workflow_type = Some(WorkflowType { name: "Child".to_owned() });
-    Attributes::StartChildWorkflowExecutionCommandAttributes(
-        StartChildWorkflowExecutionCommandAttributes {
-            workflow_id,
-            workflow_type,
-            ..Default::default()
-        },
-    )
-}
+use self::kit::{completion, drive, name_in_cell, namespace, poller, start, start_child};
 
 /// A node with two cells, where a parent in the first has asked for its child in the second, which is about to be
 /// committed.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Waker};
 
-use perennial_engine::run::{Command, Signal};
+use perennial_engine::run::{Command, Signal, Terminate};
 use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::enums::v1::{
@@ -255,4 +255,45 @@ fn signal(request_id: &str) -> Command {
         ..WorkflowExecutionSignaledEventAttributes::default()
     };
     Command::Signal(Box::new(Signal { attributes, links: Vec::new() }))
+}
+
+#[test]
+fn a_start_that_was_refused_before_the_cell_began_anew_is_asked_for_again_and_answered_once() {
+    let store = Arc::new(FaultyStore::default());
+    let config = RuntimeConfig { cells: 2, ..RuntimeConfig::default() };
+    let clock = Clock::at(Time(1_000));
+    let mut node = Node::open(Arc::clone(&store) as Arc<dyn Store>, &config, &clock, 1).unwrap();
+    let runtime = node.runtime();
+    let namespace = kit::drive(&mut node, namespace(&runtime));
+    let (parent, id) = (kit::name_in_cell(namespace, 0), kit::name_in_cell(namespace, 1));
+    let parent = kit::drive(&mut node, runtime.start(namespace, parent, start("parent"))).unwrap();
+    let parent = parent.run.name();
+    let task = kit::drive(&mut node, runtime.poll_workflow_task(poller(namespace))).unwrap();
+    // Another run has the id that the parent wants for its child.
+    let other =
+        kit::drive(&mut node, runtime.start(namespace, id.clone(), start("other"))).unwrap();
+    let asked = completion(&task, kit::start_child(id.clone()));
+    kit::drive(&mut node, runtime.send(parent.clone(), asked)).unwrap();
+    // The parent's cell has something to commit when the refusal comes.
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut signaled = Box::pin(runtime.send(parent.clone(), signal("1")));
+    assert!(signaled.as_mut().poll(&mut cx).is_pending());
+    node.step(0, usize::MAX);
+    assert_eq!(node.uncommitted(), 1);
+    while node.arrived(0) == 0 {
+        if node.unread() > 0 { node.read(0) } else { node.step(1, usize::MAX) }
+    }
+    // That commit fails, and the other run is over before the start comes a second time.
+    let terminate = Command::Terminate(Terminate::default());
+    let mut terminated = Box::pin(runtime.send(other.run.name(), terminate));
+    assert!(terminated.as_mut().poll(&mut cx).is_pending());
+    store.next.store(FAILS, Ordering::SeqCst);
+    node.commit(usize::MAX);
+    while node.take_any_turn() {}
+
+    let child = RunName { namespace: namespace.0, workflow_id: id, ..RunName::default() };
+    let child = kit::drive(&mut node, runtime.read(child)).unwrap();
+    assert!(child.is_open() && child.key != other.run.key, "it was started the second time");
+    let parent = kit::drive(&mut node, runtime.read(parent)).unwrap();
+    assert_eq!(parent.children.len(), 1, "and its parent heard that, not the refusal");
 }

@@ -65,7 +65,7 @@ impl CellLoop {
     /// Takes over the cell.
     pub(crate) fn lease(node: &Node, id: u32) -> Result<Self, Error> {
         let Leased { epoch, cell, sent } = lease(node, id)?;
-        deliver_all(node, sent);
+        deliver_all(node, sent, epoch);
         Ok(Self { id, epoch, cell, later: Vec::new(), lost: None, is_stopping: false })
     }
 
@@ -75,7 +75,7 @@ impl CellLoop {
         node: &Arc<Node>,
         arrived: impl IntoIterator<Item = ToCell>,
     ) -> Next {
-        let undelivered = std::mem::take(&mut self.later);
+        let mut undelivered = std::mem::take(&mut self.later);
         let (mut inputs, mut failed) = match self.lost.take() {
             Some(Lost { why, inputs }) => (inputs, Some(why)),
             None => (Vec::new(), None),
@@ -83,16 +83,24 @@ impl CellLoop {
         for what in arrived {
             match what {
                 ToCell::Input(input) => inputs.push((None, input)),
-                ToCell::Read(epoch, input) => inputs.push((Some(epoch), input)),
-                ToCell::Committed => release_all(node, self.cell.committed()),
+                ToCell::UnderLease(epoch, input) => inputs.push((Some(epoch), input)),
+                ToCell::Committed => release_all(node, self.cell.committed(), self.epoch),
                 ToCell::CommitFailed(why) => failed = Some(why),
-                ToCell::DeliverLater(message) => self.later.push(message),
+                ToCell::DeliverLater(epoch, message) if epoch == self.epoch => {
+                    self.later.push(message);
+                }
+                // It has been on its way again since.
+                ToCell::DeliverLater(..) => {}
                 ToCell::Stop => self.is_stopping = true,
             }
         }
         if let Some(why) = failed {
             match self.begin_anew(node, &why) {
-                Ok(()) => {}
+                // They are among those that are on their way again.
+                Ok(()) => {
+                    undelivered.clear();
+                    self.later.clear();
+                }
                 Err(Error::Fenced(_)) => return Next::End,
                 Err(_) => {
                     self.later.extend(undelivered);
@@ -101,15 +109,21 @@ impl CellLoop {
                 }
             }
         }
-        // What was read under an earlier lease may be older than what has been committed since.
+        // What was read under an earlier lease may be older than what has been committed since, and a message that
+        // was answered then is asked about again.
         let is_good = |(read, _): &Arrived| read.is_none_or(|epoch| epoch == self.epoch);
         let inputs = inputs.into_iter().filter(is_good).map(|(_, input)| input).collect();
         let work = self.step(node, inputs);
         if self.is_stopping && self.cell.is_at_rest() {
             return Next::End;
         }
-        deliver_all(node, undelivered);
+        deliver_all(node, undelivered, self.epoch);
         Next::GoOn(work)
+    }
+
+    /// The lease it has.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.epoch
     }
 
     /// Which of the node's cells it is.
@@ -137,7 +151,7 @@ impl CellLoop {
         let world = World { now, queues: &node.queues, namespaces: &namespaces };
         let Effects { loads, awaited_loads, commit, releases, load_wakes } =
             self.cell.step(inputs, &world);
-        release_all(node, releases);
+        release_all(node, releases, self.epoch);
         let (cell, epoch) = (self.id(), self.epoch);
         let load = |wanted| Load::Entity { cell, epoch, wanted };
         let wakes = load_wakes.map(|(after, up_to)| Load::Wakes { cell, epoch, after, up_to });
@@ -166,7 +180,7 @@ impl CellLoop {
             node.take_back(release, &why.to_string());
         }
         node.restore(self.id)?;
-        deliver_all(node, sent);
+        deliver_all(node, sent, epoch);
         Ok(())
     }
 
@@ -180,15 +194,15 @@ impl CellLoop {
     }
 }
 
-fn release_all(node: &Node, releases: Vec<Release>) {
+fn release_all(node: &Node, releases: Vec<Release>, epoch: Epoch) {
     for release in releases {
-        node.release(release);
+        node.release(release, epoch);
     }
 }
 
-fn deliver_all(node: &Node, messages: Vec<Arc<RunMessage>>) {
+fn deliver_all(node: &Node, messages: Vec<Arc<RunMessage>>, epoch: Epoch) {
     for message in messages {
-        node.deliver(message);
+        node.deliver(message, epoch);
     }
 }
 

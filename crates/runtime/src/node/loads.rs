@@ -110,19 +110,19 @@ impl Node {
                 let found = self.store.load_schedule(NamespaceKey(id.0), &id.1);
                 let read = Read::of(&found);
                 let found = found.map_err(|error| error.to_string());
-                self.tell(cell, ToCell::Read(epoch, Input::ScheduleLoaded { id, found }));
+                self.tell(cell, ToCell::UnderLease(epoch, Input::ScheduleLoaded { id, found }));
                 read
             }
             Load::Wakes { cell, epoch, after, up_to } => {
                 let Ok(mut wakes) = self.store.wakes(after, up_to, PAGE) else {
-                    self.tell(cell, ToCell::Read(epoch, Input::WakesUnread));
+                    self.tell(cell, ToCell::UnderLease(epoch, Input::WakesUnread));
                     return Read::Failed;
                 };
                 let is_all = wakes.len() < PAGE;
                 let last = wakes.last().map(|wake| (wake.at, wake.key));
                 wakes.retain(|wake| self.cell_of(wake.slot) == cell);
                 let loaded = Input::WakesLoaded { up_to, wakes, is_all, last };
-                self.tell(cell, ToCell::Read(epoch, loaded));
+                self.tell(cell, ToCell::UnderLease(epoch, loaded));
                 Read::Done
             }
         }
@@ -137,7 +137,7 @@ impl Node {
     ) -> Read {
         let read = Read::of(&found);
         let found = found.map_err(|error| error.to_string());
-        self.tell(cell, ToCell::Read(epoch, Input::Loaded { wanted, found }));
+        self.tell(cell, ToCell::UnderLease(epoch, Input::Loaded { wanted, found }));
         read
     }
 }

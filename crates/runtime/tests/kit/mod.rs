@@ -83,6 +83,17 @@ pub(crate) fn name_in_cell(namespace: NamespaceKey, cell: u16) -> String {
     (0..).map(|number| format!("workflow-{number}")).find(is_there).unwrap()
 }
 
+pub(crate) fn start_child(workflow_id: String) -> Attributes {
+    let workflow_type = Some(WorkflowType { name: "Child".to_owned() });
+    Attributes::StartChildWorkflowExecutionCommandAttributes(
+        command::StartChildWorkflowExecutionCommandAttributes {
+            workflow_id,
+            workflow_type,
+            ..Default::default()
+        },
+    )
+}
+
 pub(crate) fn schedule_activity() -> Attributes {
     Attributes::ScheduleActivityTaskCommandAttributes(
         command::ScheduleActivityTaskCommandAttributes {
