@@ -89,9 +89,9 @@ impl Unanswered {
         ended_chain(message).is_some_and(|run_id| is_among(&self.starts, run_id))
     }
 
-    /// Whether the run that this message asks for is over, and its end is still to be told.
-    fn tells_end_of(&self, message: &RunMessage) -> bool {
-        run_to_start(message).is_some_and(|run_id| is_among(&self.ends, run_id))
+    /// The run that this message asks for, if that is over and its end is still to be told.
+    fn ended_run<'m>(&self, message: &'m RunMessage) -> Option<&'m str> {
+        run_to_start(message).filter(|run_id| is_among(&self.ends, run_id))
     }
 }
 
@@ -257,9 +257,9 @@ impl Cell {
         if self.unanswered.awaits_start_of(message) {
             return self.put_off(reply);
         }
-        if self.unanswered.tells_end_of(message) {
-            let started = run_to_start(message).unwrap_or_default().to_owned();
-            return self.answer_message(WaitFor::OpenBatch, reply, Answer::Started(started));
+        if let Some(run_id) = self.unanswered.ended_run(message) {
+            let started = Answer::Started(run_id.to_owned());
+            return self.answer_message(WaitFor::OpenBatch, reply, started);
         }
         let mut seen = key;
         let answer = match (&message.body, key) {
