@@ -119,15 +119,20 @@ impl SqliteStore {
     }
 
     /// Reads what only a few batches change, and waits for those alone. `is_touched` looks for them, before
-    /// it is read and with what was found.
+    /// it is read and with what was found. What can't be read, as `is_damaged` says, may be gone or whole again
+    /// by any batch: it is read once more when all of them are in the tables.
     fn read_touched<T>(
         &self,
         read: impl Fn(&Connection) -> Result<T, Error>,
         is_touched: impl Fn(&Redo, Option<&T>) -> bool,
+        is_damaged: impl Fn(&Result<T, Error>) -> bool,
     ) -> Result<T, Error> {
         match &self.place {
             Place::File { path, readers, tables } => {
                 let found = tables.read(|| readers.read(&read), is_touched);
+                if is_damaged(&found) {
+                    return self.read(read);
+                }
                 found.map_err(|error| about_file(error, path))
             }
             Place::Memory(writer) => read(&lock(writer)),
@@ -196,7 +201,12 @@ impl Store for SqliteStore {
                     .flatten()
                     .any(|run| redo.touches(run.key.0))
         };
-        self.read_touched(load_all, is_touched).unwrap_or_else(|error| vec![Err(error); runs.len()])
+        let is_damaged = |found: &Result<Vec<_>, Error>| match found {
+            Ok(found) => found.iter().any(is_corrupt),
+            Err(_) => is_corrupt(found),
+        };
+        self.read_touched(load_all, is_touched, is_damaged)
+            .unwrap_or_else(|error| vec![Err(error); runs.len()])
     }
 
     fn history(
@@ -208,6 +218,7 @@ impl Store for SqliteStore {
         self.read_touched(
             |connection| read::history(connection, range, max_bytes, reverse),
             |redo, _| redo.touches_branch(range.branch),
+            is_corrupt,
         )
     }
 
@@ -220,10 +231,11 @@ impl Store for SqliteStore {
             let _one_state = Transaction::of_reader(connection)?;
             read_schedule::load_latest(connection, namespace, schedule_id)
         };
-        self.read_touched(load, |redo, found| {
+        let is_touched = |redo: &Redo, found: Option<&Option<StoredSchedule>>| {
             redo.touches_schedule_name(namespace, schedule_id)
                 || found.into_iter().flatten().any(|schedule| redo.touches(schedule.key.0))
-        })
+        };
+        self.read_touched(load, is_touched, is_corrupt)
     }
 
     fn load_schedules(&self, keys: &[ScheduleKey]) -> Result<Vec<StoredSchedule>, Error> {
@@ -279,6 +291,10 @@ impl Store for SqliteStore {
     fn count(&self, namespace: NamespaceKey, query: &Query) -> Result<Count, Error> {
         self.read(|connection| read::count(connection, namespace, query))
     }
+}
+
+fn is_corrupt<T>(found: &Result<T, Error>) -> bool {
+    matches!(found, Err(Error::Corrupt(_)))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,10 +1,11 @@
 //! What goes with a run, and what stays.
 
 use perennial_engine::{PartKey, RunKey};
-use perennial_store::{Fragment, HistoryRange, Store};
+use perennial_store::{Error, Fragment, HistoryRange, Store};
 
 use crate::writing::{
-    Owner, current, delete, events, fragment, head, load, load_by_id, new_run, reset_run, wake,
+    NAMESPACE, Owner, current, delete, events, fragment, head, load, load_by_id, new_run,
+    reset_run, wake,
 };
 
 fn branch(store: &dyn Store, key: i64) -> Vec<Fragment> {
@@ -27,6 +28,17 @@ pub(crate) fn deleted_run_is_gone_with_all_its_rows(store: &dyn Store) {
     owner.conflict(head(1, "changed"));
     owner.commit(current(new_run(1, "order")));
     assert!(load(store, "order").unwrap().parts.is_empty(), "no part of the deleted one is left");
+}
+
+pub(crate) fn damaged_run_is_gone_when_it_is_deleted(store: &dyn Store) {
+    let mut owner = Owner::of(store, 0);
+    owner.commit(current(reset_run(2, "order", &[1])));
+    // A look at everything: what is committed next isn't where this is.
+    crate::wakes::all(store);
+    let load = || store.load_run(NAMESPACE, "order", None);
+    assert!(matches!(load(), Err(Error::Corrupt(_))), "there is no run 1");
+    owner.commit(delete(2));
+    assert!(load().unwrap().is_none());
 }
 
 pub(crate) fn unknown_run_is_deleted_without_complaint(store: &dyn Store) {

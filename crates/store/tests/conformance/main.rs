@@ -76,6 +76,7 @@ facts! {
         first_branch_must_be_an_ancestor;
     deletion:
         deleted_run_is_gone_with_all_its_rows
+        damaged_run_is_gone_when_it_is_deleted
         unknown_run_is_deleted_without_complaint
         run_is_not_deleted_and_written_at_once
         deleting_an_earlier_run_leaves_the_current_one
