@@ -193,6 +193,15 @@ async def test_describe_tells_memo_and_search_attributes(scheduled):
     assert description.typed_search_attributes[NUMBER] == 7
 
 
+async def test_empty_fields_of_a_schedule_are_none(scheduled):
+    await scheduled.create_raw(
+        memo=memo(a=None, b=[], c=1), search_attributes=search_attributes(CustomKeywordField=[], CustomIntField=7)
+    )
+    description = await scheduled.handle.describe()
+    assert await description.memo() == {"c": 1}
+    assert dict(description.search_attributes) == {"CustomIntField": [7]}
+
+
 async def test_a_schedule_has_its_attributes_and_not_its_actions(scheduled):
     of_the_action = TypedSearchAttributes([SearchAttributePair(KEYWORD, "action")])
     action = scheduled.action(typed_search_attributes=of_the_action)

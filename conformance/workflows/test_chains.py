@@ -62,6 +62,17 @@ async def test_continue_as_new_carries_over_only_what_the_worker_says(scene):
     assert told.cron_schedule == ""
 
 
+async def test_continue_as_new_says_nothing_of_empty_fields(scene):
+    first = await scene.start()
+    empty = {"memo": memo(a=None, b=[], c=1), "search_attributes": search_attributes(CustomKeywordField=[])}
+    await scene.answer(continue_as_new("Flow", scene.task_queue, **empty))
+    closed = attributes(await scene.close_event(first.run_id))
+    told = attributes((await scene.history())[0])
+    assert list(closed.memo.fields) == list(told.memo.fields) == ["c"]
+    assert not closed.HasField("search_attributes")
+    assert not told.HasField("search_attributes")
+
+
 async def test_continue_as_new_may_change_options(scene):
     await scene.start(memo=memo(m=1), workflow_run_timeout=seconds(100))
     await scene.answer(

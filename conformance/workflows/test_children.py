@@ -75,6 +75,17 @@ async def test_a_child_gets_what_its_parent_said(family, scene):
     assert pending.initiated_id == 5
 
 
+async def test_a_child_hears_nothing_of_empty_fields(family, scene):
+    await family.start(
+        memo=memo(a=None, b=[], c=1), search_attributes=search_attributes(CustomKeywordField=None)
+    )
+    initiated = attributes(only(family.told.history.events, "StartChildWorkflowExecutionInitiated"))
+    first = attributes((await scene.history(workflow_id=family.child))[0])
+    assert list(initiated.memo.fields) == list(first.memo.fields) == ["c"]
+    assert not initiated.HasField("search_attributes")
+    assert not first.HasField("search_attributes")
+
+
 async def test_the_result_of_a_child_reaches_its_parent(family, scene):
     await family.start()
     await family.child_answers(complete_workflow("grown"))

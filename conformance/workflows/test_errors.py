@@ -131,6 +131,15 @@ async def test_a_search_attribute_of_another_type_is_refused(scene):
     )
 
 
+async def test_a_word_is_no_list_of_words(scene):
+    answer = await refused(scene.start(search_attributes=search_attributes(CustomKeywordListField="x")))
+    assert told(answer) == (
+        "INVALID_ARGUMENT",
+        "invalid value for search attribute CustomKeywordListField of type KeywordList: x",
+        [],
+    )
+
+
 async def test_a_failed_query_carries_its_failure(scene):
     await scene.start()
     await scene.answer()

@@ -78,6 +78,18 @@ async def test_the_first_event_carries_every_start_option(scene):
     assert scheduled.attempt == 1
 
 
+async def test_a_start_says_nothing_of_empty_fields(scene):
+    """Where nothing is yet, there is nothing to remove."""
+    await scene.start(
+        memo=memo(a=None, b=[], c=1), search_attributes=search_attributes(CustomKeywordField=None, CustomIntField=[])
+    )
+    first = attributes((await scene.history())[0])
+    info = (await scene.describe()).workflow_execution_info
+    assert list(first.memo.fields) == list(info.memo.fields) == ["c"]
+    assert not first.HasField("search_attributes")
+    assert not info.search_attributes.indexed_fields
+
+
 async def test_without_timeouts_only_the_workflow_task_has_one_of_ten_seconds(scene):
     await scene.start()
     told = attributes((await scene.history())[0])

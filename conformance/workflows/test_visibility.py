@@ -3,7 +3,7 @@
 import datetime as dt
 
 import pytest
-from temporalio.api.common.v1 import WorkflowType
+from temporalio.api.common.v1 import Payload, SearchAttributes, WorkflowType
 from temporalio.api.filter.v1 import StartTimeFilter, WorkflowExecutionFilter
 from temporalio.api.workflowservice import v1 as api
 
@@ -40,6 +40,10 @@ async def lists(scene, query, *expected):
     await until(lambda: ids(scene, query), lambda found: found == sorted(expected))
 
 
+def raw(data: str) -> Payload:
+    return Payload(metadata={"encoding": b"json/plain"}, data=data.encode())
+
+
 async def start(scene, suffix, **fields):
     return await scene.start(workflow_id=f"{scene.workflow_id}-{suffix}", **fields)
 
@@ -60,6 +64,46 @@ async def test_a_listed_run_shows_what_it_is(scene, mine):
     assert info.close_time.ToNanoseconds() > info.start_time.ToNanoseconds() > 0
     assert info.history_length == 5
     assert info.execution_duration.ToNanoseconds() > 0
+
+
+async def test_a_list_shows_each_value_in_one_way(scene, mine):
+    """Whether it came by itself or as the only one of a list, and however its number was written."""
+    given = {
+        "CustomKeywordField": '["red"]',
+        "CustomTextField": ' "the fox" ',
+        "CustomIntField": "[5]",
+        "CustomDoubleField": "1e30",
+        "CustomBoolField": "[true]",
+        "CustomDatetimeField": '["2026-11-01T12:00:00.5+02:00"]',
+        "CustomKeywordListField": '["b", "a", "b"]',
+    }
+    fields = {name: raw(data) for name, data in given.items()}
+    await scene.start(search_attributes=SearchAttributes(indexed_fields=fields))
+    await lists(scene, mine, scene.workflow_id)
+    [info] = (await page(scene, mine)).executions
+    assert {name: field.data.decode() for name, field in info.search_attributes.indexed_fields.items()} == {
+        "CustomKeywordField": '"red"',
+        "CustomTextField": '"the fox"',
+        "CustomIntField": "5",
+        "CustomDoubleField": "1e+30",
+        "CustomBoolField": "true",
+        "CustomDatetimeField": '"2026-11-01T12:00:00.5+02:00"',
+        "CustomKeywordListField": '["b","a","b"]',
+    }
+    described = (await scene.describe()).workflow_execution_info.search_attributes.indexed_fields
+    assert {name: field.data.decode() for name, field in described.items()} == given
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [("5", "5"), ("5.50", "5.5"), ("1e20", "100000000000000000000"), ("-1e-6", "-0.000001"), ("1.5e-7", "1.5e-7")],
+)
+async def test_a_list_shows_numbers_as_short_as_they_can_be(scene, mine, given, shown):
+    fields = {"CustomDoubleField": raw(given)}
+    await scene.start(search_attributes=SearchAttributes(indexed_fields=fields))
+    await lists(scene, mine, scene.workflow_id)
+    [info] = (await page(scene, mine)).executions
+    assert info.search_attributes.indexed_fields["CustomDoubleField"].data.decode() == shown
 
 
 async def test_workflows_are_found_by_their_built_in_attributes(scene, mine):

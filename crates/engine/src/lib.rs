@@ -5,6 +5,7 @@
 
 #![allow(deprecated, reason = "workers of earlier versions still send what the API deprecates")]
 
+mod fields;
 mod ids;
 mod part;
 mod part_rows;

@@ -128,6 +128,7 @@ fn fits(payload: &Payload, kind: Kind) -> bool {
         // Both take the attribute away.
         Value::Null => true,
         Value::Array(values) if kind == Kind::KeywordList => values.iter().all(Value::is_string),
+        _ if kind == Kind::KeywordList => false,
         Value::Array(values) => values.len() <= 1 && values.iter().all(|value| is(value, kind)),
         value => is(&value, kind),
     }
@@ -135,8 +136,8 @@ fn fits(payload: &Payload, kind: Kind) -> bool {
 
 fn is(value: &Value, kind: Kind) -> bool {
     match kind {
-        Kind::Unspecified => false,
-        Kind::Text | Kind::Keyword | Kind::KeywordList => value.is_string(),
+        Kind::Unspecified | Kind::KeywordList => false,
+        Kind::Text | Kind::Keyword => value.is_string(),
         Kind::Int => value.is_i64(),
         Kind::Double => value.is_number(),
         Kind::Bool => value.is_boolean(),

@@ -5,17 +5,19 @@ use std::sync::Arc;
 use perennial_engine::run::Run;
 use perennial_engine::schedule::{Schedule, Status};
 use perennial_proto::store::NamespaceRecord;
-use perennial_proto::temporal::common::v1::{Payload, SearchAttributes};
+use perennial_proto::temporal::common::v1::SearchAttributes;
 use perennial_proto::temporal::enums::v1::{IndexedValueType, WorkflowExecutionStatus};
 use perennial_store::visibility::{
     AttributeColumn, Attributes, Closed, Execution, ExecutionKey, Predefined, Row, Value,
     ValueType, Values,
 };
 use prost::Message;
+use serde_json::Value as Json;
 
 /// The row of a run: written when it starts, closes, or says something new about itself.
 pub(crate) fn row_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Row {
     let head = &run.head;
+    let (values, search_attributes) = typed(head.search_attributes.as_ref(), namespace);
     let key = |workflow_id: &str, run_id: &str| ExecutionKey {
         workflow_id: workflow_id.to_owned(),
         run_id: run_id.to_owned(),
@@ -38,13 +40,8 @@ pub(crate) fn row_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Row {
             |root| key(&root.workflow_id, &root.run_id),
         ),
         memo: head.memo.as_ref().map(Message::encode_to_vec).unwrap_or_default(),
-        search_attributes: head
-            .search_attributes
-            .as_ref()
-            .map(Message::encode_to_vec)
-            .unwrap_or_default(),
+        search_attributes,
     };
-    let values = values_of(head.search_attributes.as_ref(), namespace);
     Row { namespace: head.namespace, execution, values }
 }
 
@@ -78,6 +75,7 @@ pub(crate) const SCHEDULE_DIVISION: &str = "TemporalScheduler";
 /// The row of a schedule: written when people change it. What it does by itself isn't in it.
 pub(crate) fn schedule_row(schedule: &Schedule, namespace: Option<&NamespaceRecord>) -> Row {
     let (head, config) = (&schedule.head, &schedule.config);
+    let (mut values, search_attributes) = typed(config.search_attributes.as_ref(), namespace);
     let is_deleted = schedule.status() == Status::Deleted;
     let status = if is_deleted {
         WorkflowExecutionStatus::Completed
@@ -107,13 +105,8 @@ pub(crate) fn schedule_row(schedule: &Schedule, namespace: Option<&NamespaceReco
             run_id: head.incarnation.clone(),
         },
         memo: config.memo.as_ref().map(Message::encode_to_vec).unwrap_or_default(),
-        search_attributes: config
-            .search_attributes
-            .as_ref()
-            .map(Message::encode_to_vec)
-            .unwrap_or_default(),
+        search_attributes,
     };
-    let mut values = values_of(config.search_attributes.as_ref(), namespace);
     let mut set = |predefined, value| {
         // Each is of its column's type.
         let _ = values.set(AttributeColumn::Predefined(predefined), value);
@@ -136,22 +129,52 @@ pub(crate) fn attributes_of(namespace: &NamespaceRecord) -> Attributes {
     })
 }
 
-fn values_of(attributes: Option<&SearchAttributes>, namespace: Option<&NamespaceRecord>) -> Values {
-    let mut values = Values::default();
-    let fields = attributes.iter().flat_map(|all| &all.indexed_fields);
-    for (name, payload) in fields {
+/// Attributes as filters read them, and as lists show them, encoded: one value each, written in one way however it
+/// was given.
+fn typed(
+    attributes: Option<&SearchAttributes>,
+    namespace: Option<&NamespaceRecord>,
+) -> (Values, Vec<u8>) {
+    let Some(attributes) = attributes else { return Default::default() };
+    let (mut values, mut shown) = (Values::default(), attributes.clone());
+    for (name, payload) in &mut shown.indexed_fields {
         let predefined = Predefined::ALL.iter().find(|it| it.name() == name);
         let column = predefined.map(|it| AttributeColumn::Predefined(*it)).or_else(|| {
             let custom = namespace?.search_attributes.iter().find(|it| it.name == *name)?;
             column_of(custom.value_type, custom.column)
         });
         let Some(column) = column else { continue };
-        if let Some(value) = value_of(payload, column.value_type()) {
+        let json =
+            serde_json::from_slice(&payload.data).map(|json| single(json, column.value_type()));
+        let Ok(Some(json)) = json else { continue };
+        if let Some(value) = value_of(&json, column.value_type()) {
+            payload.data = match value {
+                Value::Double(number) => number_text(number).into_bytes(),
+                _ => json.to_string().into_bytes(),
+            };
             // The value was read as the column's type, so it is of it.
             let _ = values.set(column, value);
         }
     }
-    values
+    (values, shown.encode_to_vec())
+}
+
+/// SDKs write a single value as a list of one.
+fn single(json: Json, value_type: ValueType) -> Option<Json> {
+    match json {
+        Json::Array(items) if value_type != ValueType::KeywordList => items.into_iter().next(),
+        json => Some(json),
+    }
+}
+
+/// A number as Temporal's server writes it: `5`, not `5.0`; `1e+30`, not thirty zeros.
+fn number_text(number: f64) -> String {
+    let size = number.abs();
+    if size == 0.0 || (1e-6..1e21).contains(&size) {
+        return number.to_string();
+    }
+    let text = format!("{number:e}");
+    if size < 1.0 { text } else { text.replace('e', "e+") }
 }
 
 fn column_of(value_type: i32, number: i32) -> Option<AttributeColumn> {
@@ -168,33 +191,21 @@ fn column_of(value_type: i32, number: i32) -> Option<AttributeColumn> {
     Some(AttributeColumn::Custom { value_type, number: u8::try_from(number).ok()? })
 }
 
-/// A payload as a value of this type; `None` if it isn't one. What a client sent was checked when it came.
-fn value_of(payload: &Payload, value_type: ValueType) -> Option<Value> {
-    let json: serde_json::Value = serde_json::from_slice(&payload.data).ok()?;
-    // SDKs write a single value as a list of one.
-    let single = match (&json, value_type) {
-        (serde_json::Value::Array(items), kind) if kind != ValueType::KeywordList => {
-            items.first()?
-        }
-        _ => &json,
-    };
-    let text = || single.as_str().map(str::to_owned);
+/// A value of this type; `None` if it isn't one. What a client sent was checked when it came.
+fn value_of(json: &Json, value_type: ValueType) -> Option<Value> {
+    let text = || json.as_str().map(str::to_owned);
     match value_type {
         ValueType::Keyword => text().map(Value::Keyword),
         ValueType::Text => text().map(Value::Text),
-        ValueType::KeywordList => match &json {
-            serde_json::Value::Array(items) => items
-                .iter()
-                .map(|item| item.as_str().map(str::to_owned))
-                .collect::<Option<_>>()
-                .map(Value::KeywordList),
-            _ => text().map(|item| Value::KeywordList(vec![item])),
-        },
-        ValueType::Int => single.as_i64().map(Value::Int),
-        ValueType::Double => single.as_f64().map(Value::Double),
-        ValueType::Bool => single.as_bool().map(Value::Bool),
+        ValueType::KeywordList => {
+            let items = json.as_array()?.iter().map(|item| item.as_str().map(str::to_owned));
+            items.collect::<Option<_>>().map(Value::KeywordList)
+        }
+        ValueType::Int => json.as_i64().map(Value::Int),
+        ValueType::Double => json.as_f64().map(Value::Double),
+        ValueType::Bool => json.as_bool().map(Value::Bool),
         ValueType::Datetime => {
-            let time: jiff::Timestamp = single.as_str()?.parse().ok()?;
+            let time: jiff::Timestamp = json.as_str()?.parse().ok()?;
             i64::try_from(time.as_nanosecond()).ok().map(Value::Datetime)
         }
     }

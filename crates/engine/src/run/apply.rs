@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use perennial_proto::store as stored;
-use perennial_proto::temporal::common::v1::{Memo, SearchAttributes};
 use perennial_proto::temporal::enums::v1::{
     EventType, TaskQueueKind, UpdateWorkflowExecutionLifecycleStage, WorkflowExecutionStatus,
     WorkflowTaskFailedCause,
@@ -15,6 +14,7 @@ use prost::Message;
 
 use super::Run;
 use super::event::Attributes;
+use crate::fields::merge;
 use crate::{PartKey, SharedMap, Span, Time};
 
 /// Reset points a run keeps: the latest.
@@ -306,13 +306,10 @@ impl Run {
                 self.remember(&signaled.request_id, event.event_type(), id, touched);
             }
             Attributes::UpsertWorkflowSearchAttributesEventAttributes(upserted) => {
-                merge_search_attributes(
-                    &mut self.head.search_attributes,
-                    upserted.search_attributes.as_ref(),
-                );
+                merge(&mut self.head.search_attributes, upserted.search_attributes.clone());
             }
             Attributes::WorkflowPropertiesModifiedEventAttributes(modified) => {
-                merge_memo(&mut self.head.memo, modified.upserted_memo.as_ref());
+                merge(&mut self.head.memo, modified.upserted_memo.clone());
             }
             Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(accepted) => {
                 let update = stored::PendingUpdate {
@@ -435,43 +432,6 @@ impl Run {
 /// When an event happened.
 pub(crate) fn event_time(event: &HistoryEvent) -> Time {
     event.event_time.map_or(Time::NONE, Time::from)
-}
-
-/// New values replace old ones of the same name; an empty payload removes.
-pub(crate) fn merge_search_attributes(
-    present: &mut Option<SearchAttributes>,
-    upserted: Option<&SearchAttributes>,
-) {
-    let Some(upserted) = upserted else { return };
-    let fields = &mut present.get_or_insert_default().indexed_fields;
-    for (name, value) in &upserted.indexed_fields {
-        if is_removal(value) {
-            fields.remove(name);
-        } else {
-            fields.insert(name.clone(), value.clone());
-        }
-    }
-}
-
-fn merge_memo(present: &mut Option<Memo>, upserted: Option<&Memo>) {
-    let Some(upserted) = upserted else { return };
-    let fields = &mut present.get_or_insert_default().fields;
-    for (name, value) in &upserted.fields {
-        if is_removal(value) {
-            fields.remove(name);
-        } else {
-            fields.insert(name.clone(), value.clone());
-        }
-    }
-}
-
-/// SDKs say "remove" with a payload that decodes to nothing.
-fn is_removal(value: &perennial_proto::temporal::common::v1::Payload) -> bool {
-    let encoding = value.metadata.get("encoding").map(Vec::as_slice);
-    value.data.is_empty()
-        || encoding == Some(b"binary/null")
-        || value.data == b"null"
-        || value.data == b"[]"
 }
 
 fn insert<T: Clone>(

@@ -16,7 +16,7 @@ use crate::run::{
     Context, Identity, Limits, Origin, Rejection, Run, Signal, StartRun, StartWorkflowTask,
     TaskStamp, Terminate,
 };
-use crate::{NamespaceKey, Span};
+use crate::{NamespaceKey, Span, fields};
 
 /// What a start led to.
 #[derive(Debug)]
@@ -177,6 +177,8 @@ fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Cont
     started.original_execution_run_id.clone_from(&run_id);
     started.first_execution_run_id.clone_from(&run_id);
     started.attempt = 1;
+    started.memo = fields::first(started.memo);
+    started.search_attributes = fields::first(started.search_attributes);
     complete_timeouts(&mut started, cx.limits);
     started.retry_policy = started.retry_policy.map(complete_policy);
     let cron_delay = super::cron::delay(&started.cron_schedule, cx.now, cx.now, cx.zones);

@@ -8,7 +8,7 @@ use super::{go_on, obey};
 use crate::run::{Context, Rejection};
 use crate::schedule::draft::{Draft, Transition};
 use crate::schedule::{Command, CreateSchedule, Schedule, Status, Times};
-use crate::{NamespaceKey, ScheduleKey, SharedMap};
+use crate::{NamespaceKey, ScheduleKey, SharedMap, fields};
 
 /// Makes a schedule under an id, if none has it. `None` if this very request made the one that is there.
 ///
@@ -51,6 +51,11 @@ pub fn create(
     if let Some(why) = times.broken() {
         return Err(Rejection::InvalidArgument(format!("Invalid schedule spec: {why}")));
     }
+    let config = stored::ScheduleConfig {
+        memo: fields::first(request.config.memo),
+        search_attributes: fields::first(request.config.search_attributes),
+        ..request.config
+    };
     let state = request.state;
     let head = stored::ScheduleHead {
         namespace: namespace.0,
@@ -70,7 +75,7 @@ pub fn create(
     let schedule = Schedule {
         key: ScheduleKey(cx.next_key.0),
         head,
-        config: Arc::new(request.config),
+        config: Arc::new(config),
         outcome: Arc::default(),
         running: SharedMap::default(),
         buffer: SharedMap::default(),

@@ -8,7 +8,7 @@ use crate::schedule::draft::Draft;
 use crate::schedule::ledger::Skip;
 use crate::schedule::times::Next;
 use crate::schedule::{Reply, Schedule, State, Times, UpdateSchedule};
-use crate::{SchedulePart, Time};
+use crate::{SchedulePart, Time, fields};
 
 pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Reply, Rejection> {
     draft.schedule.present()?;
@@ -22,11 +22,11 @@ pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Re
     }
     let config = stored::ScheduleConfig {
         memo: match update.memo {
-            Some(given) => Some(given).filter(|given| !given.fields.is_empty()),
+            Some(given) => fields::first(Some(given)),
             None => draft.schedule.config.memo.clone(),
         },
         search_attributes: match update.search_attributes {
-            Some(given) => Some(given).filter(|given| !given.indexed_fields.is_empty()),
+            Some(given) => fields::first(Some(given)),
             None => draft.schedule.config.search_attributes.clone(),
         },
         // Temporal's API can't say them, so an update through it leaves them.

@@ -14,13 +14,13 @@ use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 use prost::Message;
 
 use super::{CommandFailure, Step};
-use crate::Span;
 use crate::run::NamespaceRef;
 use crate::run::decide::retry::{self, complete_policy};
 use crate::run::decide::start::{execution, task_timeout};
 use crate::run::draft::{Draft, Effect};
 use crate::run::event::Attributes;
 use crate::run::priority::merge;
+use crate::{Span, fields};
 
 const BAD: WorkflowTaskFailedCause = WorkflowTaskFailedCause::BadStartChildExecutionAttributes;
 
@@ -160,8 +160,8 @@ fn initiated(
         retry_policy: wanted.retry_policy.map(complete_policy),
         cron_schedule: wanted.cron_schedule,
         header: wanted.header,
-        memo: wanted.memo,
-        search_attributes: wanted.search_attributes,
+        memo: fields::first(wanted.memo),
+        search_attributes: fields::first(wanted.search_attributes),
         inherit_build_id: wanted.inherit_build_id,
         priority: wanted.priority,
         versioning_override: wanted.versioning_override,

@@ -15,13 +15,13 @@ use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 use prost::Message;
 
 use super::{CommandFailure, Step};
-use crate::Span;
 use crate::run::decide::close::{
     Continuation, after_close, after_failure, continue_chain, next_cron,
 };
 use crate::run::decide::retry;
 use crate::run::decide::start::task_timeout;
 use crate::run::event::Attributes;
+use crate::{Span, fields};
 
 pub(super) fn complete(
     step: &mut Step<'_, '_>,
@@ -159,6 +159,7 @@ pub(super) fn continue_as_new(
     let namespace = step.own_namespace();
     let search_attributes =
         step.typed_search_attributes(wanted.search_attributes, &namespace, about)?;
+    let search_attributes = fields::first(search_attributes);
     let or_before = |given: Option<perennial_proto::Duration>, before: &Option<_>| {
         Span::of(given.as_ref()).get().unwrap_or(Span::of(before.as_ref()))
     };
@@ -174,7 +175,7 @@ pub(super) fn continue_as_new(
     let (run_timeout, task_timeout) = (Some(run_timeout.into()), Some(task_timeout.into()));
     let delay = Span::of(wanted.backoff_start_interval.as_ref());
     // The workflow says what the next run has: what it leaves out is gone.
-    let memo = wanted.memo;
+    let memo = fields::first(wanted.memo);
     let (retry_policy, cron_schedule) =
         (wanted.retry_policy.map(retry::complete_policy), wanted.cron_schedule);
     let priority = step.draft.run.priority().cloned();
