@@ -93,6 +93,12 @@ class Scene:
         )
         await self.service.terminate_workflow_execution(request, timeout=CALL)
 
+    async def delete(self, run_id: str = ""):
+        request = api.DeleteWorkflowExecutionRequest(
+            namespace=self.namespace, workflow_execution=self.execution(run_id)
+        )
+        await self.service.delete_workflow_execution(request, timeout=CALL)
+
     async def reset(self, finish_event_id: int, run_id: str = "", **fields) -> str:
         """Returns the new run's id."""
         fields.setdefault("request_id", str(uuid.uuid4()))

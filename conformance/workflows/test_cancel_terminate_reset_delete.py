@@ -218,13 +218,6 @@ async def test_a_reset_to_no_workflow_task_is_refused(scene, event_id):
         assert answer.message == "Workflow task finish ID must be > 1 && <= workflow last event ID."
 
 
-async def delete(scene, run_id=""):
-    request = api.DeleteWorkflowExecutionRequest(
-        namespace=scene.namespace, workflow_execution=scene.execution(run_id)
-    )
-    await scene.service.delete_workflow_execution(request, timeout=CALL)
-
-
 async def gone(scene, run_id="") -> bool:
     try:
         await scene.describe(run_id)
@@ -239,7 +232,7 @@ DELETED_SECONDS_MAX = 60
 
 async def test_a_deleted_open_run_is_gone(scene):
     run = await scene.start()
-    await delete(scene, run.run_id)
+    await scene.delete(run.run_id)
     await until(lambda: gone(scene, run.run_id), seconds=DELETED_SECONDS_MAX)
     assert (await refused(scene.history(run.run_id))).code == "NOT_FOUND"
 
@@ -248,12 +241,12 @@ async def test_a_deleted_closed_run_is_gone_and_the_next_one_stays(scene):
     first = await scene.start()
     await scene.answer(complete_workflow())
     second = await scene.start()
-    await delete(scene, first.run_id)
+    await scene.delete(first.run_id)
     await until(lambda: gone(scene, first.run_id), seconds=DELETED_SECONDS_MAX)
     assert (await refused(scene.history(first.run_id))).code == "NOT_FOUND"
     assert await scene.status(second.run_id) == "RUNNING"
 
 
 async def test_the_deletion_of_an_unknown_run_is_not_found(scene):
-    answer = await refused(delete(scene))
+    answer = await refused(scene.delete())
     assert answer.code == "NOT_FOUND"

@@ -183,6 +183,42 @@ async def test_an_answer_with_a_completion_that_is_refused_reaches_nobody(scene)
     assert values((await asking).query_result) == ["happened"]
 
 
+async def with_a_task(scene) -> asyncio.Task:
+    """A query that a worker has with a workflow task."""
+    await scene.start()
+    task = await scene.workflow_task()
+    asking = ask(scene)
+    await scene.signal("s")
+    task = (await scene.complete_task(task, return_new_workflow_task=True)).workflow_task
+    assert len(task.queries) == 1
+    return asking
+
+
+@pytest.mark.differs_from_temporal("there it waits until it times out")
+async def test_a_query_is_asked_again_when_its_run_is_terminated(scene):
+    asking = await with_a_task(scene)
+    await scene.terminate()
+    task = await scene.workflow_task()
+    assert task.query.query_type == "state"
+    assert event_type(task.history.events[-1]) == "WorkflowExecutionTerminated"
+    await answer_query(scene, task, query_result=payloads("the last there was"))
+    assert values((await asking).query_result) == ["the last there was"]
+
+
+async def test_whoever_asks_a_run_is_told_when_it_is_deleted(scene):
+    asking = await with_a_task(scene)
+    await scene.delete()
+    assert (await refused(asking)).code == "NOT_FOUND"
+
+
+async def test_a_run_that_closed_before_its_first_task_cannot_be_asked(scene):
+    await scene.start()
+    asking = ask(scene)
+    await scene.terminate()
+    refusals = {(it.code, it.message) for it in (await refused(scene.query("state")), await refused(asking))}
+    assert refusals == {("FAILED_PRECONDITION", "Workflow execution closed before WorkflowTaskStarted event")}
+
+
 async def test_a_task_completes_though_whoever_asked_has_gone(scene):
     request = api.QueryWorkflowRequest(
         namespace=scene.namespace, execution=scene.execution(), query=WorkflowQuery(query_type="state")

@@ -313,8 +313,8 @@ impl Cache {
     }
 
     /// Forgets a run that was deleted.
-    pub(super) fn remove(&mut self, key: RunKey) {
-        let Some(cached) = self.runs.remove(&key) else { return };
+    pub(super) fn remove(&mut self, key: RunKey) -> Option<Cached> {
+        let cached = self.runs.remove(&key)?;
         self.by_use.remove(&cached.last_used);
         let name = (cached.run.head.namespace, cached.run.head.workflow_id.clone());
         if let Some(workflow) = self.workflows.get_mut(&name) {
@@ -322,11 +322,9 @@ impl Cache {
             if workflow.current == Some(Some(key)) {
                 workflow.current = Some(None);
             }
-            self.absent.push(name.clone());
+            self.absent.push(name);
         }
-        for (_, watcher) in cached.watchers {
-            watcher.send(Err(perennial_engine::run::Rejection::RunNotFound(name.1.clone()).into()));
-        }
+        Some(cached)
     }
 
     fn touch(&mut self, key: RunKey) {

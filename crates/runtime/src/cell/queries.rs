@@ -31,6 +31,13 @@ struct Query {
     way: Way,
 }
 
+/// A query with what a worker answered.
+pub(super) struct Answered {
+    id: String,
+    query: Query,
+    result: WorkflowQueryResult,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// For the workflow task in hand to end, or the next one to start.
@@ -62,6 +69,11 @@ impl Queries {
             }
         }
         sent
+    }
+
+    /// Whoever waits for an answer.
+    pub(super) fn into_callers(self) -> impl Iterator<Item = ReplyTo> {
+        self.waiting.into_values().map(|query| query.reply)
     }
 
     /// Those that wait for a task that won't come, or went with one that came to nothing.
@@ -152,28 +164,40 @@ impl Cell {
     pub(super) fn answer_query(
         &mut self,
         key: RunKey,
-        id: &str,
+        id: String,
         result: WorkflowQueryResult,
         reply: ReplyTo,
     ) {
-        let response = if self.hand_on_answer(key, id, result) {
-            Ok(Response::Done)
-        } else {
-            Err(Rejection::TaskNotFound("query task not found, or already expired".into()).into())
+        let response = match self.take_answered(key, [(id, result)].into()).pop() {
+            Some(answered) => {
+                self.hand_on_answer(key, answered);
+                Ok(Response::Done)
+            }
+            None => {
+                let why = "query task not found, or already expired";
+                Err(Rejection::TaskNotFound(why.to_owned()).into())
+            }
         };
         self.answer(Some(key), reply, response);
     }
 
-    /// Tells whoever asked what a worker has answered, as soon as what it saw is durable. `false` if nobody waits
-    /// for it any more.
-    pub(super) fn hand_on_answer(
+    /// The queries that a worker has answered, without those for which nobody waits any more.
+    pub(super) fn take_answered(
         &mut self,
         key: RunKey,
-        id: &str,
-        result: WorkflowQueryResult,
-    ) -> bool {
-        let waiting = self.cache.get_mut(key).and_then(|cached| cached.queries.waiting.remove(id));
-        let Some(query) = waiting else { return false };
+        answers: BTreeMap<String, WorkflowQueryResult>,
+    ) -> Vec<Answered> {
+        let Some(cached) = self.cache.get_mut(key) else { return Vec::new() };
+        let take = |(id, result)| {
+            let query = cached.queries.waiting.remove(&id)?;
+            Some(Answered { id, query, result })
+        };
+        answers.into_iter().filter_map(take).collect()
+    }
+
+    /// Tells whoever asked what a worker has answered, as soon as what it saw is durable.
+    pub(super) fn hand_on_answer(&mut self, key: RunKey, answered: Answered) {
+        let Answered { query, result, .. } = answered;
         let outcome = match result.result_type() {
             QueryResultType::Answered => QueryOutcome::Answered(result.answer),
             QueryResultType::Failed | QueryResultType::Unspecified => {
@@ -181,18 +205,34 @@ impl Cell {
             }
         };
         self.answer(Some(key), query.reply, Ok(Response::Query(outcome)));
-        true
     }
 
-    /// No workflow task is on its way any more: what waited for one goes by itself.
+    /// What the worker saw didn't happen: somebody else is asked.
+    pub(super) fn ask_again(&mut self, key: RunKey, answered: Vec<Answered>, world: &World<'_>) {
+        let Some(cached) = self.cache.get_mut(key) else { return };
+        cached.queries.waiting.extend(answered.into_iter().map(|it| (it.id, it.query)));
+        self.free_queries(key, world);
+    }
+
+    /// If no workflow task is on its way any more, what waited for one goes by itself.
     pub(super) fn free_queries(&mut self, key: RunKey, world: &World<'_>) {
-        let Some(run) = self.run(key) else { return };
-        if run.head.workflow_task.is_some() {
+        let Some(cached) = self.cache.get_mut(key) else { return };
+        if cached.queries.is_empty() || cached.run.head.workflow_task.is_some() {
             return;
         }
-        let Some(cached) = self.cache.get_mut(key) else { return };
+        let run = Arc::clone(&cached.run);
         for id in cached.queries.take_stranded() {
-            self.send_by_itself(&run, id, world);
+            match can_be_asked(&run) {
+                Ok(()) => self.send_by_itself(&run, id, world),
+                Err(why) => self.refuse_query(key, &id, why),
+            }
+        }
+    }
+
+    fn refuse_query(&mut self, key: RunKey, id: &str, why: Rejection) {
+        let waiting = self.cache.get_mut(key).and_then(|cached| cached.queries.waiting.remove(id));
+        if let Some(query) = waiting {
+            self.answer(Some(key), query.reply, Err(why.into()));
         }
     }
 }
@@ -215,10 +255,13 @@ fn can_be_asked(run: &Run) -> Result<(), Rejection> {
             "Unable to query workflow due to Workflow Task in failed state.".to_owned(),
         ));
     }
-    if task.is_none() && run.head.previous_started_event_id == 0 {
-        return Err(Rejection::FailedPrecondition(
-            "workflow task is not scheduled yet: the workflow can't be queried".to_owned(),
-        ));
+    if task.is_some() || run.head.previous_started_event_id != 0 {
+        return Ok(());
     }
-    Ok(())
+    let why = if run.is_open() {
+        "workflow task is not scheduled yet: the workflow can't be queried"
+    } else {
+        "Workflow execution closed before WorkflowTaskStarted event"
+    };
+    Err(Rejection::FailedPrecondition(why.to_owned()))
 }

@@ -82,7 +82,7 @@ impl Cell {
             Request::Delete { .. } => self.delete(key, reply, world),
             Request::Query { query, reject, .. } => self.query(key, query, reject, reply, world),
             Request::AnswerQuery { query_id, result, .. } => {
-                self.answer_query(key, &query_id, result, reply);
+                self.answer_query(key, query_id, result, reply);
             }
             Request::Update { request, wait, .. } => {
                 self.update(key, *request, wait, reply, world);
@@ -168,15 +168,12 @@ impl Cell {
             }
             _ => Vec::new(),
         };
+        let answered = self.take_answered(key, query_answers);
         let decided = self.decide(key, command, world);
         // What the queries saw has happened only if the completion was taken.
         match &decided {
-            Ok(_) => {
-                for (id, result) in query_answers {
-                    self.hand_on_answer(key, &id, result);
-                }
-            }
-            Err(_) => self.free_queries(key, world),
+            Ok(_) => answered.into_iter().for_each(|it| self.hand_on_answer(key, it)),
+            Err(_) => self.ask_again(key, answered, world),
         }
         let response = decided.map_err(Refusal::from).and_then(|answer| {
             let run = self.run(key).ok_or_else(gone)?;
@@ -184,7 +181,7 @@ impl Cell {
                 Sent { reply: answer, run, next_task: None, eager_activities: Vec::new() };
             if let Reply::WorkflowTaskCompleted(completed) = &sent.reply {
                 let completed = completed.clone();
-                self.after_completion(key, &completed, given_updates, world);
+                self.after_completion(key, &completed, given_updates);
                 if completed.new_task_started {
                     sent.next_task = self.grant_for(key, true);
                 }
@@ -376,6 +373,7 @@ impl Cell {
         if !run.is_open() {
             self.abort_updates(key);
         }
+        self.free_queries(key, world);
     }
 
     /// Answers a caller who saw the run: as soon as what it saw is durable.
@@ -438,7 +436,12 @@ impl Cell {
     fn delete_now(&mut self, key: RunKey) {
         self.open.run(key).deleted = true;
         self.wakes.set(key.0, Sleeper::Run(RunName::default()), None, Time::NONE);
-        self.cache.remove(key);
+        let Some(removed) = self.cache.remove(key) else { return };
+        let watchers = removed.watchers.into_iter().map(|(_, reply)| reply);
+        for reply in watchers.chain(removed.queries.into_callers()) {
+            let why = Rejection::RunNotFound(removed.run.head.workflow_id.clone());
+            self.open.release(Release::Reply(reply, Box::new(Err(why.into()))));
+        }
     }
 }
 

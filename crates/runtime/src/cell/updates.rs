@@ -225,7 +225,6 @@ impl Cell {
         key: RunKey,
         completed: &TaskCompleted,
         sent: Vec<String>,
-        world: &World<'_>,
     ) {
         for (id, progress) in &completed.updates {
             self.update_came_to(key, id, progress);
@@ -243,7 +242,6 @@ impl Cell {
             };
             self.update_came_to(key, &id, &UpdateProgress::Rejected(failure));
         }
-        self.free_queries(key, world);
     }
 
     fn update_came_to(&mut self, key: RunKey, id: &str, progress: &UpdateProgress) {
