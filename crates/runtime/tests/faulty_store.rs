@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Waker};
 
-use perennial_engine::run::{Command, Signal, Terminate};
+use perennial_engine::run::{Command, Rejection, Signal, Terminate};
 use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::enums::v1::{
-    UpdateWorkflowExecutionLifecycleStage, WorkflowExecutionStatus,
+    QueryRejectCondition, UpdateWorkflowExecutionLifecycleStage, WorkflowExecutionStatus,
 };
 use perennial_proto::temporal::history::v1::WorkflowExecutionSignaledEventAttributes;
+use perennial_proto::temporal::query::v1::WorkflowQuery;
 use perennial_proto::temporal::update::v1::{Meta, Request};
 use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{Refusal, Runtime, RuntimeConfig};
@@ -241,6 +242,33 @@ fn a_cell_that_begins_anew_takes_no_task_away_from_another() {
 
     let task = kit::drive(&mut node, runtime.poll_workflow_task(poller(namespace))).unwrap();
     assert_eq!(task.messages.len(), 1, "the update is there");
+}
+
+#[test]
+fn whoever_asks_a_run_hears_of_its_deletion_only_when_it_is_durable() {
+    let store = Arc::new(FaultyStore::default());
+    let clock = Clock::at(Time(1_000));
+    let mut node = Node::open(store.clone(), &RuntimeConfig::default(), &clock, 1).unwrap();
+    let runtime = node.runtime();
+    let namespace = kit::drive(&mut node, namespace(&runtime));
+    let started = runtime.start(namespace, "greet".to_owned(), start("r"));
+    let run = kit::drive(&mut node, started).unwrap().run.name();
+    let task = kit::drive(&mut node, runtime.poll_workflow_task(poller(namespace))).unwrap();
+    kit::drive(&mut node, runtime.send(run.clone(), kit::idle_completion(&task))).unwrap();
+
+    let mut cx = Context::from_waker(Waker::noop());
+    for (how, is_gone) in [(FAILS, false), (WORKS, true)] {
+        let query = WorkflowQuery::default();
+        let mut query = Box::pin(runtime.query(run.clone(), query, QueryRejectCondition::None));
+        assert!(query.as_mut().poll(&mut cx).is_pending());
+        while node.take_any_turn() {}
+        store.next.store(how, Ordering::SeqCst);
+        let deleted = kit::drive(&mut node, runtime.delete(run.clone()));
+        let told = kit::drive(&mut node, query).unwrap_err();
+        assert_eq!(deleted.is_ok(), is_gone, "{deleted:?}");
+        let not_found = matches!(told, Refusal::Rejected(Rejection::RunNotFound(_)));
+        assert_eq!(not_found, is_gone, "{told:?}");
+    }
 }
 
 fn update(update_id: &str) -> Request {

@@ -437,8 +437,8 @@ impl Cell {
         self.open.run(key).deleted = true;
         self.wakes.set(key.0, Sleeper::Run(RunName::default()), None, Time::NONE);
         let Some(removed) = self.cache.remove(key) else { return };
-        let watchers = removed.watchers.into_iter().map(|(_, reply)| reply);
-        for reply in watchers.chain(removed.queries.into_callers()) {
+        // Watchers heard of its close, and updates too.
+        for reply in removed.queries.into_callers() {
             let why = Rejection::RunNotFound(removed.run.head.workflow_id.clone());
             self.open.release(Release::Reply(reply, Box::new(Err(why.into()))));
         }
