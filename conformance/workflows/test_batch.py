@@ -15,6 +15,7 @@ from temporalio.api.common.v1 import ResetOptions, WorkerVersionStamp
 from temporalio.api.enums.v1 import BatchOperationState, BatchOperationType
 from temporalio.api.workflowservice import v1 as api
 
+from commands import continue_as_new
 from histories import attributes, event_types, only
 from payloads import payloads, values
 from refusals import refused
@@ -148,6 +149,26 @@ async def test_a_batch_resets_to_the_first_task_of_a_build(scene):
     ]
     kept = attributes(only(events, "WorkflowTaskCompleted"))
     assert kept.worker_version.build_id == "good"
+
+
+@pytest.mark.parametrize("current_run_only", [False, True])
+async def test_a_batch_resets_to_a_build_of_an_earlier_run_if_it_may(scene, current_run_only):
+    batch = Batch(scene)
+    batch.workflow_ids = batch.workflow_ids[:1]
+    [workflow_id] = batch.workflow_ids
+    first = await scene.start(workflow_id=workflow_id)
+    good, bad = (WorkerVersionStamp(build_id=build) for build in ("good", "bad"))
+    await scene.answer(continue_as_new("Flow", scene.task_queue), worker_version_stamp=good)
+    await scene.answer(worker_version_stamp=bad)
+    batch.query += " AND ExecutionStatus = 'Running'"
+    await batch.found(1)
+
+    options = ResetOptions(build_id="good", current_run_only=current_run_only)
+    operation = BatchOperationReset(options=options)
+    job = await batch.completed(await batch.start(reset_operation=operation))
+    assert (job.complete_operation_count, job.failure_operation_count) == ((0, 1) if current_run_only else (1, 0))
+    current = attributes((await scene.history(workflow_id=workflow_id))[0])
+    assert (current.continued_execution_run_id == first.run_id) == current_run_only
 
 
 async def test_a_batch_reset_to_an_unknown_build_fails_for_the_run(batch):

@@ -8,7 +8,7 @@ from temporalio.api.sdk.v1 import WorkflowTaskCompletedMetadata
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice import v1 as api
 
-from commands import complete_workflow, failure
+from commands import complete_workflow, failure, start_timer
 from histories import attributes, event_types, only
 from payloads import seconds
 from refusals import refused
@@ -121,6 +121,33 @@ async def test_attempts_after_the_second_wait_longer(scene):
         await scene.fail_task(task, failure=failure("bug"))
     assert (await scene.describe()).pending_workflow_task.attempt == 3
     assert (await scene.workflow_task()).attempt == 3
+
+
+async def test_every_failure_that_a_worker_reports_counts(scene):
+    await scene.start()
+    cause = WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND
+    await scene.fail_task(await scene.workflow_task(), cause=cause, failure=failure("it says"))
+    assert (await scene.workflow_task()).attempt == 2
+
+
+async def test_commands_that_make_no_sense_again_keep_the_task_until_it_times_out(scene):
+    """A worker that sends the same each time isn't asked as fast as it can answer."""
+    await scene.start(workflow_task_timeout=seconds(1))
+    first = await scene.workflow_task()
+    answer = await refused(scene.complete_task(first, start_timer("", 1)))
+    assert answer.code == "INVALID_ARGUMENT"
+    [*_, failed, scheduled] = await scene.history()
+    assert attributes(failed).failure.message == answer.message
+    assert attributes(scheduled).attempt == 2
+    again = await scene.workflow_task()
+    assert again.attempt == 2
+    assert (await refused(scene.complete_task(again, start_timer("", 1)))).message == answer.message
+    pending = (await scene.describe()).pending_workflow_task
+    assert pending.state == PendingWorkflowTaskState.PENDING_WORKFLOW_TASK_STATE_STARTED
+    assert pending.attempt == 2
+    # The worker may still say something better.
+    await scene.complete_task(again, complete_workflow())
+    assert await scene.status() == "COMPLETED"
 
 
 async def test_an_answer_from_an_earlier_attempt_is_not_found(scene):

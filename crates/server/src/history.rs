@@ -85,8 +85,7 @@ pub(crate) async fn backwards(
 /// The events of a workflow task that stand in no history yet: it is a retry, or there for an update
 /// alone. A worker gets them as if they did.
 pub(crate) fn unwritten_events(run: &Run) -> Vec<HistoryEvent> {
-    // Until it is started, nobody works on it.
-    match run.started_task() {
+    match &run.head.workflow_task {
         Some(task) if task.scheduled_event_id > run.last_event_id() => run.unwritten_task_events(),
         Some(_) | None => Vec::new(),
     }

@@ -182,7 +182,6 @@ impl Run {
                 let is_workers = !matches!(
                     cause,
                     WorkflowTaskFailedCause::ResetWorkflow
-                        | WorkflowTaskFailedCause::UnhandledCommand
                         | WorkflowTaskFailedCause::ForceCloseCommand
                         | WorkflowTaskFailedCause::WorkflowPauseRequestedBeforeTaskStarted
                 );
@@ -206,7 +205,7 @@ impl Run {
         let points = self.head.reset_points.get_or_insert_default();
         let is_known =
             |point: &ResetPointInfo| point.build_id == name || point.binary_checksum == name;
-        if name.is_empty() || points.points.iter().any(is_known) {
+        if points.points.iter().any(is_known) {
             return;
         }
         if points.points.len() >= RESET_POINTS_MAX {

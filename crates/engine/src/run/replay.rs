@@ -131,6 +131,7 @@ impl Run {
             first_task_pending: delay > Span::ZERO,
             memo: started.memo.clone(),
             search_attributes: started.search_attributes.clone(),
+            reset_points: started.prev_auto_reset_points.clone(),
             parent_namespace: identity.origin.parent_namespace.map_or(0, |parent| parent.0),
             schedule: identity.origin.schedule,
             ..stored::RunHead::default()

@@ -71,29 +71,33 @@ async fn reset_run(
     target: RunName,
 ) -> Result<(), Refusal> {
     let run = runtime.read(target.clone()).await?;
-    let event_id = match &reset.point {
-        Some(Point::EventId(event_id)) => Some(*event_id),
-        Some(Point::BuildId(build_id)) => point_of_build(&run, build_id),
-        Some(Point::First(_)) => task_completion(runtime, &run, Which::First).await?,
-        Some(Point::Last(_)) | None => task_completion(runtime, &run, Which::Last).await?,
+    let here = |event_id| (run.head.run_id.clone(), event_id);
+    let point = match &reset.point {
+        Some(Point::EventId(event_id)) => Some(here(*event_id)),
+        Some(Point::BuildId(build_id)) => point_of_build(&run, build_id)
+            .filter(|(run_id, _)| !reset.current_run_only || *run_id == run.head.run_id),
+        Some(Point::First(_)) => task_completion(runtime, &run, Which::First).await?.map(here),
+        Some(Point::Last(_)) | None => task_completion(runtime, &run, Which::Last).await?.map(here),
     };
     let no_point = || Rejection::NotFound("there is no point to reset the run to".to_owned());
+    let (run_id, event_id) = point.ok_or_else(no_point)?;
     let reset = ResetRun {
         request_id: format!("{}:{}", job.job_id, run.head.run_id),
         reason: job.reason.clone(),
-        event_id: event_id.ok_or_else(no_point)?,
+        event_id,
         exclude_signals: reset.exclude_signals,
         exclude_updates: reset.exclude_updates,
         exclude_cancels: reset.exclude_cancels,
         identity: job.identity.clone(),
     };
-    runtime.reset(target, reset).await.map(|_| ())
+    runtime.reset(RunName { run_id, ..target }, reset).await.map(|_| ())
 }
 
-fn point_of_build(run: &Run, build_id: &str) -> Option<i64> {
+/// The run, of all in the chain, and the event that a build began with.
+fn point_of_build(run: &Run, build_id: &str) -> Option<(String, i64)> {
     let points = run.head.reset_points.as_ref()?;
     let point = points.points.iter().find(|point| point.build_id == build_id)?;
-    Some(point.first_workflow_task_completed_id)
+    Some((point.run_id.clone(), point.first_workflow_task_completed_id))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -198,6 +198,7 @@ fn stored(operation: Operation) -> Answer<(Stored, String)> {
 
 #[allow(deprecated, reason = "older clients say it only this way")]
 fn stored_reset(reset: BatchOperationReset) -> Answer<BatchReset> {
+    let current_run_only = reset.options.as_ref().is_some_and(|options| options.current_run_only);
     let (point, excluded) = match reset.options {
         Some(options) => {
             let point = match options.target.clone() {
@@ -226,5 +227,6 @@ fn stored_reset(reset: BatchOperationReset) -> Answer<BatchReset> {
         exclude_signals: excluded.signals,
         exclude_updates: excluded.updates,
         exclude_cancels: excluded.cancels,
+        current_run_only,
     })
 }

@@ -31,8 +31,18 @@ pub(super) fn decide(run: &Run, complete: CompleteWorkflowTask, cx: &Context<'_>
     match carry_out(run, &complete, cx) {
         Ok(decision) => Ok(decision),
         Err(CommandFailure { leaves_task: Some(rejection), .. }) => Err(*rejection),
+        // A worker that fails again would fail at once forever: the task's timeout is the pause between attempts.
+        Err(failure) if task.attempt > 1 && failure.is_workers() => {
+            Err(Rejection::InvalidArgument(text_of(&failure)))
+        }
         Err(failure) => Ok(refuse(run, &complete, failure, cx)),
     }
+}
+
+/// A failure as the worker and the history are told of it.
+fn text_of(failure: &CommandFailure) -> String {
+    let name = cause_name(failure.cause);
+    if failure.message.is_empty() { name } else { format!("{name}: {}", failure.message) }
 }
 
 /// Everything the worker asked for, or the first thing that can't be.
@@ -132,21 +142,13 @@ fn refuse(
     cx: &Context<'_>,
 ) -> Decision {
     let mut draft = run.draft(cx);
-    let CommandFailure { cause, message, ends_run, leaves_task: _ } = failure;
-    let text = if message.is_empty() {
-        cause_name(cause)
-    } else {
-        format!("{}: {message}", cause_name(cause))
-    };
-    let mut recorded = server_failure(text.clone());
-    if cause == WorkflowTaskFailedCause::UnhandledCommand {
-        recorded.message = "UnhandledCommand".to_owned();
-    }
+    let text = text_of(&failure);
+    let CommandFailure { cause, ends_run, .. } = failure;
     fail_task(
         &mut draft,
         WorkflowTaskFailedEventAttributes {
             cause: cause.into(),
-            failure: Some(recorded),
+            failure: Some(server_failure(text.clone())),
             identity: complete.identity.clone(),
             worker_version: complete.worker_version.clone(),
             ..WorkflowTaskFailedEventAttributes::default()

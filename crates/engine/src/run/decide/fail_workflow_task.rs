@@ -98,10 +98,7 @@ pub(super) fn camel_case(name: &str) -> String {
 pub(super) fn server_failure(message: String) -> Failure {
     Failure {
         message,
-        source: "Server".to_owned(),
-        failure_info: Some(FailureInfo::ServerFailureInfo(ServerFailureInfo {
-            non_retryable: true,
-        })),
+        failure_info: Some(FailureInfo::ServerFailureInfo(ServerFailureInfo::default())),
         ..Failure::default()
     }
 }

@@ -65,10 +65,8 @@ pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Dec
         }
         ActivityOutcome::Canceled(details) => {
             if activity.cancel_requested_event_id == 0 {
-                let id = activity.scheduled.as_ref().map_or("", |it| it.activity_id.as_str());
-                return Err(Rejection::InvalidArgument(format!(
-                    "activity {id} can't be canceled: the workflow didn't ask for it"
-                )));
+                let why = "unable to mark activity as canceled without activity being request canceled first";
+                return Err(Rejection::InvalidArgument(why.to_owned()));
             }
             let started_event_id = record_started(&mut draft, &activity);
             draft.happen(Attributes::ActivityTaskCanceledEventAttributes(

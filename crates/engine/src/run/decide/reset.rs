@@ -183,7 +183,6 @@ fn fail_task(draft: &mut Draft<'_>, base: &Run, request: &ResetRun) -> Result<()
             cause: WorkflowTaskFailedCause::ResetWorkflow.into(),
             failure: Some(Failure {
                 message: request.reason.clone(),
-                source: "Server".to_owned(),
                 failure_info: Some(FailureInfo::ResetWorkflowFailureInfo(
                     ResetWorkflowFailureInfo::default(),
                 )),

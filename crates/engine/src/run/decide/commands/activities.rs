@@ -45,10 +45,7 @@ pub(super) fn schedule(
         }
     }
     if let Some(why) = wanted.retry_policy.as_ref().and_then(policy_fault) {
-        return Err(bad(format!(
-            "invalid ActivityRetryPolicy: {why} ActivityId={} ActivityType={activity_type}",
-            wanted.activity_id
-        )));
+        return Err(bad(why.to_owned()));
     }
     if step.draft.run.activity_by_id(&wanted.activity_id).is_some() {
         return Err(CommandFailure::new(
@@ -184,10 +181,7 @@ impl Timeouts {
         ];
         for (timeout, name) in given {
             if of(timeout) < Span::ZERO {
-                return Err(format!(
-                    "Invalid {name} for activity {}: negative duration",
-                    wanted.activity_id
-                ));
+                return Err(format!("invalid {name}: negative duration"));
             }
         }
         let shorter =

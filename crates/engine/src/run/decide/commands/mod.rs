@@ -42,6 +42,11 @@ impl CommandFailure {
         Self { ends_run: true, ..Self::new(cause, message) }
     }
 
+    /// Whether the worker is to blame, and the workflow may go on nevertheless.
+    pub(super) fn is_workers(&self) -> bool {
+        self.cause != WorkflowTaskFailedCause::UnhandledCommand && !self.ends_run
+    }
+
     fn leaving_task(rejection: Rejection) -> Self {
         let cause = WorkflowTaskFailedCause::Unspecified;
         Self { leaves_task: Some(Box::new(rejection)), ..Self::new(cause, "") }
