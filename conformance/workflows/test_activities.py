@@ -3,7 +3,7 @@
 import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 from temporalio.api.activity.v1 import ActivityOptions
-from temporalio.api.common.v1 import Header, Priority
+from temporalio.api.common.v1 import ActivityType, Header, Priority
 from temporalio.api.enums.v1 import PendingActivityState, RetryState, TimeoutType
 from temporalio.api.workflowservice import v1 as api
 
@@ -12,6 +12,7 @@ from histories import attributes, event_type, event_types, only
 from payloads import payload, payloads, seconds, value, values
 from refusals import refused
 from scene import CALL, IDENTITY
+from waiting import until
 
 
 async def pending(scene):
@@ -333,6 +334,49 @@ async def test_a_paused_activity_is_not_dispatched_until_unpaused(scene):
     )
     assert not (await pending(scene)).paused
     await scene.complete_activity(await scene.activity_task())
+
+
+async def test_workflows_are_found_by_the_types_of_their_paused_activities(scene):
+    async def found(kind: str) -> int:
+        query = f"WorkflowId = '{scene.workflow_id}' AND TemporalPauseInfo = 'property:activityType={kind}'"
+        request = api.CountWorkflowExecutionsRequest(namespace=scene.namespace, query=query)
+        return (await scene.service.count_workflow_executions(request, timeout=CALL)).count
+
+    async def told() -> list:
+        info = (await scene.describe()).workflow_execution_info
+        fields = info.search_attributes.indexed_fields
+        return sorted(value(fields["TemporalPauseInfo"])) if "TemporalPauseInfo" in fields else []
+
+    await scene.start()
+    named = [("a", "First"), ("b", "Second"), ("c", "Second")]
+    await scene.answer(
+        *(schedule_activity(name, scene.task_queue, activity_type=ActivityType(name=kind)) for name, kind in named)
+    )
+    which = {"namespace": scene.namespace, "execution": scene.execution()}
+    for name in "abc":
+        await scene.service.pause_activity(api.PauseActivityRequest(**which, id=name), timeout=CALL)
+    assert await told() == ["property:activityType=First", "property:activityType=Second"]
+    await until(lambda: found("First"))
+    await scene.service.unpause_activity(api.UnpauseActivityRequest(**which, id="a"), timeout=CALL)
+    await scene.service.unpause_activity(api.UnpauseActivityRequest(**which, id="b"), timeout=CALL)
+    assert await told() == ["property:activityType=Second"]
+    await until(lambda: found("First"), lambda count: count == 0)
+    assert await found("Second") == 1
+    await scene.service.unpause_activity(api.UnpauseActivityRequest(**which, id="c"), timeout=CALL)
+    assert await told() == []
+    await until(lambda: found("Second"), lambda count: count == 0)
+
+
+@pytest.mark.differs_from_temporal("there it stays among the paused ones")
+async def test_a_paused_activity_that_ends_holds_back_nothing_any_more(scene):
+    task = await started_activity(scene)
+    which = {"namespace": scene.namespace, "execution": scene.execution()}
+    await scene.service.pause_activity(api.PauseActivityRequest(**which, id="a"), timeout=CALL)
+    query = f"WorkflowId = '{scene.workflow_id}' AND TemporalPauseInfo IS NOT NULL"
+    request = api.CountWorkflowExecutionsRequest(namespace=scene.namespace, query=query)
+    assert (await scene.service.count_workflow_executions(request, timeout=CALL)).count == 1
+    await scene.complete_activity(task)
+    assert (await scene.service.count_workflow_executions(request, timeout=CALL)).count == 0
 
 
 async def test_progress_stays_visible_between_attempts(scene):

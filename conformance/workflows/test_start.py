@@ -161,7 +161,16 @@ async def test_the_reuse_policy_decides_after_a_close(scene, policy, close, allo
     answer = await refused(again)
     assert answer.code == "ALREADY_EXISTS"
     assert answer.detail.run_id == first.run_id
-    assert answer.message.startswith("Workflow execution already finished")
+    why = {
+        "REJECT_DUPLICATE": ("finished", "reject duplicate workflow Id"),
+        "ALLOW_DUPLICATE_FAILED_ONLY": (
+            "finished successfully",
+            "allow duplicate workflow Id if last run failed",
+        ),
+    }
+    how, rule = why[policy]
+    run = f"WorkflowId: {scene.workflow_id}, RunId: {first.run_id}."
+    assert answer.message == f"Workflow execution already {how}. {run} Workflow Id reuse policy: {rule}."
 
 
 async def test_a_closed_run_with_the_same_request_id_is_answered_again(scene):

@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 
 use perennial_proto::temporal::common::v1::{Memo, Payload, SearchAttributes};
+use perennial_proto::temporal::enums::v1::IndexedValueType as Kind;
+
+use crate::search_attributes::kind_name;
 
 pub(crate) trait Fields: Default {
     fn by_name(&mut self) -> &mut HashMap<String, Payload>;
@@ -47,4 +50,16 @@ fn is_removal(value: &Payload) -> bool {
         || encoding == Some(b"binary/null")
         || value.data == b"null"
         || value.data == b"[]"
+}
+
+/// A value as SDKs read it, with its type if it is a search attribute's.
+pub(crate) fn json_payload(value: &serde_json::Value, kind: Option<Kind>) -> Payload {
+    let mut metadata = HashMap::new();
+    metadata.insert("encoding".to_owned(), b"json/plain".to_vec());
+    if let Some(kind) = kind {
+        metadata.insert("type".to_owned(), kind_name(kind).as_bytes().to_vec());
+    }
+    // A value without maps of other keys than strings can always be written.
+    let data = serde_json::to_vec(value).unwrap_or_default();
+    Payload { metadata, data, ..Payload::default() }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use perennial_engine::PartKey;
 use perennial_engine::run::Run;
 use perennial_engine::schedule::{Schedule, Status};
 use perennial_proto::store::NamespaceRecord;
@@ -17,7 +18,7 @@ use serde_json::Value as Json;
 /// The row of a run: written when it starts, closes, or says something new about itself.
 pub(crate) fn row_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Row {
     let head = &run.head;
-    let (values, search_attributes) = typed(head.search_attributes.as_ref(), namespace);
+    let (values, search_attributes) = typed(Some(&run.shown_search_attributes()), namespace);
     let key = |workflow_id: &str, run_id: &str| ExecutionKey {
         workflow_id: workflow_id.to_owned(),
         run_id: run_id.to_owned(),
@@ -53,8 +54,22 @@ pub(crate) fn close_of(run: &Run, before: &Run) -> Option<Closed> {
         && head.started_at == earlier.started_at
         && head.first_task_at == earlier.first_task_at
         // How a run was started never changes; to compare it would mean to read its whole input.
-        && Arc::ptr_eq(&run.started, &before.started);
+        && Arc::ptr_eq(&run.started, &before.started)
+        && before.paused_activity_types().is_empty();
     closed(run).filter(|_| is_the_same)
+}
+
+/// Whether a step that changed these rows of a run held back an activity, or let go of one.
+pub(crate) fn pauses_differ<'a>(
+    run: &Run,
+    before: &Run,
+    mut touched: impl Iterator<Item = &'a PartKey>,
+) -> bool {
+    let is_paused = |run: &Run, id| run.activities.get(id).is_some_and(|it| it.paused.is_some());
+    touched.any(|part| match part {
+        PartKey::Activity(id) => is_paused(run, id) != is_paused(before, id),
+        _ => false,
+    })
 }
 
 fn closed(run: &Run) -> Option<Closed> {

@@ -66,21 +66,7 @@ pub(crate) fn schedule_refused(refusal: Refusal, schedule_id: &str) -> Status {
 pub(crate) fn rejected(rejection: Rejection) -> Status {
     let message = rejection.to_string();
     match rejection {
-        Rejection::AlreadyStarted {
-            workflow_id,
-            run_id,
-            start_request_id,
-            first_run_id,
-            is_closed,
-        } => {
-            let message = if is_closed {
-                format!(
-                    "Workflow execution already finished. WorkflowId: {workflow_id}, RunId: {run_id}. \
-                     Workflow Id reuse policy: reject duplicate workflow Id."
-                )
-            } else {
-                message
-            };
+        Rejection::AlreadyStarted { run_id, start_request_id, first_run_id, .. } => {
             let already_started = detail::WorkflowExecutionAlreadyStartedFailure {
                 start_request_id,
                 run_id,
@@ -230,6 +216,8 @@ impl RpcStatus {
 mod tests {
     use expect_test::{Expect, expect};
 
+    use perennial_engine::run::Taken;
+
     use super::*;
 
     fn check(status: &Status, expected: Expect) {
@@ -246,27 +234,27 @@ mod tests {
         expected.assert_eq(&text);
     }
 
-    fn already_started(is_closed: bool) -> Status {
+    fn already_started(taken: Taken) -> Status {
         rejected(Rejection::AlreadyStarted {
             workflow_id: "order".to_owned(),
             run_id: "run".to_owned(),
             start_request_id: "request".to_owned(),
             first_run_id: "first".to_owned(),
-            is_closed,
+            taken,
         })
     }
 
     #[test]
     fn duplicate_start_names_the_run_that_is_there() {
         check(
-            &already_started(false),
+            &already_started(Taken::Running),
             expect![[r#"
                 AlreadyExists: Workflow execution is already running. WorkflowId: order, RunId: run.
                 type.googleapis.com/temporal.api.errordetails.v1.WorkflowExecutionAlreadyStartedFailure "\n\u{7}request\u{12}\u{3}run\u{1a}\u{5}first"
             "#]],
         );
         check(
-            &already_started(true),
+            &already_started(Taken::Finished),
             expect![[r#"
                 AlreadyExists: Workflow execution already finished. WorkflowId: order, RunId: run. Workflow Id reuse policy: reject duplicate workflow Id.
                 type.googleapis.com/temporal.api.errordetails.v1.WorkflowExecutionAlreadyStartedFailure "\n\u{7}request\u{12}\u{3}run\u{1a}\u{5}first"
@@ -340,7 +328,7 @@ mod tests {
     fn failed_start_aborts_the_update_beside_it() {
         use detail::MultiOperationExecutionFailure;
         let status =
-            multi_operation_failed([Operation::Failed(already_started(false)), Operation::Aborted]);
+            multi_operation_failed([Operation::Failed(already_started(Taken::Running)), Operation::Aborted]);
         assert_eq!(status.code(), Code::AlreadyExists);
         let inner = RpcStatus::decode(status.details()).unwrap();
         let detail =

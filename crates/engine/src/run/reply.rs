@@ -50,6 +50,34 @@ pub struct HeartbeatReply {
     pub reset: bool,
 }
 
+/// Why a workflow id isn't free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// Its run is open.
+    Running,
+    /// Its run has closed, and no other may have the id.
+    Finished,
+    /// Its run was completed, and only a failed one may be followed by another.
+    Succeeded,
+}
+
+impl Taken {
+    fn message(self, workflow_id: &str, run_id: &str) -> String {
+        let run = format!("WorkflowId: {workflow_id}, RunId: {run_id}.");
+        match self {
+            Self::Running => format!("Workflow execution is already running. {run}"),
+            Self::Finished => format!(
+                "Workflow execution already finished. {run} \
+                 Workflow Id reuse policy: reject duplicate workflow Id."
+            ),
+            Self::Succeeded => format!(
+                "Workflow execution already finished successfully. {run} \
+                 Workflow Id reuse policy: allow duplicate workflow Id if last run failed."
+            ),
+        }
+    }
+}
+
 /// Why a command wasn't taken. Nothing changed, except where it says so.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
@@ -60,7 +88,7 @@ pub enum Rejection {
     #[error("workflow execution already completed")]
     AlreadyClosed,
     /// Another run has the workflow id, and the policies don't let this one in.
-    #[error("Workflow execution is already running. WorkflowId: {workflow_id}, RunId: {run_id}.")]
+    #[error("{}", .taken.message(.workflow_id, .run_id))]
     AlreadyStarted {
         /// The id.
         workflow_id: String,
@@ -70,8 +98,8 @@ pub enum Rejection {
         start_request_id: String,
         /// The first run of its chain.
         first_run_id: String,
-        /// Whether that run has closed: the message then says so.
-        is_closed: bool,
+        /// Why that run keeps it.
+        taken: Taken,
     },
     /// The task was finished, timed out or started elsewhere.
     #[error("{0}")]

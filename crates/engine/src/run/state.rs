@@ -1,18 +1,23 @@
 //! A run: what is known about it now.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use perennial_proto::store as stored;
-use perennial_proto::temporal::common::v1::Priority;
-use perennial_proto::temporal::enums::v1::{TaskQueueKind, WorkflowExecutionStatus};
+use perennial_proto::temporal::common::v1::{Priority, SearchAttributes};
+use perennial_proto::temporal::enums::v1::{
+    IndexedValueType as Kind, TaskQueueKind, WorkflowExecutionStatus,
+};
 use perennial_proto::temporal::history::v1::{
     HistoryEvent, WorkflowExecutionStartedEventAttributes, WorkflowTaskScheduledEventAttributes,
     WorkflowTaskStartedEventAttributes,
 };
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
+use serde_json::json;
 
 use super::event::{Attributes, event};
 use super::{Limits, Rejection, TaskStamp};
+use crate::fields::json_payload;
 use crate::{RunKey, SharedMap, Span, Time};
 
 /// The state of a run. Cheap to clone: what hangs on it is shared until it changes.
@@ -117,6 +122,27 @@ impl Run {
     pub fn task_of(&self, token: TaskStamp) -> Result<&stored::WorkflowTask, Rejection> {
         let not_found = || Rejection::TaskNotFound("Workflow task not found.".to_owned());
         self.started_task().filter(|task| TaskStamp::from(*task) == token).ok_or_else(not_found)
+    }
+
+    /// The types of its activities that an operator holds back.
+    pub fn paused_activity_types(&self) -> BTreeSet<&str> {
+        let paused = self.activities.values().filter(|activity| activity.paused.is_some());
+        let scheduled = paused.filter_map(|activity| activity.scheduled.as_ref());
+        let types = scheduled.filter_map(|scheduled| scheduled.activity_type.as_ref());
+        types.map(|kind| kind.name.as_str()).collect()
+    }
+
+    /// Its search attributes as people see them: with those that say what an operator holds back.
+    pub fn shown_search_attributes(&self) -> SearchAttributes {
+        let mut shown = self.head.search_attributes.clone().unwrap_or_default();
+        let types = self.paused_activity_types();
+        if !types.is_empty() {
+            let paused: Vec<_> =
+                types.into_iter().map(|name| format!("property:activityType={name}")).collect();
+            let payload = json_payload(&json!(paused), Some(Kind::KeywordList));
+            shown.indexed_fields.insert("TemporalPauseInfo".to_owned(), payload);
+        }
+        shown
     }
 
     /// Whether its workflow task was made for an update alone: it is never stored.

@@ -6,7 +6,9 @@ use perennial_proto::store as stored;
 use perennial_proto::store::run_message::Body;
 use perennial_proto::store::{StartReason, Verdict};
 use perennial_proto::temporal::common::v1::{Header, Payload};
-use perennial_proto::temporal::enums::v1::{WorkflowExecutionStatus, WorkflowIdReusePolicy};
+use perennial_proto::temporal::enums::v1::{
+    IndexedValueType as Kind, WorkflowExecutionStatus, WorkflowIdReusePolicy,
+};
 use perennial_proto::temporal::history::v1::WorkflowExecutionStartedEventAttributes;
 use perennial_proto::temporal::schedule::v1::schedule_action::Action;
 use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
@@ -19,6 +21,7 @@ use super::ledger::{Skip, is_manual};
 use super::spec;
 use super::times::timestamp;
 use crate::Time;
+use crate::fields::json_payload;
 use crate::run::scheduler_identity;
 
 /// Runs that describe shows, of those that were started last.
@@ -175,11 +178,11 @@ impl Draft<'_> {
             search_attributes.indexed_fields.insert(name.to_owned(), payload);
         };
         let schedule_id = schedule.head.schedule_id.as_str();
-        set("TemporalScheduledStartTime", "Datetime", json!(nominal));
-        set("TemporalScheduledById", "Keyword", json!(schedule_id));
+        set("TemporalScheduledStartTime", Kind::Datetime, json!(nominal));
+        set("TemporalScheduledById", Kind::Keyword, json!(schedule_id));
         let labels = schedule.labels();
         if !labels.is_empty() {
-            set("PerennialLabels", "KeywordList", json!(labels));
+            set("PerennialLabels", Kind::KeywordList, json!(labels));
         }
         let mut header = action.header.unwrap_or_default();
         header.fields.insert(LINEAGE_HEADER.to_owned(), self.lineage(run, start));
@@ -249,15 +252,4 @@ impl Schedule {
 /// RFC 3339, to the second.
 fn in_seconds(time: Time) -> String {
     timestamp(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
-fn json_payload(value: &serde_json::Value, value_type: Option<&str>) -> Payload {
-    let mut metadata = std::collections::HashMap::new();
-    metadata.insert("encoding".to_owned(), b"json/plain".to_vec());
-    if let Some(value_type) = value_type {
-        metadata.insert("type".to_owned(), value_type.as_bytes().to_vec());
-    }
-    // A value without maps of other keys than strings can always be written.
-    let data = serde_json::to_vec(value).unwrap_or_default();
-    Payload { metadata, data, ..Payload::default() }
 }

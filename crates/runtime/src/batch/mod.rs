@@ -9,7 +9,7 @@ mod operation;
 mod work;
 
 use perennial_engine::NamespaceKey;
-use perennial_engine::run::Rejection;
+use perennial_engine::run::{Rejection, Taken};
 use perennial_proto::encoded;
 use perennial_proto::store::BatchJob;
 use perennial_proto::temporal::enums::v1::BatchOperationState;
@@ -31,7 +31,7 @@ impl Runtime {
                     run_id: String::new(),
                     start_request_id: String::new(),
                     first_run_id: String::new(),
-                    is_closed: false,
+                    taken: Taken::Running,
                 }
                 .into());
             }

@@ -17,7 +17,7 @@ use super::request::{Incoming, Release, ReplyTo, Request, Response};
 use super::wakes::Sleeper;
 use super::{Cell, World};
 use crate::api::{Refusal, Sent, Started, Watched};
-use crate::listing::{close_of, row_of};
+use crate::listing::{close_of, pauses_differ, row_of};
 use crate::namespaces::reference;
 
 impl Cell {
@@ -328,6 +328,8 @@ impl Cell {
             run.head.stored_wake_at = wake.map_or(0, |at| at.0);
             write.wake_at = Some(wake.unwrap_or(Time::NONE));
         }
+        let is_visible = is_visible
+            || before.as_deref().is_some_and(|before| pauses_differ(&run, before, touched.iter()));
         write.touched.extend(touched);
         if is_visible {
             let is_listed = write.created.is_none() && write.visibility.is_none();

@@ -80,7 +80,7 @@ fn info(run: &Run) -> WorkflowExecutionInfo {
         parent_execution: started.parent_workflow_execution.clone(),
         execution_time: Some(execution_time(run).into()),
         memo: Some(head.memo.clone().unwrap_or_default()),
-        search_attributes: Some(head.search_attributes.clone().unwrap_or_default()),
+        search_attributes: Some(run.shown_search_attributes()),
         auto_reset_points: Some(head.reset_points.clone().unwrap_or_default()),
         task_queue: started.task_queue.clone().unwrap_or_default().name,
         state_transition_count: head.state_transitions,

@@ -13,7 +13,7 @@ use super::{SERVER_IDENTITY, terminate};
 use crate::run::draft::{Draft, Transition};
 use crate::run::event::{Attributes, event};
 use crate::run::{
-    Context, Identity, Limits, Origin, Rejection, Run, Signal, StartRun, StartWorkflowTask,
+    Context, Identity, Limits, Origin, Rejection, Run, Signal, StartRun, StartWorkflowTask, Taken,
     TaskStamp, Terminate,
 };
 use crate::{NamespaceKey, Span, fields};
@@ -68,23 +68,22 @@ pub(super) fn start_from(
                 Ok(create(Some(current), born, request, cx))
             }
             WorkflowIdConflictPolicy::Fail | WorkflowIdConflictPolicy::Unspecified => {
-                Err(already_started(current))
+                Err(already_started(current, Taken::Running))
             }
         };
     }
-    let is_allowed = match request.reuse_policy {
-        WorkflowIdReusePolicy::AllowDuplicateFailedOnly => {
-            current.head.status() != WorkflowExecutionStatus::Completed
+    match request.reuse_policy {
+        WorkflowIdReusePolicy::RejectDuplicate => Err(already_started(current, Taken::Finished)),
+        WorkflowIdReusePolicy::AllowDuplicateFailedOnly
+            if current.head.status() == WorkflowExecutionStatus::Completed =>
+        {
+            Err(already_started(current, Taken::Succeeded))
         }
-        WorkflowIdReusePolicy::RejectDuplicate => false,
         WorkflowIdReusePolicy::AllowDuplicate
+        | WorkflowIdReusePolicy::AllowDuplicateFailedOnly
         | WorkflowIdReusePolicy::TerminateIfRunning
-        | WorkflowIdReusePolicy::Unspecified => true,
-    };
-    if !is_allowed {
-        return Err(already_started(current));
+        | WorkflowIdReusePolicy::Unspecified => Ok(create(None, born, request, cx)),
     }
-    Ok(create(None, born, request, cx))
 }
 
 fn check(request: &StartRun, cx: &Context<'_>) -> Result<(), Rejection> {
@@ -100,13 +99,13 @@ fn check(request: &StartRun, cx: &Context<'_>) -> Result<(), Rejection> {
     Ok(())
 }
 
-fn already_started(current: &Run) -> Rejection {
+fn already_started(current: &Run, taken: Taken) -> Rejection {
     Rejection::AlreadyStarted {
         workflow_id: current.head.workflow_id.clone(),
         run_id: current.head.run_id.clone(),
         start_request_id: current.head.start_request_id.clone(),
         first_run_id: current.first_run_id().to_owned(),
-        is_closed: !current.is_open(),
+        taken,
     }
 }
 

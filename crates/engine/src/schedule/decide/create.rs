@@ -5,7 +5,7 @@ use std::sync::Arc;
 use perennial_proto::store as stored;
 
 use super::{go_on, obey};
-use crate::run::{Context, Rejection};
+use crate::run::{Context, Rejection, Taken};
 use crate::schedule::draft::{Draft, Transition};
 use crate::schedule::{Command, CreateSchedule, Schedule, Status, Times};
 use crate::{NamespaceKey, ScheduleKey, SharedMap, fields};
@@ -33,7 +33,7 @@ pub fn create(
                 run_id: head.incarnation.clone(),
                 start_request_id: head.create_request_id.clone(),
                 first_run_id: head.incarnation.clone(),
-                is_closed: false,
+                taken: Taken::Running,
             });
         }
         // Answers find the latest schedule of an id: those to an earlier one would be lost, and its ledger
