@@ -28,6 +28,24 @@ from sticky import sticky_poller_is_known
 from updates import accept, accept_and_complete, complete, reject, send_update, send_update_with_start
 
 
+async def test_an_outcome_comes_behind_what_came_later_while_a_task_ran(scene):
+    await scene.start()
+    await scene.answer(schedule_activity("a", scene.task_queue))
+    activity = await scene.activity_task()
+    await scene.signal("first")
+    task = await scene.workflow_task()
+    await scene.complete_activity(activity, "x")
+    await scene.signal("second")
+    await scene.complete_task(task)
+    assert table((await scene.history())[8:]) == expected("""
+        9 WorkflowTaskCompleted scheduled=7 started=8
+        10 ActivityTaskStarted scheduled=5 attempt=1
+        11 WorkflowExecutionSignaled signal_name=second
+        12 ActivityTaskCompleted scheduled=5 started=10
+        13 WorkflowTaskScheduled attempt=1
+    """)
+
+
 async def test_one_activity(scene):
     await scene.start()
     await scene.answer(schedule_activity("a", scene.task_queue))

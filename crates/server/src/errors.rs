@@ -327,8 +327,10 @@ mod tests {
     #[test]
     fn failed_start_aborts_the_update_beside_it() {
         use detail::MultiOperationExecutionFailure;
-        let status =
-            multi_operation_failed([Operation::Failed(already_started(Taken::Running)), Operation::Aborted]);
+        let status = multi_operation_failed([
+            Operation::Failed(already_started(Taken::Running)),
+            Operation::Aborted,
+        ]);
         assert_eq!(status.code(), Code::AlreadyExists);
         let inner = RpcStatus::decode(status.details()).unwrap();
         let detail =

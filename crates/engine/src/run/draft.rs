@@ -361,12 +361,11 @@ fn is_of_workflow_task(kind: EventType) -> bool {
     )
 }
 
-/// Events that tell of an outcome, with the event of its start.
+/// Events that tell of an outcome. The event of its start stays where it was.
 fn is_outcome(kind: EventType) -> bool {
     matches!(
         kind,
-        EventType::ActivityTaskStarted
-            | EventType::ActivityTaskCompleted
+        EventType::ActivityTaskCompleted
             | EventType::ActivityTaskFailed
             | EventType::ActivityTaskCanceled
             | EventType::ActivityTaskTimedOut

@@ -37,15 +37,15 @@ fn outcomes_come_behind_signals_when_the_buffer_is_written() {
     check(
         &world.tail(8),
         expect![[r#"
-        8 WorkflowTaskScheduled attempt=1 queue=queue
-        9 WorkflowTaskStarted
-        10 WorkflowTaskCompleted scheduled=8 started=9
-        11 WorkflowExecutionSignaled name=second
-        12 TimerFired id=t
-        13 ActivityTaskStarted scheduled=5 attempt=1
-        14 ActivityTaskCompleted scheduled=5 started=13
-        15 WorkflowTaskScheduled attempt=1 queue=queue
-    "#]],
+            8 WorkflowTaskScheduled attempt=1 queue=queue
+            9 WorkflowTaskStarted
+            10 WorkflowTaskCompleted scheduled=8 started=9
+            11 ActivityTaskStarted scheduled=5 attempt=1
+            12 WorkflowExecutionSignaled name=second
+            13 TimerFired id=t
+            14 ActivityTaskCompleted scheduled=5 started=11
+            15 WorkflowTaskScheduled attempt=1 queue=queue
+        "#]],
     );
 }
 
