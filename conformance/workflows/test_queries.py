@@ -161,17 +161,23 @@ async def test_an_answer_with_a_task_that_has_timed_out_reaches_nobody(scene):
     assert values((await asking).query_result) == ["happened"]
 
 
-async def test_an_answer_with_a_completion_that_is_refused_reaches_nobody(scene):
-    def answers(task, what: str):
-        result = WorkflowQueryResult(result_type=ANSWERED, answer=payloads(what))
-        return {query_id: result for query_id in task.queries}
-
+async def asked_with_a_task(scene):
+    """A query, and the workflow task with which a worker has it."""
     await scene.start()
     task = await scene.workflow_task()
     asking = ask(scene)
     await scene.signal("s")
     task = (await scene.complete_task(task, return_new_workflow_task=True)).workflow_task
     assert len(task.queries) == 1
+    return asking, task
+
+
+async def test_an_answer_with_a_completion_that_is_refused_reaches_nobody(scene):
+    def answers(task, what: str):
+        result = WorkflowQueryResult(result_type=ANSWERED, answer=payloads(what))
+        return {query_id: result for query_id in task.queries}
+
+    asking, task = await asked_with_a_task(scene)
     await refused(scene.complete_task(task, start_timer("", 1), query_results=answers(task, "never happened")))
     # It comes again, with a task or by itself.
     while not ((task := await scene.workflow_task()).queries or task.HasField("query")):
@@ -183,20 +189,9 @@ async def test_an_answer_with_a_completion_that_is_refused_reaches_nobody(scene)
     assert values((await asking).query_result) == ["happened"]
 
 
-async def with_a_task(scene) -> asyncio.Task:
-    """A query that a worker has with a workflow task."""
-    await scene.start()
-    task = await scene.workflow_task()
-    asking = ask(scene)
-    await scene.signal("s")
-    task = (await scene.complete_task(task, return_new_workflow_task=True)).workflow_task
-    assert len(task.queries) == 1
-    return asking
-
-
 @pytest.mark.differs_from_temporal("there it waits until it times out")
 async def test_a_query_is_asked_again_when_its_run_is_terminated(scene):
-    asking = await with_a_task(scene)
+    asking, _ = await asked_with_a_task(scene)
     await scene.terminate()
     task = await scene.workflow_task()
     assert task.query.query_type == "state"
@@ -206,7 +201,7 @@ async def test_a_query_is_asked_again_when_its_run_is_terminated(scene):
 
 
 async def test_whoever_asks_a_run_is_told_when_it_is_deleted(scene):
-    asking = await with_a_task(scene)
+    asking, _ = await asked_with_a_task(scene)
     await scene.delete()
     assert (await refused(asking)).code == "NOT_FOUND"
 
