@@ -97,7 +97,7 @@ fn an_activity_is_canceled_for_its_worker_once_it_is_asked_to() {
         "activity cancel order-1 -a charge",
         expect![[r#"
         -- stderr --
-        error: activity charge can't be canceled: the workflow didn't ask for it
+        error: unable to mark activity as canceled without activity being request canceled first
         -- exit 2 --
     "#]],
     );
