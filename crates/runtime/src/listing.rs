@@ -18,7 +18,7 @@ use serde_json::Value as Json;
 /// The row of a run: written when it starts, closes, or says something new about itself.
 pub(crate) fn row_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Row {
     let head = &run.head;
-    let (values, search_attributes) = typed(Some(&run.shown_search_attributes()), namespace);
+    let (values, search_attributes) = typed(run.shown_search_attributes(), namespace);
     let key = |workflow_id: &str, run_id: &str| ExecutionKey {
         workflow_id: workflow_id.to_owned(),
         run_id: run_id.to_owned(),
@@ -90,7 +90,8 @@ pub(crate) const SCHEDULE_DIVISION: &str = "TemporalScheduler";
 /// The row of a schedule: written when people change it. What it does by itself isn't in it.
 pub(crate) fn schedule_row(schedule: &Schedule, namespace: Option<&NamespaceRecord>) -> Row {
     let (head, config) = (&schedule.head, &schedule.config);
-    let (mut values, search_attributes) = typed(config.search_attributes.as_ref(), namespace);
+    let given = config.search_attributes.clone().unwrap_or_default();
+    let (mut values, search_attributes) = typed(given, namespace);
     let is_deleted = schedule.status() == Status::Deleted;
     let status = if is_deleted {
         WorkflowExecutionStatus::Completed
@@ -147,12 +148,11 @@ pub(crate) fn attributes_of(namespace: &NamespaceRecord) -> Attributes {
 /// Attributes as filters read them, and as lists show them, encoded: one value each, written in one way however it
 /// was given.
 fn typed(
-    attributes: Option<&SearchAttributes>,
+    mut attributes: SearchAttributes,
     namespace: Option<&NamespaceRecord>,
 ) -> (Values, Vec<u8>) {
-    let Some(attributes) = attributes else { return Default::default() };
-    let (mut values, mut shown) = (Values::default(), attributes.clone());
-    for (name, payload) in &mut shown.indexed_fields {
+    let mut values = Values::default();
+    for (name, payload) in &mut attributes.indexed_fields {
         let predefined = Predefined::ALL.iter().find(|it| it.name() == name);
         let column = predefined.map(|it| AttributeColumn::Predefined(*it)).or_else(|| {
             let custom = namespace?.search_attributes.iter().find(|it| it.name == *name)?;
@@ -171,7 +171,7 @@ fn typed(
             let _ = values.set(column, value);
         }
     }
-    (values, shown.encode_to_vec())
+    (values, attributes.encode_to_vec())
 }
 
 /// SDKs write a single value as a list of one.

@@ -1,15 +1,17 @@
 //! Starting a workflow: a command to a workflow id, which may have a run already.
 
-use perennial_proto::temporal::common::v1::{Payload, Payloads, WorkflowExecution};
+use perennial_proto::temporal::common::v1::{Payloads, WorkflowExecution};
 use perennial_proto::temporal::enums::v1::{
     ContinueAsNewInitiator, WorkflowExecutionStatus, WorkflowIdConflictPolicy,
     WorkflowIdReusePolicy,
 };
 use perennial_proto::temporal::history::v1::WorkflowExecutionStartedEventAttributes;
+use serde_json::json;
 
 use super::retry::{complete_policy, run_timeout};
 use super::signal::{check_count, is_repeated};
 use super::{SERVER_IDENTITY, terminate};
+use crate::fields::json_payload;
 use crate::run::draft::{Draft, Transition};
 use crate::run::event::{Attributes, event};
 use crate::run::{
@@ -143,22 +145,15 @@ fn use_existing(current: &Run, request: StartRun, cx: &Context<'_>) -> Result<St
 
 fn terminate_existing(current: &Run, by: &str, cx: &Context<'_>) -> Transition {
     let mut draft = current.draft(cx);
+    let details = format!("terminated by new runID: {by}");
     let terminate = Terminate {
         reason: "TerminateIfRunning WorkflowIdReusePolicy".to_owned(),
-        details: Some(text_payload(&format!("terminated by new runID: {by}"))),
+        details: Some(Payloads { payloads: vec![json_payload(&json!(details), None)] }),
         identity: SERVER_IDENTITY.to_owned(),
         ..Terminate::default()
     };
     terminate::terminate(&mut draft, terminate);
     draft.into_transition()
-}
-
-/// Text as SDKs decode it.
-fn text_payload(text: &str) -> Payloads {
-    let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into();
-    // Run ids hold nothing that JSON would escape.
-    let data = format!("\"{text}\"").into_bytes();
-    Payloads { payloads: vec![Payload { metadata, data, ..Payload::default() }] }
 }
 
 /// Where a run comes into the world.
