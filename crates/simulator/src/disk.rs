@@ -37,7 +37,8 @@ struct State {
     is_faulty: bool,
     /// Batches whose writer was told that nobody knows: they may land yet.
     limbo: Vec<Vec<Batch>>,
-    epochs: BTreeMap<u32, Epoch>,
+    /// Of each cell the present owner, and its last batch that landed.
+    owners: BTreeMap<u32, (Epoch, u64)>,
 }
 
 /// What becomes of a commit.
@@ -59,7 +60,7 @@ impl Disk {
         auditor: &Arc<Mutex<Auditor>>,
         trace: &Arc<Mutex<Trace>>,
     ) -> Arc<Self> {
-        let state = State { chance, is_faulty: false, limbo: Vec::new(), epochs: BTreeMap::new() };
+        let state = State { chance, is_faulty: false, limbo: Vec::new(), owners: BTreeMap::new() };
         Arc::new(Self {
             store: MemoryStore::new(),
             state: Mutex::new(state),
@@ -99,7 +100,7 @@ impl Disk {
 
     fn apply(&self, state: &mut State, batches: &[Batch]) -> Result<(), Error> {
         let forged = match self.sabotage {
-            Sabotage::Fence => Some(self.forged(state, batches)),
+            Sabotage::Fence => Some(forged(state, batches)),
             Sabotage::Progress | Sabotage::Watermark | Sabotage::Running => {
                 Some(batches.iter().map(|batch| self.sabotage.spoil(batch)).collect())
             }
@@ -107,6 +108,9 @@ impl Disk {
         };
         let batches = forged.as_deref().unwrap_or(batches);
         self.store.commit(batches)?;
+        for batch in batches {
+            state.owners.insert(batch.cell, (batch.epoch, batch.sequence));
+        }
         for run in batches.iter().flat_map(|batch| &batch.runs) {
             self.say_what_is_new(run);
         }
@@ -116,19 +120,6 @@ impl Disk {
         let mut auditor = self.auditor.lock().unwrap_or_else(PoisonError::into_inner);
         auditor.committed(self.clock.now(), batches);
         Ok(())
-    }
-
-    /// The batches as the present owner would have numbered them.
-    fn forged(&self, state: &State, batches: &[Batch]) -> Vec<Batch> {
-        let mut next = BTreeMap::new();
-        let forge = |batch: &Batch| {
-            let last = self.store.last_sequence(batch.cell).unwrap_or(0);
-            let sequence = next.entry(batch.cell).or_insert(last);
-            *sequence += 1;
-            let epoch = state.epochs.get(&batch.cell).copied().unwrap_or(batch.epoch);
-            Batch { epoch, sequence: *sequence, ..batch.clone() }
-        };
-        batches.iter().map(forge).collect()
     }
 
     fn fate(state: &State) -> Fate {
@@ -199,6 +190,17 @@ impl Disk {
     }
 }
 
+/// The batches as the present owner would have numbered them.
+fn forged(state: &State, batches: &[Batch]) -> Vec<Batch> {
+    let mut owners = state.owners.clone();
+    let forge = |batch: &Batch| {
+        let (epoch, sequence) = owners.entry(batch.cell).or_insert((batch.epoch, 0));
+        *sequence += 1;
+        Batch { epoch: *epoch, sequence: *sequence, ..batch.clone() }
+    };
+    batches.iter().map(forge).collect()
+}
+
 /// One server's way to the disk.
 pub(crate) struct Path {
     disk: Arc<Disk>,
@@ -232,12 +234,12 @@ impl Store for Path {
             return Err(Error::Fenced("another server has the file".to_owned()));
         }
         let lease = self.readable()?.lease(cell)?;
-        self.disk.lock().epochs.insert(cell, lease.epoch);
+        self.disk.lock().owners.insert(cell, (lease.epoch, 0));
         Ok(lease)
     }
 
-    fn last_sequence(&self, cell: u32) -> Result<u64, Error> {
-        self.disk.store.last_sequence(cell)
+    fn health(&self) -> Result<(), Error> {
+        self.disk.store.health()
     }
 
     fn commit(&self, batches: &[Batch]) -> Result<(), Error> {

@@ -51,7 +51,7 @@ fn measure(folder: &Path, runs_a_commit: usize, time: Duration) -> Measured {
     let folder = TempDir::new_in(folder).unwrap();
     let file = folder.path().join("perennial.db");
     let store = SqliteStore::open(file, Durability::PowerLoss).unwrap();
-    let Lease { epoch } = store.lease(0).unwrap();
+    let Lease { epoch, .. } = store.lease(0).unwrap();
     let mut under_way: Vec<(i64, usize)> =
         (NO_KEY + 1..).take(RUNS_AT_ONCE).map(|key| (key, 0)).collect();
     let mut next_key = NO_KEY + RUNS_AT_ONCE as i64 + 1;

@@ -8,6 +8,7 @@
 
 mod batch;
 mod check;
+pub mod file_system;
 mod memory;
 mod sqlite;
 pub mod visibility;
@@ -18,7 +19,7 @@ pub use batch::{
 };
 
 pub use memory::{Disk, MemoryStore};
-pub use sqlite::{Durability, SqliteStore};
+pub use sqlite::{Durability, OnDamage, SqliteOptions, SqliteStore};
 
 use visibility::{Count, Page, Position, Query};
 
@@ -34,19 +35,32 @@ pub struct Lease {
     /// Of this owner; greater than every one before it, of any cell. Keys made under it begin with it,
     /// so two owners never make the same key.
     pub epoch: Epoch,
+    /// The last batch of the cell that is durable, if there ever was one: an owner that took a new lease after a
+    /// failed commit learns from it whether that commit happened.
+    pub last_batch: Option<LastBatch>,
+}
+
+/// How far the owners of a cell got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastBatch {
+    /// Of the owner that had the cell before.
+    pub epoch: Epoch,
+    /// Of its last durable batch; 0 if it wrote none.
+    pub sequence: u64,
 }
 
 /// Why a store didn't do as asked, named by what the caller does next.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// Someone else owns the cell now: stop.
-    #[error("another process has taken over: {0}")]
+    /// This process may not write any more, or can't: stop. Someone else has taken over, the file was removed, a
+    /// thread of the store died.
+    #[error("{0}")]
     Fenced(String),
     /// The batch contradicts itself or what is stored, and nothing of it was written: drop what isn't
-    /// committed, ask for the last sequence, load again.
+    /// committed, take a new lease, load again.
     #[error("the batch doesn't fit: {0}")]
     Conflict(String),
-    /// It may or may not have happened. Ask for the last sequence, then go on.
+    /// It may or may not have happened. Take a new lease, which says so, then go on.
     #[error("the store didn't answer: {0}")]
     Unavailable(String),
     /// No room: refuse writes, serve reads.
@@ -146,9 +160,9 @@ pub trait Store: Send + Sync + 'static {
     /// Takes over `cell`: from now on batches of earlier epochs are refused.
     fn lease(&self, cell: u32) -> Result<Lease, Error>;
 
-    /// The sequence number of the last batch of `cell` that is durable; 0 if there was none under the
-    /// current epoch.
-    fn last_sequence(&self, cell: u32) -> Result<u64, Error>;
+    /// Whether the store can do its work: [`Error::Full`] and [`Error::Unavailable`] may pass by themselves,
+    /// [`Error::Fenced`] won't. Cheap enough to ask every second.
+    fn health(&self) -> Result<(), Error>;
 
     /// Makes the batches durable, all of them or none, as if one after the other. Each must carry its
     /// cell's current epoch and a sequence number one above that of the batch before. Whatever the

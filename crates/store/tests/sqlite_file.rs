@@ -6,7 +6,7 @@ use std::path::Path;
 
 use perennial_engine::{NamespaceKey, RunKey, Slot};
 use perennial_store::{
-    Batch, Durability, Epoch, Error, Fragment, NewRun, RunWrite, SqliteStore, Store,
+    Batch, Durability, Epoch, Error, Fragment, LastBatch, NewRun, RunWrite, SqliteStore, Store,
 };
 use tempfile::TempDir;
 
@@ -56,7 +56,7 @@ fn second_owner_of_a_file_is_told_which_file_and_who_has_it() {
     assert!(matches!(refused, Error::Fenced(_)), "{refused:?}");
     let text = refused.to_string();
     assert!(text.contains("perennial.db"), "{text}");
-    assert!(text.contains(&format!("process {}", std::process::id())), "{text}");
+    assert!(text.contains(&format!("this process ({})", std::process::id())), "{text}");
     drop(first);
     open(&file).unwrap();
 }
@@ -179,7 +179,7 @@ fn what_isnt_in_the_tables_is_brought_there_when_the_file_is_opened() {
     let (left, sequence) = missing.unwrap();
     let store = open(left.path().join("perennial.db")).unwrap();
     assert_eq!(runs_there(&store, sequence), sequence as usize);
-    assert_eq!(store.last_sequence(0).unwrap(), sequence);
+    assert_eq!(store.lease(0).unwrap().last_batch, Some(LastBatch { epoch, sequence }));
     drop(store);
     assert!(!left.path().join("perennial.db-redo").exists(), "a clean end leaves one file");
 }

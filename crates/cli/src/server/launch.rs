@@ -10,7 +10,7 @@ use perennial_runtime::{Evaluation, Runtime, RuntimeConfig};
 use perennial_server::{
     Listeners, NewSearchAttribute, SERVER_VERSION, ServerConfig, ensure_namespace, serve,
 };
-use perennial_store::{Durability, SqliteStore};
+use perennial_store::{Durability, OnDamage, SqliteOptions, SqliteStore};
 use tokio::net::TcpListener;
 
 use super::shutdown;
@@ -22,6 +22,7 @@ pub(super) struct Plan {
     /// `None` keeps everything in memory.
     pub(super) file: Option<PathBuf>,
     pub(super) durability: Durability,
+    pub(super) on_damage: OnDamage,
     pub(super) ip: String,
     pub(super) port: u16,
     /// `None` serves no HTTP.
@@ -60,7 +61,10 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
         None => None,
     };
     let store = match &plan.file {
-        Some(path) => SqliteStore::open(path, plan.durability),
+        Some(path) => {
+            let (durability, on_damage) = (plan.durability, plan.on_damage);
+            SqliteStore::open(path, SqliteOptions { durability, on_damage, ..Default::default() })
+        }
         None => SqliteStore::in_memory(),
     };
     let store = Arc::new(store.context("cannot open the database")?);

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use perennial_engine::run::Limits;
 use perennial_runtime::Evaluation;
 use perennial_server::{NewSearchAttribute, ServerConfig};
-use perennial_store::Durability;
+use perennial_store::{Durability, OnDamage};
 use serde::Deserialize;
 
 use super::dynamic_config;
@@ -28,6 +28,13 @@ pub(super) struct Settings {
     /// What an acknowledged request survives [default: power-loss]
     #[arg(long, value_enum, value_name = "WHAT", env = "PERENNIAL_DURABILITY")]
     durability: Option<Survives>,
+
+    /// Start though the redo file is damaged or missing, and lose what was in it
+    ///
+    /// Requests that were acknowledged last may be lost. The damaged file is kept beside the database. For one
+    /// start only: there is no such setting in a file or the environment.
+    #[arg(long)]
+    discard_damaged_redo: bool,
 
     /// Address to listen on [default: 127.0.0.1]
     #[arg(long, env = "PERENNIAL_IP")]
@@ -156,6 +163,7 @@ impl Settings {
                 Survives::PowerLoss => Durability::PowerLoss,
                 Survives::ProcessCrash => Durability::ProcessCrash,
             },
+            on_damage: if self.discard_damaged_redo { OnDamage::Discard } else { OnDamage::Refuse },
             ip: self.ip.or(file.ip).unwrap_or_else(|| "127.0.0.1".to_owned()),
             port: self.port.or(file.port).unwrap_or(7233),
             http_port: serves_http.then(|| self.http_port.or(file.http_port).unwrap_or(7243)),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use perennial_engine::run::Limits;
 use perennial_server::{NewSearchAttribute, ServerConfig};
-use perennial_store::Durability;
+use perennial_store::{Durability, OnDamage};
 
 use super::dynamic_config;
 use super::http_callers::HttpCallers;
@@ -142,6 +142,7 @@ impl Args {
         Ok(Plan {
             file: self.db_filename,
             durability,
+            on_damage: OnDamage::Refuse,
             ip: self.ip,
             port: self.port,
             http_port: Some(self.http_port.unwrap_or(0)),

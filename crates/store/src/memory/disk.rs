@@ -3,7 +3,9 @@
 use perennial_engine::{NamespaceKey, PartKey, RunKey, ScheduleKey, SchedulePart, Slot, Time};
 
 use super::table::Table;
-use crate::{Epoch, Fragment, Lease, Log, RecordKind, StoredMessage, TaskRow, visibility};
+use crate::{
+    Epoch, Fragment, LastBatch, Lease, Log, RecordKind, StoredMessage, TaskRow, visibility,
+};
 
 /// All that a [`MemoryStore`](crate::MemoryStore) has committed. A copy of it is a copy of the disk.
 #[derive(Debug, Clone, Default)]
@@ -75,13 +77,11 @@ impl Disk {
         self.undo();
         let greatest = self.leases.values().map(|lease| lease.epoch.0).max().unwrap_or(0);
         let epoch = Epoch(greatest + 1);
+        let before = self.leases.get(&cell);
+        let last_batch = before.map(|it| LastBatch { epoch: it.epoch, sequence: it.sequence });
         self.leases.put(cell, LeaseRow { epoch, sequence: 0 });
         self.keep();
-        Lease { epoch }
-    }
-
-    pub(super) fn last_sequence(&self, cell: u32) -> u64 {
-        self.leases.get(&cell).map_or(0, |lease| lease.sequence)
+        Lease { epoch, last_batch }
     }
 
     /// Everything applied so far is committed.

@@ -9,8 +9,8 @@ use std::thread::{self, JoinHandle};
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
-use super::connection;
-use crate::{Durability, Error};
+use super::{SqliteOptions, connection};
+use crate::Error;
 
 /// From this size on the log is moved. Smaller means more writes of the same page; larger means a longer
 /// start after a crash, which reads the whole log.
@@ -47,10 +47,10 @@ pub(super) enum LogLength {
 impl Checkpoints {
     pub(super) fn start(
         file: &Path,
-        durability: Durability,
+        options: &SqliteOptions,
         writer: Arc<Mutex<Connection>>,
     ) -> Result<Self, Error> {
-        let connection = connection::checkpointer(file, durability)?;
+        let connection = connection::checkpointer(file, options)?;
         let page_bytes: i64 =
             connection.pragma_query_value(None, "page_size", |row| row.get::<_, i64>(0))?;
         let frame_bytes = page_bytes + FRAME_HEADER_BYTES;
@@ -71,6 +71,11 @@ impl Checkpoints {
             .spawn(move || worker.run(&signals))
             .map_err(|error| Error::Unavailable(format!("no thread for checkpoints: {error}")))?;
         Ok(Self { wanted: Some(wanted), thread: Some(thread), frames, frame_bytes })
+    }
+
+    /// Whether the thread has ended though nobody told it to.
+    pub(super) fn has_died(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     /// How long the log is after a commit.
@@ -115,9 +120,21 @@ struct Worker {
 
 impl Worker {
     fn run(&self, signals: &Receiver<()>) {
+        let mut has_failed = false;
         while signals.recv().is_ok() {
-            // What failed is tried again after the next commit: the log still holds everything.
-            let _ = self.checkpoint();
+            match self.checkpoint() {
+                Ok(()) => {
+                    if std::mem::take(&mut has_failed) {
+                        tracing::info!("SQLite's log is moved into the database again");
+                    }
+                }
+                // Tried again after the next commit: the log still holds everything.
+                Err(error) if !has_failed => {
+                    has_failed = true;
+                    tracing::error!(%error, "SQLite's log can't be moved into the database: it grows");
+                }
+                Err(error) => tracing::debug!(%error, "SQLite's log still can't be moved"),
+            }
         }
     }
 
@@ -137,6 +154,11 @@ impl Worker {
         let mode = if is_too_long() { "TRUNCATE" } else { "PASSIVE" };
         Log::checkpoint(&self.connection, mode).map(drop)
     }
+}
+
+/// Moves all of the log into the database, and gives its space back.
+pub(super) fn truncate_log(connection: &Connection) -> Result<(), Error> {
+    Log::checkpoint(connection, "TRUNCATE").map(drop)
 }
 
 /// How long the log is, in frames of a page each.

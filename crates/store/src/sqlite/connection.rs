@@ -4,9 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::SqliteOptions;
 use super::migrate::refuse_foreign;
+use super::ownership::held;
 use crate::{Durability, Error};
 
 /// Somebody else's tool may hold a lock for a moment: a backup, a shell.
@@ -21,12 +23,23 @@ const WRITER_CACHE_KIB: i64 = 8 * 1024;
 const READER_CACHE_KIB: i64 = 4 * 1024;
 const LOOKUP_CACHE_KIB: i64 = 1024;
 
-/// The one connection that writes.
-pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, Error> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+/// Connections are used by one thread at a time, and the path is the file's own name.
+const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
+    .union(OpenFlags::SQLITE_OPEN_NO_MUTEX)
+    .union(OpenFlags::SQLITE_OPEN_NOFOLLOW);
+
+/// The one connection that writes. It locks the file: [`Error::Fenced`] if another process has.
+pub(super) fn writer(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
+    let durability = options.durability;
+    let connection = open(path, options)?;
+    // Who has the file keeps it: waiting would not help.
+    connection.busy_timeout(Duration::ZERO)?;
+    if let Err(error) = connection.query_row("SELECT COUNT(*) FROM sqlite_schema", (), |_| Ok(()))
+        && error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+    {
+        drop(connection);
+        return Err(held(path));
+    }
     // Before anything is changed in it.
     refuse_foreign(&connection)?;
     let mode: String =
@@ -47,28 +60,27 @@ pub(super) fn writer(path: &Path, durability: Durability) -> Result<Connection, 
 }
 
 /// One that only reads.
-pub(super) fn reader(path: &Path) -> Result<Connection, Error> {
-    reading(path, READER_CACHE_KIB)
+pub(super) fn reader(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
+    reading(path, options, READER_CACHE_KIB)
 }
 
 /// One that only asks whether something is there.
-pub(super) fn lookup(path: &Path) -> Result<Connection, Error> {
-    reading(path, LOOKUP_CACHE_KIB)
+pub(super) fn lookup(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
+    reading(path, options, LOOKUP_CACHE_KIB)
 }
 
-fn reading(path: &Path, cache_kib: i64) -> Result<Connection, Error> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+fn reading(path: &Path, options: &SqliteOptions, cache_kib: i64) -> Result<Connection, Error> {
+    let connection = open(path, options)?;
     connection.pragma_update(None, "query_only", true)?;
     configure(&connection, cache_kib)?;
     Ok(connection)
 }
 
 /// One that moves what was written from the log into the database.
-pub(super) fn checkpointer(path: &Path, durability: Durability) -> Result<Connection, Error> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.pragma_update(None, "checkpoint_fullfsync", durability == Durability::PowerLoss)?;
+pub(super) fn checkpointer(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
+    let connection = open(path, options)?;
+    let full = options.durability == Durability::PowerLoss;
+    connection.pragma_update(None, "checkpoint_fullfsync", full)?;
     configure(&connection, 0)?;
     Ok(connection)
 }
@@ -78,6 +90,10 @@ pub(super) fn in_memory() -> Result<Connection, Error> {
     let connection = Connection::open_in_memory()?;
     configure(&connection, WRITER_CACHE_KIB)?;
     Ok(connection)
+}
+
+fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
+    Ok(Connection::open_with_flags_and_vfs(path, FLAGS, options.files.sqlite_vfs())?)
 }
 
 fn configure(connection: &Connection, cache_kib: i64) -> Result<(), Error> {

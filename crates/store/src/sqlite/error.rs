@@ -10,7 +10,7 @@ impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         let message = error.to_string();
         match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::Full(format!("{message}; make room on the disk")),
+            Some(ErrorCode::DiskFull) => Self::Full(message),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(message),
             Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig) => Self::Conflict(message),
             // I/O, locks, memory, permissions: what lies around the file. It may pass.

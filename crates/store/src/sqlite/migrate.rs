@@ -13,6 +13,7 @@ const MIGRATIONS: &[&str] = &[
     visibility::sqlite::ADD_LABELS,
     visibility::sqlite::DROP_ATTRIBUTE_INDEXES,
     include_str!("migrations/0006_redo.sql"),
+    include_str!("migrations/0007_redo_state.sql"),
 ];
 
 /// Marks a file as ours: "PREN".
@@ -80,7 +81,8 @@ mod tests {
         include_str!("migrations/rows/0002.sql"),
         include_str!("migrations/rows/0003.sql"),
         include_str!("migrations/rows/0004.sql"),
-        // Versions 5 and 6 have the same rows.
+        // Versions 5 to 7 have the same rows.
+        include_str!("migrations/rows/0004.sql"),
         include_str!("migrations/rows/0004.sql"),
         include_str!("migrations/rows/0004.sql"),
     ];

@@ -2,38 +2,42 @@
 //!
 //! A commit is durable when it stands in a file beside the database ([`redo`]); a thread brings it into the
 //! tables, with many others ([`tables`]). One connection writes ([`write`]), a few read ([`readers`]), one moves
-//! SQLite's own log into the database ([`checkpoint`]). A lock beside the file says that it is ours ([`lock`]).
+//! SQLite's own log into the database ([`checkpoint`]). The file is ours alone ([`ownership`]), and when the disk is
+//! full what was put aside helps ([`room`]).
 
-mod beside;
 mod checkpoint;
 mod connection;
 mod error;
-mod lock;
 mod merge;
 mod migrate;
+mod ownership;
 #[cfg(test)]
 mod plans;
 mod read;
 mod read_schedule;
 mod readers;
 mod redo;
+mod reserve;
+mod room;
+mod sidecar;
 mod tables;
 mod transaction;
 mod write;
 mod write_schedule;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 use rusqlite::Connection;
 
 use self::error::about_file;
-use self::lock::FileLock;
+use self::ownership::Ownership;
 use self::readers::Readers;
 use self::redo::Redo;
 use self::tables::Tables;
 use self::transaction::Transaction;
+use crate::file_system::{FileSystem, SystemFiles};
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
     Batch, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, RunToLoad, Store,
@@ -51,11 +55,54 @@ pub enum Durability {
     ProcessCrash,
 }
 
+/// What is done about a redo file that is damaged or missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnDamage {
+    /// The database isn't opened: what the file held was acknowledged.
+    #[default]
+    Refuse,
+    /// What comes before the damage is kept, the file is put aside, and the rest is lost.
+    Discard,
+}
+
+/// How a file is opened.
+///
+/// ```
+/// use perennial_store::{Durability, SqliteOptions};
+///
+/// let options = SqliteOptions { durability: Durability::ProcessCrash, ..SqliteOptions::default() };
+/// ```
+#[derive(Debug, Clone)]
+pub struct SqliteOptions {
+    /// What a commit survives.
+    pub durability: Durability,
+    /// What is done about damage.
+    pub on_damage: OnDamage,
+    /// Where the files are: the operating system's, unless it is a test.
+    pub files: Arc<dyn FileSystem>,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self {
+            durability: Durability::default(),
+            on_damage: OnDamage::default(),
+            files: Arc::new(SystemFiles),
+        }
+    }
+}
+
+impl From<Durability> for SqliteOptions {
+    fn from(durability: Durability) -> Self {
+        Self { durability, ..Self::default() }
+    }
+}
+
 /// A store in one SQLite file, owned by this process as long as it is open.
 ///
-/// Commits are done by the calling thread, one at a time; reads go on meanwhile. While it is open two files
-/// stand beside it that belong to it: SQLite's own log (`-wal`) and the batches that aren't in the tables yet
-/// (`-redo`). A copy of the file needs both.
+/// Commits are done by the calling thread, one at a time; reads go on meanwhile. While it is open files stand
+/// beside it that belong to it: SQLite's own log (`-wal`) and the batches that aren't in the tables yet
+/// (`-redo`), without which a copy is of no use, and some disk space for bad times (`-reserve`).
 ///
 /// ```
 /// use perennial_store::{SqliteStore, Store};
@@ -69,7 +116,7 @@ pub enum Durability {
 pub struct SqliteStore {
     // In this order they are dropped: the connections, then what proves that the file is ours.
     place: Place,
-    _lock: Option<FileLock>,
+    ownership: Option<Ownership>,
 }
 
 /// Where the data is, and what comes with it.
@@ -87,24 +134,25 @@ enum Place {
 impl SqliteStore {
     /// Opens the file, or makes it. Refuses one that another process has open, one of another program, and
     /// one that a newer version wrote.
-    pub fn open(path: impl AsRef<Path>, durability: Durability) -> Result<Self, Error> {
+    pub fn open(path: impl AsRef<Path>, options: impl Into<SqliteOptions>) -> Result<Self, Error> {
         let path = path.as_ref();
-        Self::open_file(path, durability).map_err(|error| about_file(error, path))
+        Self::open_file(path, options.into()).map_err(|error| about_file(error, path))
     }
 
     /// An empty database of its own, gone with the store.
     pub fn in_memory() -> Result<Self, Error> {
         let mut writer = connection::in_memory()?;
         migrate::migrate(&mut writer)?;
-        Ok(Self { place: Place::Memory(Mutex::new(writer)), _lock: None })
+        Ok(Self { place: Place::Memory(Mutex::new(writer)), ownership: None })
     }
 
-    fn open_file(path: &Path, durability: Durability) -> Result<Self, Error> {
+    fn open_file(path: &Path, options: SqliteOptions) -> Result<Self, Error> {
         let path = real_path(path)?;
-        let lock = FileLock::take(&path)?;
-        let tables = Tables::open(&path, durability)?;
-        let place = Place::File { readers: Readers::of(path.clone()), path, tables };
-        Ok(Self { place, _lock: Some(lock) })
+        let mut ownership = Ownership::claim(&options.files, &path)?;
+        let tables = Tables::open(&path, &options)?;
+        ownership.watch()?;
+        let place = Place::File { readers: Readers::of(path.clone(), options), path, tables };
+        Ok(Self { place, ownership: Some(ownership) })
     }
 
     /// Reads when everything that was committed is in the tables.
@@ -152,12 +200,15 @@ impl Store for SqliteStore {
         }
     }
 
-    fn last_sequence(&self, cell: u32) -> Result<u64, Error> {
+    fn health(&self) -> Result<(), Error> {
+        if let Some(ownership) = &self.ownership {
+            ownership.check()?;
+        }
         match &self.place {
             Place::File { path, tables, .. } => {
-                tables.last_sequence(cell).map_err(|error| about_file(error, path))
+                tables.health().map_err(|error| about_file(error, path))
             }
-            Place::Memory(writer) => read::last_sequence(&lock(writer), cell),
+            Place::Memory(_) => Ok(()),
         }
     }
 
@@ -355,7 +406,6 @@ mod tests {
         let refused = commit(2, "large", 1_000_000);
         assert!(matches!(refused, Err(Error::Full(_))), "{refused:?}");
         assert_eq!(keys(), ["small"]);
-        assert_eq!(store.last_sequence(0).unwrap(), 1);
         pages(1_000_000);
         commit(2, "large", 1_000_000).unwrap();
         assert_eq!(keys(), ["large", "small"]);

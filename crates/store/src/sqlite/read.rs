@@ -27,10 +27,6 @@ pub(super) fn lease(connection: &Connection, cell: u32) -> Result<Option<(Epoch,
     }
 }
 
-pub(super) fn last_sequence(connection: &Connection, cell: u32) -> Result<u64, Error> {
-    Ok(lease(connection, cell)?.map_or(0, |(_, sequence)| sequence))
-}
-
 /// The caller's transaction keeps a commit from coming between the statements: the parts would be of another
 /// state than the head.
 pub(super) fn load_run(

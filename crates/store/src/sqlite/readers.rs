@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
-use super::connection;
+use super::{SqliteOptions, connection};
 use crate::Error;
 
 /// Reads share the processor with everything else: more at once would only wait inside SQLite.
@@ -15,6 +15,7 @@ const READERS_MAX: usize = 4;
 #[derive(Debug)]
 pub(super) struct Readers {
     file: PathBuf,
+    options: SqliteOptions,
     pool: Mutex<Pool>,
     returned: Condvar,
 }
@@ -27,8 +28,8 @@ struct Pool {
 }
 
 impl Readers {
-    pub(super) fn of(file: PathBuf) -> Self {
-        Self { file, pool: Mutex::default(), returned: Condvar::new() }
+    pub(super) fn of(file: PathBuf, options: SqliteOptions) -> Self {
+        Self { file, options, pool: Mutex::default(), returned: Condvar::new() }
     }
 
     /// Lends a connection to `read`.
@@ -57,7 +58,7 @@ impl Readers {
         }
         drop(pool);
         let mut lent = Lent { readers: self, connection: None };
-        lent.connection = Some(connection::reader(&self.file)?);
+        lent.connection = Some(connection::reader(&self.file, &self.options)?);
         Ok(lent)
     }
 

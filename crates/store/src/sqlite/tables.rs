@@ -1,6 +1,6 @@
 //! The tables, and what is on its way into them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -8,13 +8,19 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::checkpoint::Checkpoints;
+use super::checkpoint::{self, Checkpoints};
 use super::merge::Merged;
-use super::redo::{Appended, Due, Left, Redo, decode};
+use super::redo::{
+    Appended, Due, LeftFile, Recovered, Redo, RedoFile, RedoState, about, decode, fresh_salt,
+    recover, set_in_use, settle,
+};
+use super::reserve::Reserve;
+use super::room::Room;
 use super::transaction::Transaction;
 use super::write::{advance, take_lease, write_batch, write_rows};
-use super::{connection, lock, migrate, read};
+use super::{SqliteOptions, connection, lock, migrate, read, sidecar};
 use crate::check::follows;
+use crate::file_system::FileSystem;
 use crate::{Batch, Durability, Epoch, Error, Lease};
 
 /// The tables are brought up to date when nothing has been committed for this long: whatever goes on just then
@@ -30,6 +36,9 @@ const TRY_AGAIN: Duration = Duration::from_millis(500);
 pub(super) struct Tables {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+    files: Arc<dyn FileSystem>,
+    file: PathBuf,
+    durability: Durability,
 }
 
 #[derive(Debug)]
@@ -39,24 +48,52 @@ struct Shared {
     redo: Mutex<Redo>,
     changed: Condvar,
     checkpoints: Checkpoints,
+    room: Room,
     is_ending: AtomicBool,
+    /// Another owner has written the tables: nothing more may be written here.
+    is_fenced: AtomicBool,
 }
 
 impl Tables {
-    pub(super) fn open(file: &Path, durability: Durability) -> Result<Self, Error> {
-        let mut writer = connection::writer(file, durability)?;
+    pub(super) fn open(file: &Path, options: &SqliteOptions) -> Result<Self, Error> {
+        let (files, durability) = (&options.files, options.durability);
+        let mut writer = connection::writer(file, options)?;
+        let left = LeftFile::read(files.as_ref(), file)?;
         migrate::migrate(&mut writer)?;
-        let (mut redo, left) = Redo::open(file, durability, connection::lookup(file)?)?;
-        recover(&writer, &left)?;
-        redo.begin()?;
+        let state = RedoState::read(&writer)?;
+        let recovered = recover(files.as_ref(), file, &left, &state, options.on_damage)?;
+        drop(left);
+        let mut reserve = Reserve::open(files, file)?;
+        let begin = || {
+            bring_in(&writer, &recovered, &state)?;
+            let salt = fresh_salt(&writer)?;
+            let last = recovered.last_number;
+            let redo = RedoFile::create(files, file, durability, state.database, salt, last)?;
+            write(&writer, |connection| set_in_use(connection, true))?;
+            // The mark has to be in the database itself: a copy without `-wal` and `-redo` is noticed by it.
+            checkpoint::truncate_log(&writer)?;
+            Ok(redo)
+        };
+        let redo = match begin() {
+            Err(Error::Full(_)) => {
+                reserve.give_up()?;
+                let begun = begin();
+                reserve.take_all();
+                begun?
+            }
+            begun => begun?,
+        };
+        let redo = Redo::new(redo, connection::lookup(file, options)?);
         let writer = Arc::new(Mutex::new(writer));
-        let checkpoints = Checkpoints::start(file, durability, Arc::clone(&writer))?;
+        let checkpoints = Checkpoints::start(file, options, Arc::clone(&writer))?;
         let shared = Arc::new(Shared {
             writer,
             redo: Mutex::new(redo),
             changed: Condvar::new(),
             checkpoints,
+            room: Room::new(reserve),
             is_ending: false.into(),
+            is_fenced: false.into(),
         });
         let thread = {
             let shared = Arc::clone(&shared);
@@ -65,39 +102,57 @@ impl Tables {
                 .spawn(move || shared.follow())
                 .map_err(|error| Error::Unavailable(format!("no thread for tables: {error}")))?
         };
-        Ok(Self { shared, thread: Some(thread) })
+        let (files, file) = (Arc::clone(files), file.to_owned());
+        Ok(Self { shared, thread: Some(thread), files, file, durability })
+    }
+
+    /// Whether writes are accepted and the threads live.
+    pub(super) fn health(&self) -> Result<(), Error> {
+        let has_died = self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+            || self.shared.checkpoints.has_died();
+        if has_died {
+            let problem = "a thread that writes the tables has died; start the server again";
+            return Err(Error::Fenced(problem.to_owned()));
+        }
+        self.shared.refuse_if_fenced()?;
+        self.shared.room.check()
     }
 
     pub(super) fn lease(&self, cell: u32) -> Result<Lease, Error> {
-        self.shared.alone(|writer, redo| {
-            let lease = write(writer, |connection| take_lease(connection, cell))?;
-            redo.leased(cell, lease.epoch);
-            Ok(lease)
+        self.shared.writing(|| {
+            self.shared.alone(|writer, redo| {
+                let lease = write(writer, |connection| {
+                    // A record that failed and may be there is settled by this: it is of an earlier epoch.
+                    settle(connection, redo.last_number())?;
+                    take_lease(connection, cell)
+                })?;
+                redo.leased(cell, lease.epoch);
+                Ok(lease)
+            })
         })
-    }
-
-    pub(super) fn last_sequence(&self, cell: u32) -> Result<u64, Error> {
-        self.shared.redo().last_sequence(cell)
     }
 
     /// Makes batches durable that were checked by themselves.
     pub(super) fn commit(&self, batches: &[Batch]) -> Result<(), Error> {
-        let appended = self.shared.redo().append(batches)?;
-        match appended {
-            Appended::Durable { wakes } => {
-                if wakes {
-                    self.shared.changed.notify_one();
+        self.shared.writing(|| {
+            let appended = self.shared.redo().append(batches)?;
+            match appended {
+                Appended::Durable { wakes } => {
+                    if wakes {
+                        self.shared.changed.notify_one();
+                    }
+                    Ok(())
                 }
-                Ok(())
+                Appended::NotHere => self.shared.alone(|writer, redo| {
+                    write(writer, |connection| {
+                        settle(connection, redo.last_number())?;
+                        batches.iter().try_for_each(|batch| write_batch(connection, batch))
+                    })?;
+                    redo.went_into_tables(batches);
+                    Ok(())
+                }),
             }
-            Appended::NotHere => self.shared.alone(|writer, redo| {
-                write(writer, |connection| {
-                    batches.iter().try_for_each(|batch| write_batch(connection, batch))
-                })?;
-                redo.went_into_tables(batches);
-                Ok(())
-            }),
-        }
+        })
     }
 
     /// Everything that was committed is in the tables then.
@@ -144,11 +199,32 @@ impl Drop for Tables {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        // What can't be brought into the tables now is when the file is opened next.
-        let _ = self.shared.alone(|_, redo| {
-            redo.end();
+        if let Err(error) = self.end() {
+            tracing::warn!(
+                %error, file = %self.file.display(),
+                "the tables could not be brought up to date at the end; that is done when the file is opened next"
+            );
+        }
+    }
+}
+
+impl Tables {
+    /// Brings everything into the tables and removes the files that aren't needed then.
+    fn end(&self) -> Result<(), Error> {
+        self.shared.alone(|writer, redo| {
+            write(writer, |connection| {
+                settle(connection, redo.last_number())?;
+                set_in_use(connection, false)
+            })?;
+            if self.durability == Durability::ProcessCrash {
+                // Or the mark may be older than the removal of the file when the power goes.
+                checkpoint::truncate_log(writer)?;
+            }
             Ok(())
-        });
+        })?;
+        let redo = sidecar::redo(&self.file);
+        self.files.remove(&redo).map_err(|error| about(&redo, error))?;
+        self.shared.room.end()
     }
 }
 
@@ -157,26 +233,81 @@ impl Shared {
         lock(&self.redo)
     }
 
+    /// Writes, unless that is known to be in vain, and notes if the disk is full.
+    fn writing<T>(&self, write: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        self.refuse_if_fenced()?;
+        self.room.check()?;
+        let done = write();
+        if self.room.note(&done) {
+            // Under the lock: the thread looks for it before it waits.
+            let _redo = self.redo();
+            self.changed.notify_all();
+        }
+        done
+    }
+
+    fn refuse_if_fenced(&self) -> Result<(), Error> {
+        if self.is_fenced.load(Ordering::Relaxed) {
+            let problem = "another process has taken a lease in the tables; stop one of the two";
+            return Err(Error::Fenced(problem.to_owned()));
+        }
+        Ok(())
+    }
+
     /// The thread's work: has the tables follow.
     fn follow(&self) {
+        let mut has_failed = false;
         loop {
-            let mut redo = self.redo();
-            loop {
-                if self.is_ending.load(Ordering::Relaxed) {
-                    return;
-                }
-                redo = match redo.due(IDLE, LATE) {
-                    Some(Due::Now) => break,
-                    Some(Due::In(left)) => wait(&self.changed, redo, left),
-                    None => self.changed.wait(redo).unwrap_or_else(PoisonError::into_inner),
-                };
+            // Under the lock, so that no signal gets lost between a look and the wait for the next.
+            let redo = self.redo();
+            if self.is_ending.load(Ordering::Relaxed) {
+                return;
             }
-            drop(redo);
-            if self.bring_up_to_date().is_err() {
-                // Commits and reads are told of it when they come to need it.
-                drop(wait(&self.changed, self.redo(), TRY_AGAIN));
+            if let Some(look_again) = self.room.look_again() {
+                drop(redo);
+                self.room.try_to_recover(|| self.settle_on_a_full_disk());
+                let redo = self.redo();
+                if self.room.look_again().is_some() && !self.is_ending.load(Ordering::Relaxed) {
+                    drop(wait(&self.changed, redo, look_again));
+                }
+                continue;
+            }
+            match redo.due(IDLE, LATE) {
+                Some(Due::Now) => drop(redo),
+                Some(Due::In(left)) => {
+                    drop(wait(&self.changed, redo, left));
+                    continue;
+                }
+                None => {
+                    drop(self.changed.wait(redo).unwrap_or_else(PoisonError::into_inner));
+                    continue;
+                }
+            }
+            match self.bring_up_to_date() {
+                Ok(()) => {
+                    if std::mem::take(&mut has_failed) {
+                        tracing::info!("the tables are brought up to date again");
+                    }
+                }
+                // Its own loop takes care of a full disk.
+                Err(error) if self.room.note(&Err::<(), _>(error.clone())) => {}
+                Err(error) => {
+                    if !std::mem::replace(&mut has_failed, true) {
+                        tracing::error!(
+                            %error,
+                            "the tables can't be brought up to date: commits go on in the redo file while it has room"
+                        );
+                    }
+                    drop(wait(&self.changed, self.redo(), TRY_AGAIN));
+                }
             }
         }
+    }
+
+    /// Everything acknowledged into the tables, with as little room as possible.
+    fn settle_on_a_full_disk(&self) -> Result<(), Error> {
+        self.bring_up_to_date()?;
+        checkpoint::truncate_log(&lock(&self.writer))
     }
 
     fn bring_up_to_date(&self) -> Result<(), Error> {
@@ -214,9 +345,30 @@ impl Shared {
 
     /// Brings the batches of one segment into the tables.
     fn apply_next(&self, writer: &Connection) -> Result<(), Error> {
-        let Some(records) = self.redo().next_to_apply() else { return Ok(()) };
-        // Each was checked before it was appended.
-        apply(writer, &records, |_, _| Ok(Apply::It))?;
+        let Some((records, last_number)) = self.redo().next_to_apply() else { return Ok(()) };
+        self.refuse_if_fenced()?;
+        // Each was checked before it was appended, against leases in memory. The tables have the last word: an owner
+        // they don't know of here is another process.
+        let applied = apply(writer, &records, last_number, |batch, last| match last {
+            Some((epoch, _)) if epoch > batch.epoch => {
+                let (Epoch(theirs), Epoch(ours)) = (epoch, batch.epoch);
+                Err(Error::Fenced(format!(
+                    "the tables hold epoch {theirs}, this process has {ours}"
+                )))
+            }
+            Some((epoch, sequence)) if (epoch, sequence) >= (batch.epoch, batch.sequence) => {
+                Ok(Apply::NotIt)
+            }
+            Some(_) | None => Ok(Apply::It),
+        });
+        if let Err(Error::Fenced(problem)) = &applied {
+            self.is_fenced.store(true, Ordering::Relaxed);
+            tracing::error!(
+                problem,
+                "another process writes this database: what this one acknowledged last may be lost"
+            );
+        }
+        applied?;
         self.redo().is_applied();
         Ok(())
     }
@@ -225,35 +377,35 @@ impl Shared {
 /// What to do with a batch.
 enum Apply {
     It,
+    /// It is in the tables already.
+    NotIt,
     NothingMore,
 }
 
-/// Brings batches that aren't in the tables yet into them, all or none. Of each that isn't, `next` says whether it is
-/// next, given the lease of its cell as the ones before have left it.
+/// Brings records into the tables, all or none, and settles the last one's number. Of each batch `next` says what to do
+/// with it, given the lease of its cell as the ones before have left it.
 fn apply(
     writer: &Connection,
     records: &[Vec<u8>],
+    last_number: u64,
     next: impl Fn(&Batch, Option<(Epoch, u64)>) -> Result<Apply, Error>,
 ) -> Result<(), Error> {
     write(writer, |connection| {
         let mut merged = Merged::default();
         'records: for record in records {
             for batch in batches_of(record)? {
-                let last = read::lease(connection, batch.cell)?;
-                // A commit that failed may have happened all the same, or a later owner's.
-                if last.is_some_and(|last| (batch.epoch, batch.sequence) <= last) {
-                    continue;
-                }
-                match next(&batch, last)? {
+                match next(&batch, read::lease(connection, batch.cell)?)? {
                     Apply::It => {
                         advance(connection, &batch)?;
                         merged.add(batch);
                     }
+                    Apply::NotIt => {}
                     Apply::NothingMore => break 'records,
                 }
             }
         }
-        merged.into_batch().map_or(Ok(()), |batch| write_rows(connection, &batch))
+        merged.into_batch().map_or(Ok(()), |batch| write_rows(connection, &batch))?;
+        settle(connection, last_number)
     })
 }
 
@@ -269,16 +421,28 @@ pub(super) fn write<T>(
 }
 
 /// Brings what a process left behind into the tables.
-fn recover(writer: &Connection, left: &Left) -> Result<(), Error> {
-    apply(writer, &left.records, |batch, last| match follows(batch, last) {
+fn bring_in(writer: &Connection, left: &Recovered, state: &RedoState) -> Result<(), Error> {
+    if left.records.is_empty() && left.last_number == state.settled {
+        return Ok(());
+    }
+    apply(writer, &left.records, left.last_number, |batch, last| match follows(batch, last) {
         Ok(()) => Ok(Apply::It),
+        // A commit that failed may have happened all the same, before a later owner's.
+        Err(_) if last.is_some_and(|last| (batch.epoch, batch.sequence) <= last) => {
+            Ok(Apply::NotIt)
+        }
         // Its commits didn't wait for the disk: some may be missing, and all after them are.
-        Err(_) if !left.is_gapless => Ok(Apply::NothingMore),
+        Err(_) if !left.is_synced => Ok(Apply::NothingMore),
         Err(error) => Err(Error::Corrupt(format!(
-            "the file `-redo` beside it isn't of this database, or not of this state of it ({error}); bring \
-             back the files that were together, or move it away and lose what only it holds"
+            "the file `-redo` beside it isn't of this state of the database ({error}); bring back the files \
+             that were together, or move it away and lose what only it holds"
         ))),
-    })
+    })?;
+    tracing::info!(
+        records = left.records.len(),
+        "the last process ended without closing the database: what it had acknowledged is in the tables now"
+    );
+    Ok(())
 }
 
 fn batches_of(record: &[u8]) -> Result<Vec<Batch>, Error> {

@@ -7,15 +7,17 @@ use super::read::lease;
 use super::write_schedule::write_schedule;
 use crate::check::{follows, run_id_bytes};
 use crate::{
-    Batch, Epoch, Error, Fragment, Lease, Listed, MessageWrite, NewRun, RecordKind, RecordWrite,
-    RunWrite, TaskWrite, visibility,
+    Batch, Epoch, Error, Fragment, LastBatch, Lease, Listed, MessageWrite, NewRun, RecordKind,
+    RecordWrite, RunWrite, TaskWrite, visibility,
 };
 
 /// Makes the caller the owner of `cell`.
 pub(super) fn take_lease(connection: &Connection, cell: u32) -> Result<Lease, Error> {
+    let before = lease(connection, cell)?;
     let mut statement = connection.prepare_cached(include_str!("sql/take_lease.sql"))?;
     let epoch = statement.query_row([cell], |row| row.get(0))?;
-    Ok(Lease { epoch: Epoch(epoch) })
+    let last_batch = before.map(|(epoch, sequence)| LastBatch { epoch, sequence });
+    Ok(Lease { epoch: Epoch(epoch), last_batch })
 }
 
 /// Does what `batch` says. The caller's transaction undoes it if it doesn't fit.

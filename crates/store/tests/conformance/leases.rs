@@ -1,6 +1,6 @@
 //! Who may write.
 
-use perennial_store::{Epoch, Error, Store};
+use perennial_store::{Epoch, Error, LastBatch, Store};
 
 use crate::writing::{Owner, Rows, current, load, new_run};
 
@@ -34,19 +34,42 @@ pub(crate) fn cell_that_was_never_leased_is_fenced(store: &dyn Store) {
     let mut owner = Owner::of(store, 0);
     owner.cell = 1;
     assert!(matches!(owner.try_commit(Rows::default()), Err(Error::Fenced(_))));
-    assert_eq!(store.last_sequence(1).unwrap(), 0);
+    assert_eq!(store.lease(1).unwrap().last_batch, None);
 }
 
 pub(crate) fn sequence_begins_anew_with_each_lease(store: &dyn Store) {
     let mut owner = Owner::of(store, 0);
-    assert_eq!(store.last_sequence(0).unwrap(), 0);
     owner.commit(Rows::default());
     owner.commit(Rows::default());
-    assert_eq!(store.last_sequence(0).unwrap(), 2);
     let mut owner = Owner::of(store, 0);
-    assert_eq!(store.last_sequence(0).unwrap(), 0);
     owner.commit(Rows::default());
-    assert_eq!(store.last_sequence(0).unwrap(), 1);
+    owner.sequence = 2;
+    owner.conflict(Rows::default());
+}
+
+pub(crate) fn lease_says_what_the_owner_before_wrote_last(store: &dyn Store) {
+    let first = store.lease(0).unwrap();
+    assert_eq!(first.last_batch, None);
+    let second = store.lease(0).unwrap();
+    let nothing = LastBatch { epoch: first.epoch, sequence: 0 };
+    assert_eq!(second.last_batch, Some(nothing));
+    let mut owner = Owner::of(store, 0);
+    owner.commit(Rows::default());
+    owner.commit(current(new_run(1, "order")));
+    let refused = owner.try_commit(current(new_run(1, "order")));
+    assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+    let two = LastBatch { epoch: owner.epoch, sequence: 2 };
+    assert_eq!(last_batch(store, 0), Some(two));
+}
+
+/// The last batch of a cell, whose owner is replaced.
+pub(crate) fn last_batch(store: &dyn Store, cell: u32) -> Option<LastBatch> {
+    store.lease(cell).unwrap().last_batch
+}
+
+/// Its sequence alone.
+pub(crate) fn last_sequence(store: &dyn Store, cell: u32) -> u64 {
+    last_batch(store, cell).map_or(0, |batch| batch.sequence)
 }
 
 pub(crate) fn sequence_that_doesnt_follow_is_refused(store: &dyn Store) {
@@ -60,7 +83,7 @@ pub(crate) fn sequence_that_doesnt_follow_is_refused(store: &dyn Store) {
     batch.sequence = 0;
     assert!(matches!(store.commit(&[batch]), Err(Error::Conflict(_))));
     assert!(load(store, "order").is_none());
-    assert_eq!(store.last_sequence(0).unwrap(), 1);
+    assert_eq!(last_sequence(store, 0), 1);
 }
 
 pub(crate) fn cells_count_for_themselves(store: &dyn Store) {
@@ -69,8 +92,7 @@ pub(crate) fn cells_count_for_themselves(store: &dyn Store) {
     first.commit(Rows::default());
     first.commit(Rows::default());
     second.commit(Rows::default());
-    let sequences = [0, 1, 2].map(|cell| store.last_sequence(cell).unwrap());
-    assert_eq!(sequences, [2, 1, 0]);
-    Owner::of(store, 1);
+    assert_eq!([1, 2].map(|cell| last_sequence(store, cell)), [1, 0]);
     first.commit(Rows::default());
+    assert_eq!(last_sequence(store, 0), 3);
 }

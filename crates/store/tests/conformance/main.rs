@@ -50,6 +50,7 @@ facts! {
         batch_of_an_epoch_never_given_is_fenced
         cell_that_was_never_leased_is_fenced
         sequence_begins_anew_with_each_lease
+        lease_says_what_the_owner_before_wrote_last
         sequence_that_doesnt_follow_is_refused
         cells_count_for_themselves;
     commits:

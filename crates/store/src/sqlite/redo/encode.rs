@@ -1,7 +1,8 @@
 //! Batches as bytes, and back.
 //!
 //! Numbers have their full width, the least significant byte first; texts and bytes come after their length.
-//! What is read has a checksum and was written by the same version: what doesn't fit is damage.
+//! What is read has a checksum and was written by the same version of the file: what doesn't fit is damage. The
+//! bytes are pinned by a test.
 
 use bytes::Bytes;
 use perennial_engine::{NamespaceKey, PartKey, RunKey, ScheduleKey, SchedulePart, Slot, Time};
@@ -436,6 +437,16 @@ mod tests {
             let read = decode(&encoded(&batches)).unwrap();
             assert_eq!(format!("{read:?}"), format!("{batches:?}"));
         }
+    }
+
+    /// Servers read what another build of the same version wrote. When this fails, raise `VERSION` of the file
+    /// with the new bytes.
+    #[test]
+    fn batches_are_written_as_they_always_were() {
+        let hex: String = encoded(&[batch()]).iter().map(|byte| format!("{byte:02x}")).collect();
+        let lines: Vec<_> =
+            hex.as_bytes().chunks(96).map(|it| str::from_utf8(it).unwrap()).collect();
+        assert_eq!(lines, include_str!("golden/batch.hex").lines().collect::<Vec<_>>());
     }
 
     #[test]

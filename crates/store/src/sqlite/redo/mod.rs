@@ -11,9 +11,11 @@
 mod encode;
 mod file;
 mod known;
+mod record;
+mod recover;
+mod state;
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,15 +23,17 @@ use perennial_engine::{NamespaceKey, RunKey};
 use rusqlite::Connection;
 
 use self::encode::encode;
-use self::file::{RECORD_HEADER_BYTES, RedoFile};
 use self::known::Known;
+use self::record::RECORD_HEADER_BYTES;
 use super::read::lease;
 use super::transaction::Transaction;
 use crate::check::follows;
-use crate::{Batch, Durability, Epoch, Error};
+use crate::{Batch, Epoch, Error};
 
 pub(super) use self::encode::decode;
-pub(super) use self::file::Left;
+pub(super) use self::file::{LeftFile, RedoFile, about};
+pub(super) use self::recover::{Recovered, recover};
+pub(super) use self::state::{RedoState, fresh_salt, set_in_use, settle};
 
 /// From this many bytes on the tables are brought up to date though commits go on: a server that is killed has
 /// to bring in what isn't there before it is ready again.
@@ -69,6 +73,8 @@ pub(super) enum Appended {
 #[derive(Debug, Default)]
 struct Unapplied {
     records: Arc<Vec<Vec<u8>>>,
+    /// Of the last of them.
+    last_number: u64,
     bytes: usize,
     since: Option<Instant>,
     last: Option<Instant>,
@@ -106,14 +112,9 @@ impl Unapplied {
 }
 
 impl Redo {
-    /// Opens the file of a database, and gives the records that may not be in its tables.
-    pub(super) fn open(
-        database: &Path,
-        durability: Durability,
-        tables: Connection,
-    ) -> Result<(Self, Left), Error> {
-        let (file, left) = RedoFile::open(database, durability)?;
-        let redo = Self {
+    /// Begins with an empty file.
+    pub(super) fn new(file: RedoFile, tables: Connection) -> Self {
+        Self {
             file,
             leases: HashMap::new(),
             known: Known::default(),
@@ -123,22 +124,12 @@ impl Redo {
             applied: 0,
             is_broken: false,
             buffer: Vec::new(),
-        };
-        Ok((redo, left))
+        }
     }
 
-    /// The records that were left are in the tables.
-    pub(super) fn begin(&mut self) -> Result<(), Error> {
-        self.file.begin()
-    }
-
-    /// Everything is in the tables, and nothing more comes.
-    pub(super) fn end(&self) {
-        self.file.remove();
-    }
-
-    pub(super) fn last_sequence(&mut self, cell: u32) -> Result<u64, Error> {
-        Ok(self.lease(cell)?.map_or(0, |(_, sequence)| sequence))
+    /// Number of the last record that was appended, or tried to be.
+    pub(super) fn last_number(&self) -> u64 {
+        self.file.last_number()
     }
 
     /// Makes batches durable here, if it is certain that the tables will take them.
@@ -186,6 +177,7 @@ impl Redo {
         self.current.since.get_or_insert(now);
         self.current.last = Some(now);
         Arc::make_mut(&mut self.current.records).push(record);
+        self.current.last_number = self.file.last_number();
         batches.iter().for_each(|batch| self.current.note(batch));
         let wakes = was_empty || (!was_wanted && self.current.bytes >= BYTES_WANTED);
         Ok(Appended::Durable { wakes })
@@ -207,8 +199,8 @@ impl Redo {
         self.mend();
     }
 
-    /// What is to go into the tables next, if anything is.
-    pub(super) fn next_to_apply(&mut self) -> Option<Arc<Vec<Vec<u8>>>> {
+    /// What is to go into the tables next, if anything is, and the number of the last record of it.
+    pub(super) fn next_to_apply(&mut self) -> Option<(Arc<Vec<Vec<u8>>>, u64)> {
         if self.applying.is_empty() {
             if self.current.is_empty() {
                 return None;
@@ -216,7 +208,7 @@ impl Redo {
             self.applying = std::mem::take(&mut self.current);
             self.change_segments();
         }
-        Some(Arc::clone(&self.applying.records))
+        Some((Arc::clone(&self.applying.records), self.applying.last_number))
     }
 
     /// It is there, durably.
@@ -278,7 +270,7 @@ impl Redo {
     fn change_segments(&mut self) {
         self.file.change_segments();
         self.known.change_segments();
-        // Records of the new turn follow none that failed.
+        // Records in the other segment follow none that failed.
         self.is_broken = false;
     }
 

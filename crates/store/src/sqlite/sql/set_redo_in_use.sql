@@ -1,0 +1,1 @@
+UPDATE redo SET in_use = ?1 WHERE only_row = 1

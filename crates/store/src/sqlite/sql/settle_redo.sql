@@ -1,0 +1,1 @@
+UPDATE redo SET settled = ?1 WHERE only_row = 1
