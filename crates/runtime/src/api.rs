@@ -26,12 +26,33 @@ pub enum Refusal {
     /// Too much waits already; ask again later.
     #[error("{0}")]
     Overloaded(String),
+    /// Storage has no room: writes are refused until there is, reads are served.
+    #[error("{0}")]
+    Exhausted(String),
+    /// The stored rows of what was asked for can't be read: asking again won't help.
+    #[error("{0}")]
+    Damaged(String),
     /// Pages of a completion aren't there: the worker sends all of them again.
     #[error("{0}")]
     PagesLost(String),
     /// The caller's time is up.
     #[error("deadline exceeded")]
     TimedOut,
+}
+
+impl From<perennial_store::Error> for Refusal {
+    fn from(error: perennial_store::Error) -> Self {
+        use perennial_store::Error;
+        let message = error.to_string();
+        match error {
+            // Whoever owns the cell now can be asked; a cell that lost its lease begins anew.
+            Error::Fenced(_) | Error::Conflict(_) | Error::Unavailable(_) => {
+                Self::Unavailable(message)
+            }
+            Error::Full(_) => Self::Exhausted(message),
+            Error::Corrupt(_) => Self::Damaged(message),
+        }
+    }
 }
 
 /// What a start led to.

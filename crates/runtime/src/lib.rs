@@ -310,7 +310,7 @@ impl Runtime {
         let mut events = Vec::new();
         for fragment in fragments {
             let history = History::decode(fragment.bytes);
-            events.extend(history.map_err(|it| Refusal::Unavailable(it.to_string()))?.events);
+            events.extend(history.map_err(|error| damaged_history(run, &error))?.events);
         }
         Ok(events)
     }
@@ -528,14 +528,12 @@ impl Runtime {
         &self,
         reading: impl FnOnce(&dyn Store) -> Result<T, perennial_store::Error> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let unavailable = |why: String| Refusal::Unavailable(why);
         let store = Arc::clone(&self.node.store);
         if self.node.surroundings.reads_in_place() {
-            return reading(store.as_ref()).map_err(|error| unavailable(error.to_string()));
+            return reading(store.as_ref()).map_err(Refusal::from);
         }
         let read = tokio::task::spawn_blocking(move || reading(store.as_ref())).await;
-        read.map_err(|error| unavailable(error.to_string()))?
-            .map_err(|error| unavailable(error.to_string()))
+        read.map_err(|error| Refusal::Unavailable(error.to_string()))?.map_err(Refusal::from)
     }
 }
 
@@ -587,6 +585,14 @@ fn within(fragment: Fragment, range: HistoryRange) -> Fragment {
         last_event_id: fragment.last_event_id.min(range.last_event_id),
         bytes: encoded(&history).into(),
     }
+}
+
+/// A part of a run's history can't be read.
+pub(crate) fn damaged_history(run: &Run, error: &prost::DecodeError) -> Refusal {
+    Refusal::Damaged(format!(
+        "the history of workflow {} run {} can't be read: {error}",
+        run.head.workflow_id, run.head.run_id
+    ))
 }
 
 fn unexpected(response: &Response) -> Refusal {

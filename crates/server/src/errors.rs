@@ -22,12 +22,12 @@ pub(crate) fn refused(refusal: Refusal) -> Status {
         Refusal::Rejected(rejection) => rejected(rejection),
         Refusal::Unavailable(message) => Status::unavailable(message),
         Refusal::Overloaded(message) => {
-            let exhausted = detail::ResourceExhaustedFailure {
-                cause: ResourceExhaustedCause::SystemOverloaded.into(),
-                scope: ResourceExhaustedScope::System.into(),
-            };
-            with_detail(Code::ResourceExhausted, message, "ResourceExhaustedFailure", &exhausted)
+            resource_exhausted(message, ResourceExhaustedCause::SystemOverloaded)
         }
+        Refusal::Exhausted(message) => {
+            resource_exhausted(message, ResourceExhaustedCause::PersistenceStorageLimit)
+        }
+        Refusal::Damaged(message) => Status::data_loss(message),
         Refusal::PagesLost(message) => {
             let lost = detail::WorkflowTaskCompletionBufferLostFailure {};
             let name = "WorkflowTaskCompletionBufferLostFailure";
@@ -89,6 +89,13 @@ pub(crate) fn rejected(rejection: Rejection) -> Status {
         Rejection::FailedPrecondition(_) => Status::failed_precondition(message),
         Rejection::Busy(_) => Status::unavailable(message),
     }
+}
+
+/// The whole server lacks something: clients ask again later.
+fn resource_exhausted(message: String, cause: ResourceExhaustedCause) -> Status {
+    let scope = ResourceExhaustedScope::System;
+    let detail = detail::ResourceExhaustedFailure { cause: cause.into(), scope: scope.into() };
+    with_detail(Code::ResourceExhausted, message, "ResourceExhaustedFailure", &detail)
 }
 
 /// Something isn't there.
@@ -287,6 +294,23 @@ mod tests {
             expect![[r#"
                 Aborted: page 0 is lost
                 type.googleapis.com/temporal.api.errordetails.v1.WorkflowTaskCompletionBufferLostFailure ""
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_the_store_cannot_do_has_a_code_by_what_helps() {
+        use perennial_store::Error;
+        let code = |error: Error| refused(Refusal::from(error)).code();
+        assert_eq!(code(Error::Full("disk".to_owned())), Code::ResourceExhausted);
+        assert_eq!(code(Error::Corrupt("row".to_owned())), Code::DataLoss);
+        assert_eq!(code(Error::Unavailable("disk".to_owned())), Code::Unavailable);
+        assert_eq!(code(Error::Fenced("cell 0".to_owned())), Code::Unavailable);
+        check(
+            &refused(Refusal::Exhausted("the store is full".to_owned())),
+            expect![[r#"
+                ResourceExhausted: the store is full
+                type.googleapis.com/temporal.api.errordetails.v1.ResourceExhaustedFailure "\u{8}\u{7}\u{10}\u{2}"
             "#]],
         );
     }

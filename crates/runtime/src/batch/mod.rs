@@ -155,5 +155,5 @@ fn key_of(namespace: NamespaceKey, job_id: &str) -> String {
 
 fn decoded(value: &[u8]) -> Result<BatchJob, Refusal> {
     BatchJob::decode(value)
-        .map_err(|error| Refusal::Unavailable(format!("a batch job can't be read: {error}")))
+        .map_err(|error| Refusal::Damaged(format!("a batch job can't be read: {error}")))
 }

@@ -8,7 +8,7 @@ use perennial_proto::temporal::enums::v1::EventType;
 use perennial_proto::temporal::history::v1::{History, WorkflowExecutionSignaledEventAttributes};
 use prost::Message;
 
-use crate::{Refusal, ResetRun, Runtime};
+use crate::{Refusal, ResetRun, Runtime, damaged_history};
 
 /// Does it. A run that has closed or gone meanwhile counts as done, unless it was to be reset: after a
 /// crash the job may have closed it itself.
@@ -120,9 +120,8 @@ async fn task_completion(
         let mut seen = false;
         for fragment in fragments {
             seen = true;
-            let history = History::decode(fragment.bytes).map_err(|error| {
-                Refusal::Unavailable(format!("a part of a history can't be read: {error}"))
-            })?;
+            let history = History::decode(fragment.bytes);
+            let history = history.map_err(|error| damaged_history(run, &error))?;
             let mut found = history.events.iter().filter(|event| {
                 event.event_type() == EventType::WorkflowTaskCompleted
                     && (first..=last).contains(&event.event_id)

@@ -30,8 +30,8 @@ pub(super) async fn work(runtime: &Runtime, mut job: BatchJob) {
         match step(runtime, &mut job).await {
             Ok(Step::More) => {}
             Ok(Step::Done) => return,
-            Err(Refusal::Rejected(_)) => {
-                // The namespace or what the query asks about is gone: nothing will change that.
+            Err(Refusal::Rejected(_) | Refusal::Damaged(_)) => {
+                // The namespace or what the query asks about is gone, or can't be read: nothing will change that.
                 if finish(runtime, &mut job, BatchOperationState::Failed).await.is_ok() {
                     return;
                 }
@@ -40,6 +40,7 @@ pub(super) async fn work(runtime: &Runtime, mut job: BatchJob) {
             Err(
                 Refusal::Unavailable(_)
                 | Refusal::Overloaded(_)
+                | Refusal::Exhausted(_)
                 | Refusal::PagesLost(_)
                 | Refusal::TimedOut,
             ) => {
@@ -167,7 +168,9 @@ async fn operate(runtime: &Runtime, job: &BatchJob) -> (i64, i64) {
             loop {
                 match operation::operate(&runtime, &job, target.clone()).await {
                     // Nobody knows whether it happened: done again, it changes nothing.
-                    Err(Refusal::Unavailable(_) | Refusal::Overloaded(_)) => {
+                    Err(
+                        Refusal::Unavailable(_) | Refusal::Overloaded(_) | Refusal::Exhausted(_),
+                    ) => {
                         tokio::time::sleep(PATIENCE).await;
                     }
                     done => return done.is_ok(),

@@ -57,7 +57,8 @@ pub(crate) fn is_unknown(refusal: &Refusal) -> bool {
         Refusal::Unavailable(_)
         | Refusal::TimedOut
         | Refusal::Overloaded(_)
+        | Refusal::Exhausted(_)
         | Refusal::PagesLost(_) => true,
-        Refusal::Rejected(_) => false,
+        Refusal::Rejected(_) | Refusal::Damaged(_) => false,
     }
 }
