@@ -43,6 +43,30 @@ impl Slot {
     }
 }
 
+/// Makes the keys of rows: ascending, and each of them once. Only what is created takes one.
+#[derive(Debug)]
+pub struct FreshKeys {
+    last: Cell<i64>,
+}
+
+impl FreshKeys {
+    /// Keys above this one.
+    pub fn above(last: i64) -> Self {
+        Self { last: Cell::new(last) }
+    }
+
+    /// A new key.
+    pub fn next(&self) -> i64 {
+        self.last.set(self.last.get() + 1);
+        self.last.get()
+    }
+
+    /// The key that was made last.
+    pub fn last(&self) -> i64 {
+        self.last.get()
+    }
+}
+
 /// Makes ids that are new to the world, from a seed that is an argument: the engine knows no chance.
 #[derive(Debug)]
 pub struct FreshIds {

@@ -15,7 +15,7 @@ pub mod search_attributes;
 mod shared_map;
 mod time;
 
-pub use ids::{FreshIds, NamespaceKey, RunKey, ScheduleKey, Slot};
+pub use ids::{FreshIds, FreshKeys, NamespaceKey, RunKey, ScheduleKey, Slot};
 pub use part::{PartKey, PartWrite, SchedulePart};
 pub use shared_map::SharedMap;
 pub use time::{Span, Time};

@@ -69,6 +69,8 @@ pub struct RuntimeConfig {
     pub cells: u32,
     /// How many runs each cell keeps in memory.
     pub runs_cached: usize,
+    /// Keys that a cell makes under one lease before it takes the next: 2^31 at most.
+    pub keys_per_lease: u32,
     /// How much is allowed.
     pub limits: Limits,
     /// The zones that cron strings are read in.
@@ -95,6 +97,7 @@ impl Default for RuntimeConfig {
         Self {
             cells: 1,
             runs_cached: 10_000,
+            keys_per_lease: cell::KEYS_PER_LEASE_MAX,
             limits: Limits::default(),
             zones: Arc::new(Zones::new(database)),
             evaluation: Evaluation::default(),

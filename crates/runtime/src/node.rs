@@ -41,6 +41,7 @@ pub(crate) struct Node {
     cells: Vec<mpsc::Sender<ToCell>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     runs_cached: usize,
+    keys_per_lease: u32,
     evaluation: Evaluation,
 }
 
@@ -102,6 +103,7 @@ impl Node {
             cells,
             threads: Mutex::default(),
             runs_cached: config.runs_cached,
+            keys_per_lease: config.keys_per_lease,
             evaluation: config.evaluation,
         });
         Ok((node, inboxes))

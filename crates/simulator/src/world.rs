@@ -127,6 +127,12 @@ impl World {
             runs_cached: 1 + chance.below(6),
             ..RuntimeConfig::default()
         };
+        // In every third world cells take new leases all the time, for their keys.
+        let keys_per_lease = match seed % 3 {
+            0 => 1 + (seed % 20) as u32,
+            _ => config.keys_per_lease,
+        };
+        let config = RuntimeConfig { keys_per_lease, ..config };
         Self {
             sim: Sim::new(clock, Arc::clone(auditor), Arc::clone(trace)),
             executor: Executor::default(),

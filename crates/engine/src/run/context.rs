@@ -2,7 +2,7 @@
 
 use perennial_calendar::Zones;
 
-use crate::{FreshIds, RunKey, Span, Time};
+use crate::{FreshIds, FreshKeys, Span, Time};
 
 /// The world as far as a decision may see it: all of it is an argument.
 #[derive(Debug)]
@@ -11,8 +11,8 @@ pub struct Context<'a> {
     pub now: Time,
     /// Where new ids come from.
     pub ids: &'a FreshIds,
-    /// For a run that takes this one's place, if one is made.
-    pub next_key: RunKey,
+    /// Where the keys of new runs and schedules come from.
+    pub keys: &'a FreshKeys,
     /// How much is allowed.
     pub limits: &'a Limits,
     /// The zones that cron strings are read in.

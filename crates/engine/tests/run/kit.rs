@@ -11,7 +11,7 @@ use perennial_engine::run::{
     Settle, Signal, StartActivity, StartRun, StartWorkflowTask, TaskRef, TaskStamp, Transition,
     reset, start, start_by_message,
 };
-use perennial_engine::{FreshIds, NamespaceKey, RunKey, Span, Time};
+use perennial_engine::{FreshIds, FreshKeys, NamespaceKey, Span, Time};
 use perennial_proto::store::RunMessage;
 use perennial_proto::store::run_message::Body;
 use perennial_proto::temporal::command::v1::Command as Wanted;
@@ -38,7 +38,7 @@ pub(crate) struct World {
     pub(crate) limits: Limits,
     zones: Zones,
     ids: FreshIds,
-    next_key: i64,
+    keys: FreshKeys,
     /// The runs there have been, in order of their beginnings, and their histories.
     pub(crate) runs: Vec<(Run, Vec<HistoryEvent>)>,
     /// Not delivered yet.
@@ -54,7 +54,7 @@ impl World {
             limits: Limits::default(),
             zones: Zones::new(TimeZoneDatabase::bundled()),
             ids: FreshIds::from_seed(1),
-            next_key: 1,
+            keys: FreshKeys::above(1),
             runs: Vec::new(),
             outbox: Vec::new(),
             offers: Vec::new(),
@@ -355,11 +355,10 @@ impl World {
     }
 
     pub(crate) fn with_context<T>(&mut self, with: impl FnOnce(&Context<'_>) -> T) -> T {
-        self.next_key += 1;
         let cx = Context {
             now: self.now,
             ids: &self.ids,
-            next_key: RunKey(self.next_key),
+            keys: &self.keys,
             limits: &self.limits,
             zones: &self.zones,
         };

@@ -11,7 +11,7 @@ use perennial_engine::run::{Answer, Context, Limits, Rejection};
 use perennial_engine::schedule::{
     Command, CreateSchedule, NewBackfill, Reply, Schedule, State, Transition, Trigger, create, spec,
 };
-use perennial_engine::{FreshIds, NamespaceKey, RunKey, SchedulePart, Time, Zones};
+use perennial_engine::{FreshIds, FreshKeys, NamespaceKey, SchedulePart, Time, Zones};
 use perennial_proto::perennial::schedule_event::Event;
 use perennial_proto::perennial::{CatchupMode, ScheduleExtensions};
 use perennial_proto::store::run_message::Body;
@@ -115,8 +115,8 @@ impl World {
         let request_id = "create".to_owned();
         let create_it = CreateSchedule { request_id, config, state, first, context: None };
         let step = {
-            let cx =
-                Context { now, ids: &ids, next_key: RunKey(1), limits: &limits, zones: &zones };
+            let keys = FreshKeys::above(0);
+            let cx = Context { now, ids: &ids, keys: &keys, limits: &limits, zones: &zones };
             let created = create(None, NamespaceKey(1), "s", create_it, &cx);
             created.expect("the configuration is good").expect("it is new")
         };
@@ -148,7 +148,7 @@ impl World {
         let cx = Context {
             now: self.now,
             ids: &self.ids,
-            next_key: RunKey(2),
+            keys: &FreshKeys::above(1),
             limits: &self.limits,
             zones: &self.zones,
         };
@@ -255,7 +255,7 @@ impl World {
             let cx = Context {
                 now: self.now,
                 ids: &self.ids,
-                next_key: RunKey(1),
+                keys: &FreshKeys::above(0),
                 limits: &self.limits,
                 zones: &self.zones,
             };

@@ -206,7 +206,7 @@ impl Cell {
         if message.key != 0 {
             return;
         }
-        Arc::make_mut(message).key = self.next_key();
+        Arc::make_mut(message).key = self.keys.next();
         self.unanswered.add(message);
         self.open.put_message(slot_of_sender(message), Arc::clone(message));
     }

@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use perennial_engine::run::{Limits, Offer};
-use perennial_engine::{FreshIds, RunKey, Slot, Time, Zones};
+use perennial_engine::{FreshIds, FreshKeys, RunKey, Slot, Time, Zones};
 use perennial_proto::store::RunMessage;
 use perennial_proto::temporal::update::v1 as update;
 use perennial_store::{Batch, Epoch, StoredRun, StoredSchedule, Wake};
@@ -45,6 +45,10 @@ use crate::Evaluation;
 use crate::api::Refusal;
 use crate::namespaces::Namespaces;
 use crate::queues::Queues;
+
+/// A key has 32 bits for its place under a lease. A cell takes a new lease after half of them at the latest: the
+/// other half is left for what one batch makes.
+pub(crate) const KEYS_PER_LEASE_MAX: u32 = 1 << 31;
 
 /// Something for a cell to handle.
 pub(crate) enum Input {
@@ -95,8 +99,10 @@ pub(crate) struct Cell {
     /// How many share the slots.
     cells: u32,
     epoch: Epoch,
-    /// Of the last key made under this epoch.
-    last_key: i64,
+    /// A key that no one else makes: ascending within a lease, and above all earlier ones'.
+    keys: FreshKeys,
+    /// After so many keys a new lease is due.
+    keys_per_lease: u32,
     ids: FreshIds,
     limits: Arc<Limits>,
     zones: Arc<Zones>,
@@ -133,12 +139,14 @@ impl Cell {
         zones: Arc<Zones>,
         cached: usize,
         evaluation: Evaluation,
+        keys_per_lease: u32,
     ) -> Self {
         Self {
             id,
             cells,
             epoch,
-            last_key: 0,
+            keys: keys_under(epoch),
+            keys_per_lease: keys_per_lease.clamp(1, KEYS_PER_LEASE_MAX),
             ids: FreshIds::from_seed(seed),
             limits,
             zones,
@@ -224,6 +232,21 @@ impl Cell {
         self.in_flight.take().unwrap_or_default()
     }
 
+    /// Whether a new lease is to be taken before the next step, for more keys. While a batch is on its way none
+    /// is: it would be refused.
+    pub(crate) fn needs_keys(&self) -> bool {
+        let made = self.keys.last() - keys_under(self.epoch).last();
+        self.in_flight.is_none() && made >= i64::from(self.keys_per_lease)
+    }
+
+    /// Goes on under a new lease that follows its own. Everything in memory still holds: what isn't in the open
+    /// batch is durable, and nobody else has written meanwhile.
+    pub(crate) fn go_on_under(&mut self, epoch: Epoch) {
+        self.epoch = epoch;
+        self.keys = keys_under(epoch);
+        self.next_sequence = 1;
+    }
+
     /// When the cell wants to be stepped again though nothing arrives.
     pub(crate) fn next_wake(&self) -> Option<Time> {
         let is_busy = !self.mail.is_empty() || !self.turns.is_empty();
@@ -306,12 +329,6 @@ impl Cell {
         slot.range_among(self.cells) == self.id
     }
 
-    /// A key that no one else makes: ascending within this lease, and above all earlier ones'.
-    fn next_key(&mut self) -> i64 {
-        self.last_key += 1;
-        (self.epoch.0 << 32) | self.last_key
-    }
-
     /// Lets something leave when what it follows from is durable.
     fn answer_after(&mut self, wait_for: WaitFor, release: Release) {
         match wait_for {
@@ -335,4 +352,8 @@ impl Cell {
             Resolved::Wanted(wanted) => self.park(Wanted::Run(wanted), incoming, effects),
         }
     }
+}
+
+fn keys_under(epoch: Epoch) -> FreshKeys {
+    FreshKeys::above(epoch.0 << 32)
 }

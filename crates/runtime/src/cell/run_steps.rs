@@ -278,9 +278,9 @@ impl Cell {
         reply
     }
 
-    pub(super) fn context(&mut self, now: Time) -> Context<'_> {
-        let next_key = RunKey(self.next_key());
-        Context { now, ids: &self.ids, next_key, limits: &self.limits, zones: &self.zones }
+    pub(super) fn context(&self, now: Time) -> Context<'_> {
+        let Self { ids, keys, limits, zones, .. } = self;
+        Context { now, ids, keys, limits, zones }
     }
 
     pub(super) fn run(&self, key: RunKey) -> Option<Arc<Run>> {

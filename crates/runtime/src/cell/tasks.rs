@@ -39,7 +39,7 @@ impl Cell {
             self.start_for(key, offer.task, poller, None, world);
             return;
         }
-        let task_key = self.next_key();
+        let task_key = self.keys.next();
         let task = WaitingTask {
             key: task_key,
             run: Some(run.name()),

@@ -24,6 +24,8 @@ pub(super) struct Updates {
     admitted: BTreeMap<String, Admitted>,
     /// Callers that wait for an accepted update to complete, by its id.
     waiting: BTreeMap<String, Vec<Waiter>>,
+    /// Of the update admitted last.
+    last_order: u64,
 }
 
 struct Admitted {
@@ -165,7 +167,6 @@ impl Cell {
             return waiter.told(self, key, Err(Rejection::AlreadyClosed.into()));
         }
         let limit = self.limits.updates;
-        let order = self.next_key() as u64;
         let Some(cached) = self.cache.get_mut(key) else { return };
         if !cached.updates.admitted.contains_key(&id) {
             let refusal = if cached.updates.admitted.len() >= IN_FLIGHT_MAX {
@@ -182,6 +183,8 @@ impl Cell {
             if let Some(refusal) = refusal {
                 return waiter.told(self, key, Err(refusal));
             }
+            cached.updates.last_order += 1;
+            let order = cached.updates.last_order;
             let admitted = Admitted { request, is_sent: false, order };
             cached.updates.admitted.insert(id.clone(), admitted);
         }

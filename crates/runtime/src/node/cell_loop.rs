@@ -23,6 +23,8 @@ const IDLE: Duration = Duration::from_secs(3600);
 /// thread, or a simulated world.
 pub(crate) struct CellLoop {
     id: u32,
+    /// The lease that the cell began under, whatever leases it has taken since: as long as the cell lives, what was
+    /// asked for earlier is of use.
     epoch: Epoch,
     cell: Cell,
     /// Messages that couldn't be delivered.
@@ -94,6 +96,9 @@ impl CellLoop {
                 ToCell::Stop => self.is_stopping = true,
             }
         }
+        if failed.is_none() && self.cell.needs_keys() {
+            failed = self.renew_lease(node).err();
+        }
         if let Some(why) = failed {
             match self.begin_anew(node, &why) {
                 // They are among those that are on their way again.
@@ -121,7 +126,7 @@ impl CellLoop {
         Next::GoOn(work)
     }
 
-    /// The lease it has.
+    /// The lease it began under.
     pub(crate) fn epoch(&self) -> Epoch {
         self.epoch
     }
@@ -157,6 +162,19 @@ impl CellLoop {
         let wakes = load_wakes.map(|(after, up_to)| Load::Wakes { cell, epoch, after, up_to });
         let loads = loads.into_iter().map(load).chain(wakes).collect();
         Work { commit, loads, awaited_loads: awaited_loads.into_iter().map(load).collect() }
+    }
+
+    /// Takes another lease for its keys. One that may or may not have been given is like a commit that may or may
+    /// not have landed: the cell begins anew.
+    fn renew_lease(&mut self, node: &Node) -> Result<(), Error> {
+        let epoch = node.store.lease(self.id)?.epoch;
+        tracing::info!(
+            cell = self.id,
+            epoch = epoch.0,
+            "took a new lease: the keys of the last one ran low"
+        );
+        self.cell.go_on_under(epoch);
+        Ok(())
     }
 
     /// What isn't durable hasn't happened: the cell begins anew from the store, under a new lease. One whose
@@ -219,7 +237,8 @@ fn lease(node: &Node, id: u32) -> Result<Leased, Error> {
     let (limits, zones) = (Arc::clone(&node.limits), Arc::clone(&node.zones));
     let seed = node.surroundings.fresh_seed();
     let (cells, cached) = (node.cell_count(), node.runs_cached);
-    let mut cell = Cell::new(id, cells, epoch, seed, limits, zones, cached, node.evaluation);
+    let (evaluation, keys) = (node.evaluation, node.keys_per_lease);
+    let mut cell = Cell::new(id, cells, epoch, seed, limits, zones, cached, evaluation, keys);
     let sent: Vec<_> = node.stored_messages(id)?.into_iter().map(Arc::new).collect();
     for message in &sent {
         cell.has_sent(message);

@@ -23,7 +23,7 @@ use super::start::Birth;
 use crate::run::Identity;
 use crate::run::draft::{Draft, Effect};
 use crate::run::event::Attributes;
-use crate::{NamespaceKey, PartKey, Span, Time};
+use crate::{NamespaceKey, PartKey, RunKey, Span, Time};
 
 /// Ends the run because its time, or its chain's, is up.
 pub(super) fn time_out(draft: &mut Draft<'_>) {
@@ -139,7 +139,7 @@ pub(super) fn continue_chain(draft: &mut Draft<'_>, next: Continuation) -> Strin
         change(&mut started);
     }
     let identity = Identity {
-        key: draft.cx.next_key,
+        key: RunKey(draft.cx.keys.next()),
         namespace: NamespaceKey(before.head.namespace),
         origin: before.origin(),
         run_id: run_id.clone(),

@@ -20,7 +20,7 @@ use super::reapply::Reapply;
 use crate::run::draft::{Draft, Transition};
 use crate::run::event::Attributes;
 use crate::run::{Context, Identity, NamespaceRef, Rejection, Run};
-use crate::{NamespaceKey, Span};
+use crate::{NamespaceKey, RunKey, Span};
 
 const RESETTER_IDENTITY: &str = "history-resetter";
 
@@ -117,7 +117,7 @@ fn rebuilt(
     cx: &Context<'_>,
 ) -> Result<Run, Rejection> {
     let identity = Identity {
-        key: cx.next_key,
+        key: RunKey(cx.keys.next()),
         namespace: NamespaceKey(base.head.namespace),
         origin: base.origin(),
         run_id: run_id.to_owned(),

@@ -18,7 +18,7 @@ use crate::run::{
     Context, Identity, Limits, Origin, Rejection, Run, Signal, StartRun, StartWorkflowTask, Taken,
     TaskStamp, Terminate,
 };
-use crate::{NamespaceKey, Span, fields};
+use crate::{NamespaceKey, RunKey, Span, fields};
 
 /// What a start led to.
 #[derive(Debug)]
@@ -188,7 +188,7 @@ fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Cont
     started.eager_execution_accepted = eager.is_some();
 
     let identity = Identity {
-        key: cx.next_key,
+        key: RunKey(cx.keys.next()),
         namespace: place.namespace,
         origin: place.origin,
         run_id,

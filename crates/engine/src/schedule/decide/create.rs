@@ -73,7 +73,7 @@ pub fn create(
         ..stored::ScheduleHead::default()
     };
     let schedule = Schedule {
-        key: ScheduleKey(cx.next_key.0),
+        key: ScheduleKey(cx.keys.next()),
         head,
         config: Arc::new(config),
         outcome: Arc::default(),
