@@ -508,7 +508,17 @@ impl Runtime {
         after: Option<Position>,
     ) -> Result<Page, Refusal> {
         let query = parse_filter(namespace, filter)?;
-        let key = NamespaceKey(namespace.key);
+        self.list_found(NamespaceKey(namespace.key), query, page_size, after).await
+    }
+
+    /// The same for a query that isn't text.
+    pub async fn list_found(
+        &self,
+        key: NamespaceKey,
+        query: Query,
+        page_size: usize,
+        after: Option<Position>,
+    ) -> Result<Page, Refusal> {
         self.read_store(move |store| store.list(key, &query, page_size, after.as_ref())).await
     }
 

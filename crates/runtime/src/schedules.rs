@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
+use perennial_engine::run::Rejection;
 use perennial_engine::schedule::{Command, CreateSchedule, LedgerLine, Reply, Schedule};
 use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 use perennial_proto::perennial::ScheduleEvent;
 use perennial_proto::store::{NamespaceRecord, Occurrence, ScheduleName};
-use perennial_store::visibility::{Count, Position};
+use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
+use perennial_store::visibility::{
+    AttributeColumn, Column, Comparison, Count, Filter, Position, Predefined, Query,
+};
 use perennial_store::{Log, RecordKind, RecordWrite, Sleeper};
 use prost::Message;
 
 use crate::cell::{Request, Response, read_schedule};
-use crate::listing::SCHEDULE_DIVISION;
-use crate::{Refusal, Runtime, parse_filter, unexpected};
+use crate::listing::{SCHEDULE_DIVISION, attributes_of};
+use crate::{Refusal, Runtime, unexpected};
 
 /// Wake-ups read at a time.
 const DUE_PAGE: usize = 1_000;
@@ -106,8 +110,17 @@ impl Runtime {
         page_size: usize,
         after: Option<Position>,
     ) -> Result<SchedulePage, Refusal> {
-        let query = parse_filter(namespace, &among_schedules(filter, with_deleted))?;
-        let key = NamespaceKey(namespace.key);
+        let query = among_schedules(namespace, filter, with_deleted)?;
+        self.schedules_found(NamespaceKey(namespace.key), query, page_size, after).await
+    }
+
+    async fn schedules_found(
+        &self,
+        key: NamespaceKey,
+        query: Query,
+        page_size: usize,
+        after: Option<Position>,
+    ) -> Result<SchedulePage, Refusal> {
         let zones = Arc::clone(&self.node.zones);
         self.read_store(move |store| {
             let page = store.list(key, &query, page_size, after.as_ref())?;
@@ -128,12 +141,10 @@ impl Runtime {
         schedule_id: &str,
         incarnation: &str,
     ) -> Result<Option<Schedule>, Refusal> {
-        // Anything else is none, and could have a meaning in a filter.
-        if !incarnation.chars().all(|it| it.is_ascii_hexdigit() || it == '-') {
-            return Ok(None);
-        }
-        let filter = format!("RunId = '{incarnation}'");
-        let page = self.list_schedules(namespace, &filter, true, 1, None).await?;
+        let mut filters = schedules(true);
+        filters.push(Filter::is_keyword(Column::RunId, incarnation));
+        let query = Query { filter: Filter::And(filters), group_by: None };
+        let page = self.schedules_found(NamespaceKey(namespace.key), query, 1, None).await?;
         Ok(page.schedules.into_iter().find(|it| it.head.schedule_id == schedule_id))
     }
 
@@ -143,7 +154,9 @@ impl Runtime {
         namespace: &NamespaceRecord,
         filter: &str,
     ) -> Result<Count, Refusal> {
-        self.count(namespace, &among_schedules(filter, false)).await
+        let query = among_schedules(namespace, filter, false)?;
+        let key = NamespaceKey(namespace.key);
+        self.read_store(move |store| store.count(key, &query)).await
     }
 
     /// What happened to a schedule, after an event of its audit stream.
@@ -274,16 +287,25 @@ impl Runtime {
     }
 }
 
-/// The filter for what people ask of schedules; deleted ones only if they are asked for.
-fn among_schedules(filter: &str, with_deleted: bool) -> String {
-    let mut among = format!("TemporalNamespaceDivision = '{SCHEDULE_DIVISION}'");
+/// What people ask of schedules; deleted ones only if they are asked for.
+fn among_schedules(
+    namespace: &NamespaceRecord,
+    filter: &str,
+    with_deleted: bool,
+) -> Result<Query, Rejection> {
+    Query::parse_within(schedules(with_deleted), filter, &attributes_of(namespace))
+        .map_err(|error| Rejection::InvalidArgument(error.to_string()))
+}
+
+/// The filters that hold for schedules and for nothing else.
+fn schedules(with_deleted: bool) -> Vec<Filter> {
+    let division = AttributeColumn::Predefined(Predefined::TemporalNamespaceDivision);
+    let mut filters = vec![Filter::is_keyword(Column::Attribute(division), SCHEDULE_DIVISION)];
     if !with_deleted {
-        among.push_str(" AND ExecutionStatus = 'Running'");
+        let present = WorkflowExecutionStatus::Running.into();
+        filters.push(Filter::status(Comparison::Equal, present));
     }
-    if !filter.trim().is_empty() {
-        among = format!("{among} AND ({filter})");
-    }
-    among
+    filters
 }
 
 fn decode<T: Message + Default>(bytes: &[u8]) -> Result<T, perennial_store::Error> {

@@ -1,59 +1,63 @@
-//! The older lists, of open and of closed runs, said as a list filter.
+//! The older lists, of open and of closed runs, as list filters.
 
 use perennial_engine::Time;
 use perennial_proto::Timestamp;
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
-use perennial_proto::temporal::filter::v1::StartTimeFilter;
+use perennial_proto::temporal::filter::v1::{StartTimeFilter, WorkflowExecutionFilter};
 use perennial_proto::temporal::workflowservice::v1::{
     ListClosedWorkflowExecutionsRequest, ListOpenWorkflowExecutionsRequest,
     list_closed_workflow_executions_request, list_open_workflow_executions_request,
 };
+use perennial_store::visibility::{Column, Comparison, Filter, Query};
 
 use crate::errors::Answer;
 use crate::validate::invalid;
 
+const RUNNING: i32 = WorkflowExecutionStatus::Running as i32;
+
 /// Of the open runs that a request asks for.
-pub(super) fn open_filter(request: &ListOpenWorkflowExecutionsRequest) -> Answer<String> {
+pub(super) fn open_runs(request: &ListOpenWorkflowExecutionsRequest) -> Answer<Query> {
     use list_open_workflow_executions_request::Filters;
-    let mut parts = vec!["ExecutionStatus = 'Running'".to_owned()];
-    parts.extend(times(request.start_time_filter.as_ref(), "StartTime")?);
+    let mut filters = vec![Filter::status(Comparison::Equal, RUNNING)];
+    filters.extend(times(request.start_time_filter.as_ref(), Column::StartTime)?);
     match &request.filters {
-        Some(Filters::ExecutionFilter(filter)) => {
-            parts.push(format!("WorkflowId = {}", quoted(&filter.workflow_id)));
-            if !filter.run_id.is_empty() {
-                parts.push(format!("RunId = {}", quoted(&filter.run_id)));
-            }
-        }
+        Some(Filters::ExecutionFilter(filter)) => filters.extend(execution(filter)),
         Some(Filters::TypeFilter(filter)) => {
-            parts.push(format!("WorkflowType = {}", quoted(&filter.name)));
+            filters.push(Filter::is_keyword(Column::WorkflowType, &filter.name));
         }
         None => {}
     }
-    Ok(parts.join(" AND "))
+    Ok(Query::of_runs(filters))
 }
 
 /// Of the closed runs that a request asks for.
-pub(super) fn closed_filter(request: &ListClosedWorkflowExecutionsRequest) -> Answer<String> {
+pub(super) fn closed_runs(request: &ListClosedWorkflowExecutionsRequest) -> Answer<Query> {
     use list_closed_workflow_executions_request::Filters;
-    let mut parts = vec!["ExecutionStatus != 'Running'".to_owned()];
-    parts.extend(times(request.start_time_filter.as_ref(), "CloseTime")?);
+    let mut filters = vec![Filter::status(Comparison::NotEqual, RUNNING)];
+    filters.extend(times(request.start_time_filter.as_ref(), Column::CloseTime)?);
     match &request.filters {
-        Some(Filters::ExecutionFilter(filter)) => {
-            parts.push(format!("WorkflowId = {}", quoted(&filter.workflow_id)));
-            if !filter.run_id.is_empty() {
-                parts.push(format!("RunId = {}", quoted(&filter.run_id)));
-            }
-        }
+        Some(Filters::ExecutionFilter(filter)) => filters.extend(execution(filter)),
         Some(Filters::TypeFilter(filter)) => {
-            parts.push(format!("WorkflowType = {}", quoted(&filter.name)));
+            filters.push(Filter::is_keyword(Column::WorkflowType, &filter.name));
         }
-        Some(Filters::StatusFilter(filter)) => match status_name(filter.status) {
-            Some(name) if name != "Running" => parts.push(format!("ExecutionStatus = '{name}'")),
-            _ => return invalid("StatusFilter must be specified and must be not Running."),
-        },
+        Some(Filters::StatusFilter(filter)) => {
+            if filter.status == RUNNING || status_name(filter.status).is_none() {
+                return invalid("StatusFilter must be specified and must be not Running.");
+            }
+            filters.push(Filter::status(Comparison::Equal, filter.status));
+        }
         None => {}
     }
-    Ok(parts.join(" AND "))
+    Ok(Query::of_runs(filters))
+}
+
+/// Of a workflow, or of one of its runs.
+fn execution(filter: &WorkflowExecutionFilter) -> Vec<Filter> {
+    let mut filters = vec![Filter::is_keyword(Column::WorkflowId, &filter.workflow_id)];
+    if !filter.run_id.is_empty() {
+        filters.push(Filter::is_keyword(Column::RunId, &filter.run_id));
+    }
+    filters
 }
 
 /// A status as filters name it; none for an unknown one.
@@ -71,40 +75,42 @@ pub(super) fn status_name(status: i32) -> Option<&'static str> {
     })
 }
 
-fn times(filter: Option<&StartTimeFilter>, attribute: &str) -> Answer<Option<String>> {
+fn times(filter: Option<&StartTimeFilter>, column: Column) -> Answer<Option<Filter>> {
     let Some(filter) = filter else {
         return Ok(None);
     };
-    let nanos = |time: Option<Timestamp>| time.map(Time::from);
+    let nanos = |time: Option<Timestamp>| time.map(|time| Time::from(time).0);
     let (earliest, latest) = (nanos(filter.earliest_time), nanos(filter.latest_time));
-    Ok(match (earliest, latest) {
-        (Some(earliest), Some(latest)) if earliest > latest => {
-            return invalid(
-                "EarliestTime in StartTimeFilter should not be larger than LatestTime.",
-            );
-        }
-        (Some(earliest), Some(latest)) => {
-            Some(format!("{attribute} BETWEEN {} AND {}", earliest.0, latest.0))
-        }
-        (Some(earliest), None) => Some(format!("{attribute} >= {}", earliest.0)),
-        (None, Some(latest)) => Some(format!("{attribute} <= {}", latest.0)),
-        (None, None) => None,
-    })
-}
-
-/// As text in a filter: both signs that mean something there are doubled.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+    if let (Some(earliest), Some(latest)) = (earliest, latest)
+        && earliest > latest
+    {
+        return invalid("EarliestTime in StartTimeFilter should not be larger than LatestTime.");
+    }
+    Ok(Filter::time_between(column, earliest, latest))
 }
 
 #[cfg(test)]
 mod tests {
-    use expect_test::expect;
-    use perennial_proto::temporal::filter::v1::{
-        StatusFilter, WorkflowExecutionFilter, WorkflowTypeFilter,
-    };
+    use perennial_proto::temporal::filter::v1::{StatusFilter, WorkflowTypeFilter};
+    use perennial_store::visibility::Attributes;
 
     use super::*;
+
+    /// The filters say what this text says.
+    fn says(query: Query, text: &str) {
+        assert_eq!(query, {
+            // Conditions that are joined beside the division's stand in one list.
+            let scope = match Query::parse(text, &Attributes::builtin()).unwrap().filter {
+                Filter::And(filters) => filters,
+                other => vec![other],
+            };
+            let flat = scope.into_iter().flat_map(|filter| match filter {
+                Filter::And(filters) => filters,
+                other => vec![other],
+            });
+            Query { filter: Filter::And(flat.collect()), group_by: None }
+        });
+    }
 
     #[test]
     fn open_runs_are_filtered_by_start_and_name() {
@@ -118,28 +124,32 @@ mod tests {
             })),
             ..ListOpenWorkflowExecutionsRequest::default()
         };
-        expect![[r#"ExecutionStatus = 'Running' AND StartTime BETWEEN 1000000000 AND 2000000000 AND WorkflowId = 'it''s\\'"#]]
-            .assert_eq(&open_filter(&request).unwrap());
+        says(
+            open_runs(&request).unwrap(),
+            "ExecutionStatus = 'Running' AND StartTime BETWEEN 1000000000 AND 2000000000 \
+             AND WorkflowId = 'it''s\\\\'",
+        );
     }
 
     #[test]
     fn closed_runs_are_filtered_by_type_or_status() {
         use list_closed_workflow_executions_request::Filters;
-        let filter = |filters| {
-            closed_filter(&ListClosedWorkflowExecutionsRequest {
+        let found = |filters| {
+            closed_runs(&ListClosedWorkflowExecutionsRequest {
                 filters: Some(filters),
                 ..ListClosedWorkflowExecutionsRequest::default()
             })
         };
         let by_type = Filters::TypeFilter(WorkflowTypeFilter { name: "Order".to_owned() });
-        expect!["ExecutionStatus != 'Running' AND WorkflowType = 'Order'"]
-            .assert_eq(&filter(by_type).unwrap());
+        says(found(by_type).unwrap(), "ExecutionStatus != 'Running' AND WorkflowType = 'Order'");
         let by_status = |status| Filters::StatusFilter(StatusFilter { status });
-        expect!["ExecutionStatus != 'Running' AND ExecutionStatus = 'Failed'"]
-            .assert_eq(&filter(by_status(3)).unwrap());
+        says(
+            found(by_status(3)).unwrap(),
+            "ExecutionStatus != 'Running' AND ExecutionStatus = 'Failed'",
+        );
         for bad in [0, 1, 99] {
             assert_eq!(
-                filter(by_status(bad)).unwrap_err().message(),
+                found(by_status(bad)).unwrap_err().message(),
                 "StatusFilter must be specified and must be not Running."
             );
         }
@@ -150,7 +160,7 @@ mod tests {
         let at = |seconds| Some(Timestamp { seconds, nanos: 0 });
         let crossed = StartTimeFilter { earliest_time: at(2), latest_time: at(1) };
         assert_eq!(
-            times(Some(&crossed), "StartTime").unwrap_err().message(),
+            times(Some(&crossed), Column::StartTime).unwrap_err().message(),
             "EarliestTime in StartTimeFilter should not be larger than LatestTime."
         );
     }

@@ -1,6 +1,6 @@
 //! Which workflows there are.
 
-use perennial_engine::{Span, Time};
+use perennial_engine::{NamespaceKey, Span, Time};
 use perennial_proto::temporal::common::v1::{
     Memo, Payload, SearchAttributes, WorkflowExecution, WorkflowType,
 };
@@ -14,10 +14,10 @@ use perennial_proto::temporal::workflowservice::v1::{
     ListWorkflowExecutionsRequest, ListWorkflowExecutionsResponse, ScanWorkflowExecutionsRequest,
     ScanWorkflowExecutionsResponse,
 };
-use perennial_store::visibility::{Execution, Group, GroupKey, Position};
+use perennial_store::visibility::{Execution, Group, GroupKey, Page, Position, Query};
 use prost::Message;
 
-use super::list_filter::{closed_filter, open_filter, status_name};
+use super::list_filter::{closed_runs, open_runs, status_name};
 use crate::call::Call;
 use crate::errors::{Answer, refused};
 use crate::tokens::invalid_page;
@@ -54,10 +54,10 @@ impl Call<'_> {
         &self,
         request: ListOpenWorkflowExecutionsRequest,
     ) -> Answer<ListOpenWorkflowExecutionsResponse> {
-        let filter = open_filter(&request)?;
+        let query = open_runs(&request)?;
         let (size, token) = (request.maximum_page_size, &request.next_page_token);
         let (executions, next_page_token) =
-            self.listed(&request.namespace, &filter, size, token).await?;
+            self.found(&request.namespace, query, size, token).await?;
         Ok(ListOpenWorkflowExecutionsResponse { executions, next_page_token })
     }
 
@@ -65,10 +65,10 @@ impl Call<'_> {
         &self,
         request: ListClosedWorkflowExecutionsRequest,
     ) -> Answer<ListClosedWorkflowExecutionsResponse> {
-        let filter = closed_filter(&request)?;
+        let query = closed_runs(&request)?;
         let (size, token) = (request.maximum_page_size, &request.next_page_token);
         let (executions, next_page_token) =
-            self.listed(&request.namespace, &filter, size, token).await?;
+            self.found(&request.namespace, query, size, token).await?;
         Ok(ListClosedWorkflowExecutionsResponse { executions, next_page_token })
     }
 
@@ -103,9 +103,26 @@ impl Call<'_> {
         let namespace = self.namespace(namespace)?;
         let (size, after) = page(page_size, token)?;
         let page = self.runtime().list(&namespace, filter, size, after).await.map_err(refused)?;
-        let next = page.next.map(|position| position.to_token()).unwrap_or_default();
-        Ok((page.executions.into_iter().map(info).collect(), next))
+        Ok(listed(page))
     }
+
+    async fn found(
+        &self,
+        namespace: &str,
+        query: Query,
+        page_size: i32,
+        token: &[u8],
+    ) -> Answer<Listed> {
+        let key = NamespaceKey(self.namespace(namespace)?.key);
+        let (size, after) = page(page_size, token)?;
+        let page = self.runtime().list_found(key, query, size, after).await.map_err(refused)?;
+        Ok(listed(page))
+    }
+}
+
+fn listed(page: Page) -> Listed {
+    let next = page.next.map(|position| position.to_token()).unwrap_or_default();
+    (page.executions.into_iter().map(info).collect(), next)
 }
 
 /// How many a page has at most, and after what it begins.

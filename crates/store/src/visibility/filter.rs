@@ -1,8 +1,10 @@
 //! A condition on runs that makes sense.
 
 use super::column::Column;
+use super::row::to_micros;
 
-/// A checked condition, independent of any database. Made by [`Query::parse`](super::Query::parse).
+/// A checked condition, independent of any database. Made by [`Query::parse`](super::Query::parse), and by code
+/// that asks something itself. Conditions are combined as trees, never as text.
 ///
 /// It is true, false or unknown of a row, as in SQL: comparing with what a row doesn't have is unknown,
 /// and so is its negation. A row matches if the answer is true. Operands fit their columns: text for
@@ -64,6 +66,39 @@ pub enum Filter {
     },
     /// The row has no such value.
     IsNull(Column),
+}
+
+impl Filter {
+    /// The row's value is `keyword`.
+    pub fn is_keyword(column: Column, keyword: impl Into<String>) -> Self {
+        let operand = Operand::Text(keyword.into());
+        Self::Compare { column, comparison: Comparison::Equal, operand }
+    }
+
+    /// The row's status stands so to the one of this number.
+    pub fn status(comparison: Comparison, status: i32) -> Self {
+        let operand = Operand::Integer(status.into());
+        Self::Compare { column: Column::ExecutionStatus, comparison, operand }
+    }
+
+    /// The row's time isn't before the first and isn't after the second, in nanoseconds since the epoch.
+    pub fn time_between(
+        column: Column,
+        earliest: Option<i64>,
+        latest: Option<i64>,
+    ) -> Option<Self> {
+        let micros = |nanos| Operand::Integer(to_micros(nanos));
+        let compare =
+            |comparison, nanos| Some(Self::Compare { column, comparison, operand: micros(nanos) });
+        match (earliest, latest) {
+            (Some(earliest), Some(latest)) => {
+                Some(Self::Between { column, low: micros(earliest), high: micros(latest) })
+            }
+            (Some(earliest), None) => compare(Comparison::GreaterOrEqual, earliest),
+            (None, Some(latest)) => compare(Comparison::LessOrEqual, latest),
+            (None, None) => None,
+        }
+    }
 }
 
 /// How two values compare.

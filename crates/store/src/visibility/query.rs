@@ -39,6 +39,45 @@ pub enum GroupBy {
 impl Query {
     /// Parses and checks a query; an empty one means every run.
     pub fn parse(text: &str, attributes: &Attributes) -> Result<Self, QueryError> {
+        let checked = Checked::of(text, attributes)?;
+        let filter = match (checked.condition, checked.names_division) {
+            (Some(condition), true) => condition,
+            (None, true) => Filter::And(Vec::new()),
+            (Some(condition), false) => Filter::And(vec![condition, in_no_division()]),
+            (None, false) => in_no_division(),
+        };
+        Ok(Self { filter, group_by: checked.group_by })
+    }
+
+    /// Parses and checks a query about what `scope` admits: all of its filters must hold, whatever the text says.
+    ///
+    /// The text is parsed by itself, so it can't end the scope early, and it may have clauses of its own.
+    pub fn parse_within(
+        mut scope: Vec<Filter>,
+        text: &str,
+        attributes: &Attributes,
+    ) -> Result<Self, QueryError> {
+        let checked = Checked::of(text, attributes)?;
+        scope.extend(checked.condition);
+        Ok(Self { filter: Filter::And(scope), group_by: checked.group_by })
+    }
+
+    /// The runs for which all filters hold, without those in a namespace division.
+    pub fn of_runs(mut filters: Vec<Filter>) -> Self {
+        filters.push(in_no_division());
+        Self { filter: Filter::And(filters), group_by: None }
+    }
+}
+
+/// What a text says, before it is known among which rows.
+struct Checked {
+    condition: Option<Filter>,
+    names_division: bool,
+    group_by: Option<GroupBy>,
+}
+
+impl Checked {
+    fn of(text: &str, attributes: &Attributes) -> Result<Self, QueryError> {
         let clauses = grammar::parse(text)?;
         if clauses.limit {
             return Err(QueryError::unsupported("'LIMIT' clause"));
@@ -53,14 +92,7 @@ impl Query {
         };
         let group_by = group_by(&clauses, &mut checker)?;
         refuse_order(&clauses, &mut checker)?;
-
-        let filter = match (condition, checker.names_division()) {
-            (Some(condition), true) => condition,
-            (None, true) => Filter::And(Vec::new()),
-            (Some(condition), false) => Filter::And(vec![condition, in_no_division()]),
-            (None, false) => in_no_division(),
-        };
-        Ok(Self { filter, group_by })
+        Ok(Self { condition, names_division: checker.names_division(), group_by })
     }
 }
 

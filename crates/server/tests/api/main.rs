@@ -1,0 +1,5 @@
+//! What strangers may ask of the API, over gRPC, on a real server.
+#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+
+mod list_filters;
+mod scene;

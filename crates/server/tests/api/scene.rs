@@ -1,0 +1,80 @@
+//! A server for a test, and what its clients and workers ask.
+
+use std::sync::Arc;
+
+use perennial_proto::service::workflow::workflow_service_client::WorkflowServiceClient;
+use perennial_proto::temporal::common::v1::WorkflowType;
+use perennial_proto::temporal::schedule::v1::schedule_action::Action;
+use perennial_proto::temporal::schedule::v1::{Schedule, ScheduleAction, ScheduleSpec};
+use perennial_proto::temporal::taskqueue::v1::TaskQueue;
+use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
+use perennial_proto::temporal::workflowservice::v1::{
+    CreateScheduleRequest, StartWorkflowExecutionRequest,
+};
+use perennial_runtime::{Runtime, RuntimeConfig};
+use perennial_server::{Listeners, ServerConfig, ensure_namespace, serve};
+use perennial_store::{SqliteStore, Store};
+use tokio::net::TcpListener;
+use tonic::transport::{Channel, Endpoint};
+
+pub(crate) type Client = WorkflowServiceClient<Channel>;
+
+/// The namespaces of a scene.
+pub(crate) const NAMESPACES: [&str; 2] = ["default", "other"];
+
+/// A client of a server of its own, which lives as long as the test.
+pub(crate) async fn client() -> Client {
+    let store = Arc::new(SqliteStore::in_memory().unwrap());
+    client_of(store, &RuntimeConfig::default()).await
+}
+
+/// The same on a store that is there.
+pub(crate) async fn client_of(store: Arc<dyn Store>, config: &RuntimeConfig) -> Client {
+    let runtime = Runtime::open(store, config).unwrap();
+    for namespace in NAMESPACES {
+        ensure_namespace(&runtime, namespace, &[]).await.unwrap();
+    }
+    let grpc = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = grpc.local_addr().unwrap();
+    let listeners = Listeners { grpc, http: None };
+    tokio::spawn(serve(runtime, ServerConfig::default(), listeners, std::future::pending()));
+    let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
+    WorkflowServiceClient::new(endpoint.connect().await.unwrap())
+}
+
+pub(crate) fn queue() -> Option<TaskQueue> {
+    Some(TaskQueue { name: "queue".to_owned(), ..TaskQueue::default() })
+}
+
+/// The start of a workflow, in the namespace `default`.
+pub(crate) fn start(workflow_id: &str) -> StartWorkflowExecutionRequest {
+    StartWorkflowExecutionRequest {
+        namespace: "default".to_owned(),
+        workflow_id: workflow_id.to_owned(),
+        workflow_type: Some(WorkflowType { name: "Order".to_owned() }),
+        task_queue: queue(),
+        request_id: format!("start {workflow_id}"),
+        ..StartWorkflowExecutionRequest::default()
+    }
+}
+
+/// A schedule without times, in the namespace `default`.
+pub(crate) fn schedule(schedule_id: &str) -> CreateScheduleRequest {
+    let workflow = NewWorkflowExecutionInfo {
+        workflow_id: "scheduled".to_owned(),
+        workflow_type: Some(WorkflowType { name: "Order".to_owned() }),
+        task_queue: queue(),
+        ..NewWorkflowExecutionInfo::default()
+    };
+    CreateScheduleRequest {
+        namespace: "default".to_owned(),
+        schedule_id: schedule_id.to_owned(),
+        schedule: Some(Schedule {
+            spec: Some(ScheduleSpec::default()),
+            action: Some(ScheduleAction { action: Some(Action::StartWorkflow(workflow)) }),
+            ..Schedule::default()
+        }),
+        request_id: format!("create {schedule_id}"),
+        ..CreateScheduleRequest::default()
+    }
+}
