@@ -127,6 +127,25 @@ impl Runtime {
         self.node.stop();
     }
 
+    /// Done when the runtime can't go on, with the reason: a thread has died, or the store may not be written any
+    /// more. What was acknowledged is in the store; the process had better end.
+    pub async fn failed(&self) -> Arc<str> {
+        self.node.failure.wait().await
+    }
+
+    /// Why the runtime can't go on, if it can't.
+    pub fn failure(&self) -> Option<Arc<str>> {
+        self.node.failure.reason()
+    }
+
+    /// What keeps the runtime from its work now: nothing, a store that takes no writes, or a failure.
+    pub fn health(&self) -> Result<(), String> {
+        if let Some(reason) = self.failure() {
+            return Err(reason.to_string());
+        }
+        self.node.store_problem().map_or(Ok(()), Err)
+    }
+
     /// The time, as entities see it.
     pub fn now(&self) -> Time {
         self.node.now()
@@ -532,7 +551,7 @@ impl Runtime {
     async fn ask(&self, request: Request) -> Result<Response, Refusal> {
         let (reply, answered) = oneshot::channel();
         self.node.ask(Incoming { request, reply: ReplyTo::Caller(reply) });
-        let ended = || Refusal::Unavailable("the server is shutting down".to_owned());
+        let ended = || Refusal::Unavailable("the server is stopping; ask again".to_owned());
         answered.await.unwrap_or_else(|_| Err(ended()))
     }
 
@@ -542,7 +561,7 @@ impl Runtime {
         reading: impl FnOnce(&dyn Store) -> Result<T, perennial_store::Error> + Send + 'static,
     ) -> Result<T, Refusal> {
         let store = Arc::clone(&self.node.store);
-        if self.node.surroundings.reads_in_place() {
+        if self.node.surroundings.is_simulated() {
             return reading(store.as_ref()).map_err(Refusal::from);
         }
         let read = tokio::task::spawn_blocking(move || reading(store.as_ref())).await;

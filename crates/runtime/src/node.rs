@@ -6,13 +6,16 @@
 pub(crate) mod cell_loop;
 mod cell_thread;
 pub(crate) mod commits;
+mod failure;
 pub(crate) mod loads;
 mod surroundings;
+mod suspension;
+mod watch;
 
 pub(crate) use self::surroundings::Surroundings;
 
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 use perennial_engine::run::Limits;
@@ -22,6 +25,7 @@ use perennial_store::{Epoch, Store};
 use prost::Message;
 
 use self::cell_thread::Helpers;
+use self::failure::Failure;
 use crate::cell::{Incoming, Input, Release, ReplyTo, Request, Response, slot_of_sender};
 use crate::namespaces::{self, Namespaces};
 use crate::queues::{Grant, Match, Queues};
@@ -40,6 +44,11 @@ pub(crate) struct Node {
     namespaces: RwLock<Arc<Namespaces>>,
     cells: Vec<mpsc::Sender<ToCell>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Ends the thread that looks after the store.
+    watching: Mutex<Option<watch::StopWatching>>,
+    pub(crate) failure: Failure,
+    /// What keeps the store from its work, as it was a second ago.
+    store_problem: Mutex<Option<String>>,
     runs_cached: usize,
     keys_per_lease: u32,
     evaluation: Evaluation,
@@ -76,7 +85,10 @@ impl Node {
         for (id, inbox) in (0_u32..).zip(inboxes) {
             threads.push(cell_thread::start(&node, id, inbox, helpers.clone())?);
         }
-        *node.threads.lock().unwrap_or_else(PoisonError::into_inner) = threads;
+        let (stop, thread) = watch::start(&node)?;
+        threads.push(thread);
+        *lock(&node.watching) = Some(stop);
+        *lock(&node.threads) = threads;
         for id in 0..config.cells.max(1) {
             node.restore(id)?;
         }
@@ -102,6 +114,9 @@ impl Node {
             namespaces: RwLock::new(Arc::new(namespaces)),
             cells,
             threads: Mutex::default(),
+            watching: Mutex::default(),
+            failure: Failure::default(),
+            store_problem: Mutex::default(),
             runs_cached: config.runs_cached,
             keys_per_lease: config.keys_per_lease,
             evaluation: config.evaluation,
@@ -114,9 +129,9 @@ impl Node {
         for cell in &self.cells {
             let _ = cell.send(ToCell::Stop);
         }
-        let threads =
-            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        for thread in threads {
+        *lock(&self.watching) = None;
+        for thread in std::mem::take(&mut *lock(&self.threads)) {
+            // One that panicked has said so.
             let _ = thread.join();
         }
     }
@@ -155,6 +170,15 @@ impl Node {
             let its = rows.iter().filter(|row| self.cell_of(row.slot) == cell as usize);
             messages.extend(its.filter_map(|row| RunMessage::decode(row.value.as_slice()).ok()));
         }
+    }
+
+    /// What keeps the store from its work, if anything does.
+    pub(crate) fn store_problem(&self) -> Option<String> {
+        lock(&self.store_problem).clone()
+    }
+
+    fn set_store_problem(&self, problem: Option<String>) {
+        *lock(&self.store_problem) = problem;
     }
 
     pub(crate) fn now(&self) -> Time {
@@ -219,11 +243,9 @@ impl Node {
     }
 
     /// What would have left isn't durable: callers ask again, pollers wait on.
-    pub(crate) fn take_back(&self, release: Release, why: &str) {
+    pub(crate) fn take_back(&self, release: Release, why: &perennial_store::Error) {
         match release {
-            Release::Reply(reply, _) => {
-                reply.send(Err(crate::Refusal::Unavailable(why.to_owned())));
-            }
+            Release::Reply(reply, _) => reply.send(Err(crate::Refusal::from(why.clone()))),
             Release::Grant(poller, _) | Release::Repoll(poller) => {
                 let met = self.queues.poll_again(poller, self.now());
                 self.bring_together(met);
@@ -289,4 +311,8 @@ impl Node {
         }));
         self.ask(Incoming { request: Request::Deliver { message }, reply });
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

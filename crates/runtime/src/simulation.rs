@@ -83,8 +83,6 @@ struct Turns {
     cell: Option<CellLoop>,
     inbox: Receiver<ToCell>,
     arrived: VecDeque<ToCell>,
-    /// The store didn't let it begin anew: it takes nothing until then.
-    must_try_again: bool,
 }
 
 impl Node {
@@ -101,7 +99,7 @@ impl Node {
         let mut cells = Vec::new();
         for (id, inbox) in (0_u32..).zip(inboxes) {
             let cell = Some(CellLoop::lease(&node, id)?);
-            cells.push(Turns { cell, inbox, arrived: VecDeque::new(), must_try_again: false });
+            cells.push(Turns { cell, inbox, arrived: VecDeque::new() });
         }
         for id in 0..config.cells.max(1) {
             node.restore(id)?;
@@ -139,9 +137,7 @@ impl Node {
             turns.arrived.clear();
             return 0;
         };
-        let is_due = turns.must_try_again
-            || running.has_undelivered()
-            || running.wait(&self.node) == Duration::ZERO;
+        let is_due = running.has_undelivered() || running.wait(&self.node) == Duration::ZERO;
         turns.arrived.len() + usize::from(is_due)
     }
 
@@ -151,9 +147,7 @@ impl Node {
         let Some(turns) = self.cells.get_mut(cell) else { return };
         let Some(running) = &mut turns.cell else { return };
         let inputs = inputs.min(turns.arrived.len()).min(STEP_INPUTS);
-        let inputs = if turns.must_try_again { 0 } else { inputs };
         let next = running.turn(&self.node, turns.arrived.drain(..inputs));
-        turns.must_try_again = matches!(next, Next::TryAgain(_));
         match next {
             Next::GoOn(work) => {
                 if self.acknowledge == Acknowledge::BeforeCommit && work.commit.is_some() {
@@ -163,7 +157,6 @@ impl Node {
                 self.loads.extend(work.loads);
                 self.loads.extend(work.awaited_loads);
             }
-            Next::TryAgain(_) => {}
             Next::End => turns.cell = None,
         }
     }

@@ -5,10 +5,10 @@
 mod kit;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::task::{Context, Waker};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
 
-use perennial_engine::run::{Command, Rejection, Signal, Terminate};
+use perennial_engine::run::{Command, Rejection, Run, Signal, Terminate};
 use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::enums::v1::{
@@ -18,7 +18,7 @@ use perennial_proto::temporal::history::v1::WorkflowExecutionSignaledEventAttrib
 use perennial_proto::temporal::query::v1::WorkflowQuery;
 use perennial_proto::temporal::update::v1::{Meta, Request};
 use perennial_runtime::simulation::{Clock, Node};
-use perennial_runtime::{Refusal, Runtime, RuntimeConfig};
+use perennial_runtime::{Refusal, Runtime, RuntimeConfig, Sent};
 use perennial_store::visibility::{Count, Page, Position, Query};
 use perennial_store::{
     Batch, Error, Fragment, HistoryRange, Lease, Log, LogLine, MemoryStore, RecordKind, Store,
@@ -32,15 +32,30 @@ const WORKS: u8 = 0;
 const FAILS: u8 = 1;
 /// It is durable, and says it isn't.
 const FAILS_AFTER_ALL: u8 = 2;
+/// There is no room, and none for later ones either.
+const FULL: u8 = 3;
+/// The thread that commits dies.
+const PANICS: u8 = 4;
+/// Another owner has taken over.
+const FENCED: u8 = 5;
 
 #[derive(Default)]
 struct FaultyStore {
     inner: MemoryStore,
     next: AtomicU8,
+    /// Commits that found no room.
+    refused: AtomicUsize,
+}
+
+fn no_room() -> Error {
+    Error::Full("no room".to_owned())
 }
 
 impl Store for FaultyStore {
     fn lease(&self, cell: u32) -> Result<Lease, Error> {
+        if self.next.load(Ordering::SeqCst) == FULL {
+            return Err(no_room());
+        }
         self.inner.lease(cell)
     }
 
@@ -50,8 +65,14 @@ impl Store for FaultyStore {
 
     fn commit(&self, batches: &[Batch]) -> Result<(), Error> {
         let lost = || Err(Error::Unavailable("the disk is away".to_owned()));
+        if self.next.load(Ordering::SeqCst) == FULL {
+            self.refused.fetch_add(1, Ordering::SeqCst);
+            return Err(no_room());
+        }
         match self.next.swap(WORKS, Ordering::SeqCst) {
             FAILS => lost(),
+            PANICS => panic!("the disk has vanished"),
+            FENCED => Err(Error::Fenced("another server has the file".to_owned())),
             FAILS_AFTER_ALL => {
                 self.inner.commit(batches)?;
                 lost()
@@ -153,24 +174,20 @@ async fn start_fails_once(how: u8) {
     }
 
     store.next.store(how, Ordering::SeqCst);
-    let refused = runtime.start(namespace, "greet".to_owned(), start("r")).await;
-    assert!(matches!(refused, Err(Refusal::Unavailable(_))), "{refused:?}");
+    let first = runtime.start(namespace, "greet".to_owned(), start("r")).await;
+    match how {
+        FAILS => assert!(matches!(first, Err(Refusal::Unavailable(_))), "{first:?}"),
+        _ => assert!(first.unwrap().is_new, "the new lease says that it landed"),
+    }
     let again = runtime.start(namespace, "greet".to_owned(), start("r")).await.unwrap();
     assert!(again.is_new, "the repetition of a request is that request");
 
     let run = again.run.name();
-    // The lost step may have started the task for a poller that never got it; a worker of the normal
-    // queue gets the task as soon as that start has timed out, or at once if it was lost too.
-    if how == FAILS {
-        let task = waiting.await.unwrap();
-        assert_eq!(task.run.name(), run);
-        runtime.send(run.clone(), completion(&task, complete_workflow())).await.unwrap();
-        let closed = runtime.read(run).await.unwrap();
-        assert_eq!(closed.head.status(), WorkflowExecutionStatus::Completed);
-    } else {
-        assert!(again.run.head.workflow_task.as_ref().unwrap().started_at != 0);
-        waiting.abort();
-    }
+    let task = waiting.await.unwrap();
+    assert_eq!(task.run.name(), run);
+    runtime.send(run.clone(), completion(&task, complete_workflow())).await.unwrap();
+    let closed = runtime.read(run).await.unwrap();
+    assert_eq!(closed.head.status(), WorkflowExecutionStatus::Completed);
 }
 
 #[tokio::test]
@@ -179,8 +196,86 @@ async fn a_start_that_was_lost_happens_once_when_it_is_repeated() {
 }
 
 #[tokio::test]
-async fn a_start_that_was_durable_after_all_is_found_by_its_repetition() {
+async fn a_start_that_was_durable_after_all_is_answered_and_its_task_handed_out() {
     start_fails_once(FAILS_AFTER_ALL).await;
+}
+
+#[tokio::test]
+async fn runtime_fails_when_its_thread_dies_or_another_owner_takes_over() {
+    for (how, says) in [(PANICS, "the thread `cell-0` panicked"), (FENCED, "another server")] {
+        let store = Arc::new(FaultyStore::default());
+        let runtime = Runtime::open(store.clone(), &RuntimeConfig::default()).unwrap();
+        let namespace = namespace(&runtime).await;
+        assert_eq!(runtime.health(), Ok(()));
+        store.next.store(how, Ordering::SeqCst);
+        let refused = runtime.start(namespace, "greet".to_owned(), start("r")).await;
+        assert!(matches!(refused, Err(Refusal::Unavailable(_))), "{refused:?}");
+        let reason = runtime.failed().await;
+        assert!(reason.contains(says), "{reason}");
+        assert_eq!(runtime.health(), Err(reason.to_string()));
+        runtime.stop();
+    }
+}
+
+#[test]
+fn full_store_refuses_writes_at_once_serves_reads_and_goes_on_when_there_is_room() {
+    let store = Arc::new(FaultyStore::default());
+    let clock = Clock::at(Time(1_000));
+    let mut node = Node::open(store.clone(), &RuntimeConfig::default(), &clock, 1).unwrap();
+    let runtime = node.runtime();
+    let namespace = kit::drive(&mut node, namespace(&runtime));
+    let started = runtime.start(namespace, "greet".to_owned(), start("r"));
+    let run = kit::drive(&mut node, started).unwrap().run.name();
+
+    store.next.store(FULL, Ordering::SeqCst);
+    for request in 0..5 {
+        let refused = signal_once(&mut node, &runtime, &run, &request.to_string());
+        assert!(matches!(refused, Err(Refusal::Exhausted(_))), "{refused:?}");
+    }
+    let commits = store.refused.load(Ordering::SeqCst);
+    assert_eq!(commits, 1, "later writes are refused without an attempt");
+    let read = read_once(&mut node, &runtime, &run);
+    assert_eq!((read.head.signal_count, read.is_open()), (0, true));
+    // A worker's poll is neither answered nor lost.
+    let mut poll = Box::pin(runtime.poll_workflow_task(poller(namespace)));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(poll.as_mut().poll(&mut cx).is_pending());
+    node.step(0, usize::MAX);
+    assert!(poll.as_mut().poll(&mut cx).is_pending());
+
+    store.next.store(WORKS, Ordering::SeqCst);
+    let task = kit::drive(&mut node, poll).unwrap();
+    assert_eq!(task.run.name(), run);
+    kit::drive(&mut node, runtime.send(run.clone(), signal("late"))).unwrap();
+    let read = kit::drive(&mut node, runtime.read(run)).unwrap();
+    assert_eq!(read.buffered.len(), 1, "those that were refused haven't happened");
+}
+
+/// Sends a signal, with as many turns as that takes: a full store is tried again in every turn, for ever.
+fn signal_once(
+    node: &mut Node,
+    runtime: &Runtime,
+    run: &RunName,
+    request: &str,
+) -> Result<Sent, Refusal> {
+    let mut sent = Box::pin(runtime.send(run.clone(), signal(request)));
+    in_a_few_turns(node, &mut sent)
+}
+
+fn read_once(node: &mut Node, runtime: &Runtime, run: &RunName) -> Arc<Run> {
+    let mut read = Box::pin(runtime.read(run.clone()));
+    in_a_few_turns(node, &mut read).unwrap()
+}
+
+fn in_a_few_turns<F: Future + Unpin>(node: &mut Node, future: &mut F) -> F::Output {
+    let mut cx = Context::from_waker(Waker::noop());
+    for _ in 0..10 {
+        if let Poll::Ready(output) = std::pin::Pin::new(&mut *future).poll(&mut cx) {
+            return output;
+        }
+        node.take_any_turn();
+    }
+    panic!("it isn't answered")
 }
 
 #[test]

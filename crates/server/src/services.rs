@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use perennial_proto::perennial;
 use perennial_proto::temporal::{operatorservice, workflowservice};
+use perennial_runtime::Runtime;
 use prost::Message;
 use tonic::Status;
 use tonic::metadata::MetadataMap;
@@ -41,6 +42,10 @@ pub(crate) type Answering = Pin<Box<dyn Future<Output = Answer<Encoded>> + Send>
 impl Services {
     pub(crate) fn new(shared: Shared) -> Self {
         Self { shared, rpcs: table() }
+    }
+
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.shared.runtime
     }
 
     /// The largest message that is read.

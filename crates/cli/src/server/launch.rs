@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use perennial_engine::run::Limits;
 use perennial_runtime::{Evaluation, Runtime, RuntimeConfig};
 use perennial_server::{
@@ -99,13 +99,22 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
     out.flush()?;
 
     let server = ServerConfig { cluster_id, ..plan.server };
-    let told = async {
-        told.await;
-        tracing::info!("told to stop");
+    tracing::info!(place, port, "the server has started");
+    let failing = runtime.clone();
+    let told = async move {
+        tokio::select! {
+            () = told => tracing::info!("told to stop"),
+            _ = failing.failed() => {}
+        }
     };
     serve(runtime.clone(), server, Listeners { grpc, http }, told).await;
+    let failure = runtime.clone();
     // Everything that was acknowledged is durable when this returns.
     tokio::task::spawn_blocking(move || runtime.stop()).await?;
+    if let Some(reason) = failure.failure() {
+        bail!("the server had to stop: {reason}");
+    }
+    tracing::info!("the server has stopped");
     Ok(())
 }
 

@@ -27,7 +27,7 @@ use perennial_engine::run::{Limits, Offer};
 use perennial_engine::{FreshIds, FreshKeys, RunKey, Slot, Time, Zones};
 use perennial_proto::store::RunMessage;
 use perennial_proto::temporal::update::v1 as update;
-use perennial_store::{Batch, Epoch, StoredRun, StoredSchedule, Wake};
+use perennial_store::{Batch, Epoch, LastBatch, StoredRun, StoredSchedule, Wake};
 
 pub(crate) use self::cache::WantedRun;
 pub(crate) use self::messages::slot_of_sender;
@@ -62,6 +62,19 @@ pub(crate) enum Input {
     WakesLoaded { up_to: Time, wakes: Vec<Wake>, is_all: bool, last: Option<(Time, i64)> },
     /// The store couldn't say: ask again.
     WakesUnread,
+}
+
+impl Input {
+    /// What it is and what it is about, for the log.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Asked(incoming) => incoming.request.describe(),
+            Self::Loaded { wanted, .. } => format!("loaded workflow {:?}", wanted.workflow_id),
+            Self::ScheduleLoaded { id, .. } => format!("loaded schedule {:?}", id.1),
+            Self::WakesLoaded { wakes, .. } => format!("loaded {} wake-ups", wakes.len()),
+            Self::WakesUnread => "wake-ups that couldn't be read".to_owned(),
+        }
+    }
 }
 
 /// What a step leads to.
@@ -167,6 +180,11 @@ impl Cell {
         }
     }
 
+    /// Has nobody woken from now on: for a cell that reads while nothing can be written.
+    pub(crate) fn suspend(&mut self) {
+        self.wakes.suspend();
+    }
+
     /// A message of this cell's is in the store. It has to know of all of them before its first step.
     pub(crate) fn has_sent(&mut self, message: &RunMessage) {
         self.unanswered.add(message);
@@ -258,7 +276,19 @@ impl Cell {
         self.in_flight.is_none() && self.open.is_empty() && self.turns.is_empty()
     }
 
-    /// Ends the cell: nothing that isn't durable has happened.
+    /// The lease it has.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The batch on its way, if there is one.
+    pub(crate) fn batch_in_flight(&self) -> Option<LastBatch> {
+        self.in_flight.as_ref()?;
+        Some(LastBatch { epoch: self.epoch, sequence: self.next_sequence - 1 })
+    }
+
+    /// Ends the cell: nothing that isn't durable has happened. What the batch on its way would release comes from
+    /// [`Self::committed`], if it has landed.
     pub(crate) fn abandon(&mut self) -> Vec<Release> {
         let mut lost = self.in_flight.take().unwrap_or_default();
         lost.extend(self.open.take_releases());

@@ -225,6 +225,64 @@ impl Request {
         }
     }
 
+    /// Its kind and what it is about, for the log.
+    pub(crate) fn describe(&self) -> String {
+        let about = match (self.schedule(), self.target()) {
+            (Some(schedule), _) => format!("schedule {:?}", schedule.schedule_id),
+            (None, Some(run)) => format!("workflow {:?}", run.workflow_id),
+            (None, None) => "a record".to_owned(),
+        };
+        format!("{} {about}", self.kind())
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Start { .. } => "start of",
+            Self::StartWithUpdate { .. } => "start with an update of",
+            Self::Command { .. } | Self::Schedule { .. } => "command to",
+            Self::KeepPage { .. } | Self::TakePages { .. } => "pages of a completion of",
+            Self::Read { .. } | Self::ReadSchedule { .. } => "read of",
+            Self::Watch { .. } => "wait for",
+            Self::Delete { .. } | Self::PurgeSchedule { .. } => "deletion of",
+            Self::Reset { .. } => "reset of",
+            Self::StartTask { .. } => "task of",
+            Self::TakeQuery { .. } | Self::Query { .. } | Self::AnswerQuery { .. } => "query of",
+            Self::Deliver { .. } => "message to",
+            Self::Settle { .. } => "answer to a message of",
+            Self::Put { .. } => "write of",
+            Self::Update { .. } | Self::PollUpdate { .. } => "update of",
+            Self::CreateSchedule { .. } => "creation of",
+        }
+    }
+
+    /// Whether nothing is stored because of it.
+    pub(crate) fn is_read(&self) -> bool {
+        match self {
+            Self::Read { .. }
+            | Self::Watch { .. }
+            | Self::ReadSchedule { .. }
+            | Self::PollUpdate { .. }
+            | Self::Query { .. }
+            | Self::AnswerQuery { .. }
+            | Self::TakeQuery { .. } => true,
+            Self::Start { .. }
+            | Self::StartWithUpdate { .. }
+            | Self::Command { .. }
+            | Self::KeepPage { .. }
+            | Self::TakePages { .. }
+            | Self::Delete { .. }
+            | Self::Reset { .. }
+            | Self::StartTask { .. }
+            | Self::Deliver { .. }
+            | Self::Settle { .. }
+            | Self::Put { .. }
+            | Self::Update { .. }
+            | Self::CreateSchedule { .. }
+            | Self::Schedule { .. }
+            | Self::PurgeSchedule { .. } => false,
+        }
+    }
+
     /// The slot that owns it; the first one for what is about no workflow and no schedule.
     pub(crate) fn slot(&self) -> Slot {
         if let Some(schedule) = self.schedule() {

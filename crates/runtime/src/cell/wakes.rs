@@ -97,6 +97,11 @@ impl Wakes {
         Some((self.read_after, now.after(HORIZON)))
     }
 
+    /// Asks the store for nothing, and so has nobody woken: for a cell that may not write.
+    pub(super) fn suspend(&mut self) {
+        self.reading = true;
+    }
+
     /// The store didn't answer: what was asked for is asked for again.
     pub(super) fn unread(&mut self) {
         self.reading = false;

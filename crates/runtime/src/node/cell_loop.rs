@@ -1,13 +1,14 @@
 //! A cell in its surroundings: takes what has arrived, steps the cell, lets out what may leave.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use perennial_engine::Time;
 use perennial_proto::store::RunMessage;
-use perennial_store::{Batch, Epoch, Error};
+use perennial_store::{Batch, Epoch, Error, LastBatch, Lease};
 
 use super::loads::Load;
+use super::suspension::Suspension;
 use super::{Node, ToCell};
 use crate::cell::{Cell, Effects, Input, Release, World};
 
@@ -15,8 +16,8 @@ use crate::cell::{Cell, Effects, Input, Release, World};
 pub(crate) const STEP_INPUTS: usize = 512;
 /// A message that couldn't be delivered is tried again after this long.
 const REDELIVER_AFTER: Duration = Duration::from_millis(200);
-/// How often a lease is tried for while the store doesn't answer.
-const RETRY_LEASE: Duration = Duration::from_millis(100);
+/// A turn that takes longer than this is worth a line in the log: everyone else waits.
+const SLOW_TURN: Duration = Duration::from_millis(100);
 const IDLE: Duration = Duration::from_secs(3600);
 
 /// A cell and what happens around its steps. Whoever owns one calls [`CellLoop::turn`] again and again: a
@@ -29,15 +30,9 @@ pub(crate) struct CellLoop {
     cell: Cell,
     /// Messages that couldn't be delivered.
     later: Vec<Arc<RunMessage>>,
-    /// A commit failed, and the store hasn't let the cell begin anew yet.
-    lost: Option<Lost>,
+    /// The store takes no writes.
+    suspension: Option<Suspension>,
     is_stopping: bool,
-}
-
-/// What waits until the cell has begun anew.
-struct Lost {
-    why: Error,
-    inputs: Vec<Arrived>,
 }
 
 /// An input, and under which lease it was asked for if that matters.
@@ -47,8 +42,6 @@ type Arrived = (Option<Epoch>, Input);
 pub(crate) enum Next {
     /// This is done outside the cell; then another turn, when something has arrived or its time has come.
     GoOn(Work),
-    /// Another turn in a moment, and nothing new until then: the store doesn't answer.
-    TryAgain(Duration),
     /// It is over.
     End,
 }
@@ -66,9 +59,10 @@ pub(crate) struct Work {
 impl CellLoop {
     /// Takes over the cell.
     pub(crate) fn lease(node: &Node, id: u32) -> Result<Self, Error> {
-        let Leased { epoch, cell, sent } = lease(node, id)?;
+        let Leased { epoch, cell, sent, .. } = lease(node, id)?;
         deliver_all(node, sent, epoch);
-        Ok(Self { id, epoch, cell, later: Vec::new(), lost: None, is_stopping: false })
+        let later = Vec::new();
+        Ok(Self { id, epoch, cell, later, suspension: None, is_stopping: false })
     }
 
     /// Handles what has arrived.
@@ -78,10 +72,7 @@ impl CellLoop {
         arrived: impl IntoIterator<Item = ToCell>,
     ) -> Next {
         let mut undelivered = std::mem::take(&mut self.later);
-        let (mut inputs, mut failed) = match self.lost.take() {
-            Some(Lost { why, inputs }) => (inputs, Some(why)),
-            None => (Vec::new(), None),
-        };
+        let (mut inputs, mut failed) = (Vec::new(), None);
         for what in arrived {
             match what {
                 ToCell::Input(input) => inputs.push((None, input)),
@@ -96,30 +87,27 @@ impl CellLoop {
                 ToCell::Stop => self.is_stopping = true,
             }
         }
-        if failed.is_none() && self.cell.needs_keys() {
+        if failed.is_none() && self.suspension.is_none() && self.cell.needs_keys() {
             failed = self.renew_lease(node).err();
         }
-        if let Some(why) = failed {
-            match self.begin_anew(node, &why) {
-                // They are among those that are on their way again.
-                Ok(()) => {
-                    undelivered.clear();
-                    self.later.clear();
-                }
-                Err(Error::Fenced(_)) => return Next::End,
-                Err(_) => {
-                    self.later.extend(undelivered);
-                    self.lost = Some(Lost { why, inputs });
-                    return Next::TryAgain(RETRY_LEASE);
-                }
+        if failed.is_some() || self.is_to_be_tried_again(node) {
+            match self.begin_anew(node, failed) {
+                Ok(held) => inputs.extend(held.into_iter().map(|input| (None, input))),
+                Err(Fenced(why)) => return self.end(node, &why),
             }
+            // They are among those that are on their way again, or will be when there is a new lease.
+            undelivered.clear();
+            self.later.clear();
         }
         // What was read under an earlier lease may be older than what has been committed since, and a message that
         // was answered then is asked about again.
         let is_good = |(read, _): &Arrived| read.is_none_or(|epoch| epoch == self.epoch);
-        let inputs = inputs.into_iter().filter(is_good).map(|(_, input)| input).collect();
+        let mut inputs = inputs.into_iter().filter(is_good).map(|(_, input)| input).collect();
+        if let Some(suspension) = &mut self.suspension {
+            inputs = suspension.let_through(inputs);
+        }
         let work = self.step(node, inputs);
-        if self.is_stopping && self.cell.is_at_rest() {
+        if self.is_stopping && (self.cell.is_at_rest() || self.suspension.is_some()) {
             return Next::End;
         }
         deliver_all(node, undelivered, self.epoch);
@@ -138,6 +126,10 @@ impl CellLoop {
 
     /// How long to wait for something to arrive.
     pub(crate) fn wait(&self, node: &Node) -> Duration {
+        if let Some(suspension) = &self.suspension {
+            let is_simulated = node.surroundings.is_simulated();
+            return if is_simulated { Duration::ZERO } else { suspension.wait() };
+        }
         let until_wake = self.cell.next_wake().map_or(IDLE, |at| {
             let nanos = at.0.saturating_sub(node.now().0).max(0);
             Duration::from_nanos(nanos.unsigned_abs()).min(IDLE)
@@ -154,8 +146,22 @@ impl CellLoop {
         let namespaces = node.namespaces();
         let now: Time = node.now();
         let world = World { now, queues: &node.queues, namespaces: &namespaces };
+        let (begun, asked) = (Instant::now(), inputs.first().map(Input::describe));
+        let count = inputs.len();
         let Effects { loads, awaited_loads, commit, releases, load_wakes } =
             self.cell.step(inputs, &world);
+        let took = begun.elapsed();
+        if took > SLOW_TURN {
+            let (cell, first) = (self.id, asked.unwrap_or_default());
+            let milliseconds = took.as_millis() as u64;
+            tracing::warn!(
+                cell,
+                milliseconds,
+                inputs = count,
+                first,
+                "a turn of the cell took long: everyone else waited"
+            );
+        }
         release_all(node, releases, self.epoch);
         let (cell, epoch) = (self.id(), self.epoch);
         let load = |wanted| Load::Entity { cell, epoch, wanted };
@@ -177,40 +183,94 @@ impl CellLoop {
         Ok(())
     }
 
-    /// What isn't durable hasn't happened: the cell begins anew from the store, under a new lease. One whose
-    /// place another has taken doesn't.
-    fn begin_anew(&mut self, node: &Arc<Node>, why: &Error) -> Result<(), Error> {
-        if let Error::Fenced(_) = why {
-            self.end(why);
-            return Err(why.clone());
+    fn is_to_be_tried_again(&self, node: &Node) -> bool {
+        self.suspension.is_some() && self.wait(node) == Duration::ZERO
+    }
+
+    /// What isn't durable hasn't happened: the cell begins anew from the store, under a new lease. Without one it
+    /// reads until the store gives one. One whose place another has taken ends. Returns what was kept meanwhile.
+    fn begin_anew(&mut self, node: &Node, failed: Option<Error>) -> Result<Vec<Input>, Fenced> {
+        if let Some(Error::Fenced(why)) = failed {
+            return Err(Fenced(why));
         }
-        let Leased { epoch, cell, sent } = match lease(node, self.id) {
-            Ok(leased) => leased,
-            Err(fenced @ Error::Fenced(_)) => {
-                self.end(&fenced);
-                return Err(fenced);
+        let leased = lease(node, self.id).and_then(|leased| {
+            node.restore(self.id)?;
+            Ok(leased)
+        });
+        match (leased, failed) {
+            (Ok(leased), failed) => {
+                if let Some(why) = failed {
+                    tracing::warn!(
+                        cell = self.id, error = %why,
+                        "a commit failed: what it held is undone, unless the store has it"
+                    );
+                    self.settle_batch_in_flight(node, leased.last_batch, &why);
+                }
+                self.epoch = leased.epoch;
+                self.cell = leased.cell;
+                deliver_all(node, leased.sent, self.epoch);
+                Ok(self.suspension.take().map_or_else(Vec::new, |it| it.end(self.id)))
             }
-            Err(other) => return Err(other),
-        };
-        self.epoch = epoch;
-        let lost = std::mem::replace(&mut self.cell, cell).abandon();
-        for release in lost {
-            node.take_back(release, &why.to_string());
+            (Err(Error::Fenced(why)), _) => Err(Fenced(why)),
+            (Err(_), Some(why)) => {
+                self.give_up(node, &why);
+                let mut cell = cell_under(node, self.id, self.cell.epoch());
+                cell.suspend();
+                self.cell = cell;
+                match &mut self.suspension {
+                    Some(suspension) => suspension.go_on(why),
+                    None => self.suspension = Some(Suspension::because(self.id, why)),
+                }
+                Ok(Vec::new())
+            }
+            (Err(why), None) => {
+                if let Some(suspension) = &mut self.suspension {
+                    suspension.go_on(why);
+                }
+                Ok(Vec::new())
+            }
         }
-        node.restore(self.id)?;
-        deliver_all(node, sent, epoch);
-        Ok(())
+    }
+
+    /// A commit failed, and the new lease says whether it happened all the same.
+    fn settle_batch_in_flight(&mut self, node: &Node, stored: Option<LastBatch>, why: &Error) {
+        let in_flight = self.cell.batch_in_flight();
+        if in_flight.is_some() && in_flight == stored {
+            for release in self.cell.committed() {
+                match release {
+                    Release::Reply(..) | Release::Grant(..) | Release::Repoll(_) => {
+                        node.release(release, self.epoch);
+                    }
+                    // They are stored, and read from the store by the cell that begins anew; or, as queries are,
+                    // lost with this one.
+                    Release::Offer(_) | Release::OfferQuery(_) | Release::Deliver(_) => {}
+                }
+            }
+        }
+        self.give_up(node, why);
+    }
+
+    /// Nothing that isn't durable has happened: whoever waits for it is told.
+    fn give_up(&mut self, node: &Node, why: &Error) {
+        for release in self.cell.abandon() {
+            node.take_back(release, why);
+        }
     }
 
     /// Nothing goes on here: callers ask elsewhere, and polls end.
-    fn end(&mut self, why: &Error) {
+    fn end(&mut self, node: &Node, why: &str) -> Next {
         for release in self.cell.abandon() {
             if let Release::Reply(reply, _) = release {
-                reply.send(Err(crate::Refusal::Unavailable(why.to_string())));
+                reply.send(Err(crate::Refusal::Unavailable(why.to_owned())));
             }
         }
+        node.failure.set(why);
+        Next::End
     }
 }
+
+/// Another owner has the cell, or the store can't be written any more.
+struct Fenced(String);
 
 fn release_all(node: &Node, releases: Vec<Release>, epoch: Epoch) {
     for release in releases {
@@ -227,21 +287,27 @@ fn deliver_all(node: &Node, messages: Vec<Arc<RunMessage>>, epoch: Epoch) {
 /// A cell that has just been taken over.
 struct Leased {
     epoch: Epoch,
+    last_batch: Option<LastBatch>,
     cell: Cell,
     /// Messages that it left in the store, and knows of.
     sent: Vec<Arc<RunMessage>>,
 }
 
 fn lease(node: &Node, id: u32) -> Result<Leased, Error> {
-    let epoch = node.store.lease(id)?.epoch;
-    let (limits, zones) = (Arc::clone(&node.limits), Arc::clone(&node.zones));
-    let seed = node.surroundings.fresh_seed();
-    let (cells, cached) = (node.cell_count(), node.runs_cached);
-    let (evaluation, keys) = (node.evaluation, node.keys_per_lease);
-    let mut cell = Cell::new(id, cells, epoch, seed, limits, zones, cached, evaluation, keys);
+    let Lease { epoch, last_batch } = node.store.lease(id)?;
+    let mut cell = cell_under(node, id, epoch);
     let sent: Vec<_> = node.stored_messages(id)?.into_iter().map(Arc::new).collect();
     for message in &sent {
         cell.has_sent(message);
     }
-    Ok(Leased { epoch, cell, sent })
+    Ok(Leased { epoch, last_batch, cell, sent })
+}
+
+/// A cell with nothing in memory.
+fn cell_under(node: &Node, id: u32, epoch: Epoch) -> Cell {
+    let (limits, zones) = (Arc::clone(&node.limits), Arc::clone(&node.zones));
+    let seed = node.surroundings.fresh_seed();
+    let (cells, cached) = (node.cell_count(), node.runs_cached);
+    let (evaluation, keys) = (node.evaluation, node.keys_per_lease);
+    Cell::new(id, cells, epoch, seed, limits, zones, cached, evaluation, keys)
 }

@@ -8,6 +8,7 @@ use perennial_store::Batch;
 
 use super::cell_loop::{CellLoop, Next, STEP_INPUTS, Work};
 use super::commits::{Commit, commit};
+use super::failure::Watched;
 use super::loads::Load;
 use super::{Node, ToCell};
 
@@ -30,9 +31,11 @@ pub(super) fn start(
     helpers: Helpers,
 ) -> Result<JoinHandle<()>, crate::OpenError> {
     let cell = CellLoop::lease(node, id)?;
+    let watched = Watched::of(node);
     let node = Arc::downgrade(node);
     let mut thread = CellThread { cell, inbox, helpers };
     let body = move || {
+        let _watched = watched;
         loop {
             // Not held while waiting: a node that everyone else has dropped ends.
             let Some(wait) = node.upgrade().map(|node| thread.cell.wait(&node)) else { return };
@@ -61,11 +64,7 @@ impl CellThread {
     fn handle(&mut self, node: &Arc<Node>, mut first: Option<ToCell>) -> Option<()> {
         loop {
             let arrived = first.into_iter().chain(self.inbox.try_iter()).take(STEP_INPUTS);
-            let mut next = self.cell.turn(node, arrived);
-            while let Next::TryAgain(after) = next {
-                thread::sleep(after);
-                next = self.cell.turn(node, []);
-            }
+            let next = self.cell.turn(node, arrived);
             let Next::GoOn(Work { commit, loads, awaited_loads }) = next else { return None };
             self.load(node, loads);
             node.load_together(awaited_loads).wait_if_failed();

@@ -7,10 +7,15 @@
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use perennial_store::{Batch, Error, Store};
 
+use super::failure::Watched;
 use super::{Node, ToCell};
+
+/// A commit that takes longer than this is worth a line in the log.
+const SLOW_COMMIT: Duration = Duration::from_secs(1);
 
 /// A cell and its batch.
 pub(crate) type Commit = (usize, Batch);
@@ -20,9 +25,10 @@ pub(super) fn start(
     node: &Arc<Node>,
 ) -> Result<(Sender<Commit>, JoinHandle<()>), crate::OpenError> {
     let (commits, queue) = mpsc::channel();
-    let store = Arc::clone(&node.store);
+    let (store, watched) = (Arc::clone(&node.store), Watched::of(node));
     let node = Arc::downgrade(node);
     let body = move || {
+        let _watched = watched;
         while let Ok(first) = queue.recv() {
             let queued = std::iter::once(first).chain(queue.try_iter()).collect();
             let done = commit(store.as_ref(), queued);
@@ -36,7 +42,14 @@ pub(super) fn start(
 /// Commits batches together, and says what each one's cell is to be told.
 pub(crate) fn commit(store: &dyn Store, commits: Vec<Commit>) -> Vec<(usize, ToCell)> {
     let (cells, batches): (Vec<usize>, Vec<Batch>) = commits.into_iter().unzip();
-    let done = match store.commit(&batches) {
+    let begun = Instant::now();
+    let committed = store.commit(&batches);
+    let took = begun.elapsed();
+    if took > SLOW_COMMIT {
+        let milliseconds = took.as_millis() as u64;
+        tracing::warn!(milliseconds, cells = ?cells, "a commit took long: is the disk busy?");
+    }
+    let done = match committed {
         // Nothing of them is stored, and the fault is one cell's alone: the others aren't to suffer.
         Err(Error::Fenced(_) | Error::Conflict(_)) if batches.len() > 1 => {
             batches.iter().map(|batch| store.commit(std::slice::from_ref(batch))).collect()

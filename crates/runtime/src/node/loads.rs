@@ -11,6 +11,7 @@ use std::time::Duration;
 use perennial_engine::{NamespaceKey, Time};
 use perennial_store::{Epoch, StoredRun};
 
+use super::failure::Watched;
 use super::{Node, PAGE, ToCell};
 use crate::cell::{Input, Wanted, WantedRun};
 
@@ -33,9 +34,10 @@ pub(super) fn start(
     let queue = Arc::new(Mutex::new(queue));
     let mut threads = Vec::new();
     for index in 0..THREADS {
-        let queue = Arc::clone(&queue);
+        let (queue, watched) = (Arc::clone(&queue), Watched::of(node));
         let node = Arc::downgrade(node);
         let body = move || {
+            let _watched = watched;
             loop {
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let (Ok(load), Some(node)) = (next, node.upgrade()) else { return };

@@ -44,8 +44,8 @@ impl Surroundings {
         FreshIds::from_seed(self.fresh_seed())
     }
 
-    /// Whether the caller's own thread may wait for the store.
-    pub(crate) fn reads_in_place(&self) -> bool {
+    /// Whether nothing happens but by the caller's own thread, which may therefore wait for the store.
+    pub(crate) fn is_simulated(&self) -> bool {
         matches!(self, Self::Simulated { .. })
     }
 }

@@ -7,6 +7,7 @@
 mod answer;
 mod frame;
 mod gathered;
+mod health;
 mod lazily;
 mod others;
 
@@ -28,6 +29,7 @@ use tonic::metadata::MetadataMap;
 
 use self::answer::Body;
 use self::gathered::gathered;
+use self::health::Health;
 use self::others::Others;
 use crate::call::timeout;
 use crate::encoded::Encoded;
@@ -58,7 +60,10 @@ pub(crate) async fn serve(
     services: Arc<Services>,
     stopping: watch::Receiver<bool>,
 ) {
-    let api = Arc::new(Api { services, others: Others::new().await });
+    let (others, reporter) = Others::new();
+    let health = Health::report(reporter, services.runtime().clone()).await;
+    tokio::spawn(health.follow(stopping.clone()));
+    let api = Arc::new(Api { services, others });
     listen(listener, "gRPC", stopping.clone(), |stream, _| {
         serve_connection(stream, Arc::clone(&api), stopping.clone())
     })

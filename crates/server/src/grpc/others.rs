@@ -9,13 +9,12 @@ use tonic::Status;
 use tonic::codec::CompressionEncoding;
 use tonic::codegen::Service;
 use tonic::server::NamedService;
-use tonic_health::ServingStatus;
+use tonic_health::server::HealthReporter;
 use tower::ServiceExt;
 use tower::util::BoxCloneSyncService;
 
 use super::answer::Body;
 use super::lazily::Lazily;
-use crate::services::WORKFLOW_SERVICE;
 
 type Boxed =
     BoxCloneSyncService<Request<tonic::body::Body>, Response<tonic::body::Body>, Infallible>;
@@ -24,18 +23,19 @@ type Boxed =
 pub(super) struct Others(Vec<(&'static str, Boxed)>);
 
 impl Others {
-    pub(super) async fn new() -> Self {
-        let (health_reporter, health) = tonic_health::server::health_reporter();
-        health_reporter.set_service_status(WORKFLOW_SERVICE, ServingStatus::Serving).await;
+    /// The services, and who tells the first of them how the server is.
+    pub(super) fn new() -> (Self, HealthReporter) {
+        let (reporter, health) = tonic_health::server::health_reporter();
         let health = health
             .accept_compressed(CompressionEncoding::Gzip)
             .send_compressed(CompressionEncoding::Gzip);
         // Many clients still ask in the first version's words.
-        Self(vec![
+        let services = Self(vec![
             named(health),
             named(Lazily::new(|| described().build_v1().expect(DESCRIBED))),
             named(Lazily::new(|| described().build_v1alpha().expect(DESCRIBED))),
-        ])
+        ]);
+        (services, reporter)
     }
 
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
