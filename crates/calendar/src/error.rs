@@ -1,5 +1,6 @@
 //! What can be wrong with a spec: each error says where, what was expected, and what to write.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -86,7 +87,7 @@ pub enum Error {
     #[error(transparent)]
     Parse(#[from] ParseError),
     /// The zone database that was passed in has no such zone.
-    #[error("unknown time zone {name:?}{}", suggestion(.similar))]
+    #[error("unknown time zone {:?}{}", echo(.name), suggestion(.similar))]
     UnknownZone {
         /// As it was written.
         name: String,
@@ -94,7 +95,7 @@ pub enum Error {
         similar: Option<String>,
     },
     /// The bytes given as a time zone are not a TZif file.
-    #[error("the time zone data of {name:?} is not a readable TZif file: {reason}")]
+    #[error("the time zone data of {:?} is not a readable TZif file: {reason}", echo(.name))]
     BadZoneData {
         /// The name that came with the bytes.
         name: String,
@@ -102,7 +103,7 @@ pub enum Error {
         reason: String,
     },
     /// `EXCLUDE=` names a calendar that was not passed in.
-    #[error("unknown calendar {name:?}{}", suggestion(.similar))]
+    #[error("unknown calendar {:?}{}", echo(.name), suggestion(.similar))]
     UnknownCalendar {
         /// As it was written.
         name: String,
@@ -110,7 +111,10 @@ pub enum Error {
         similar: Option<String>,
     },
     /// Two parts of one spec ask for different things of which there can be only one.
-    #[error("the spec's parts disagree on the {what}: {first} and {second}; name the same in each")]
+    #[error(
+        "the spec's parts disagree on the {what}: {} and {}; name the same in each",
+        echo(.first), echo(.second)
+    )]
     Conflict {
         /// "time zone", "DST policy".
         what: &'static str,
@@ -133,8 +137,15 @@ fn suggestion(similar: &Option<String>) -> String {
     similar.as_ref().map_or(String::new(), |name| format!("; did you mean {name:?}?"))
 }
 
-/// The known name that was probably meant, if one is near enough.
+/// The longest name that is compared with known ones: the longest zone has 32 bytes, and comparing takes time in
+/// proportion to the length of the name times the length of every known one.
+const COMPARED_BYTES_MAX: usize = 64;
+
+/// The known name that was probably meant, if one is near enough. A long name is none with a typo.
 pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
+    if name.len() > COMPARED_BYTES_MAX {
+        return None;
+    }
     let name = name.to_lowercase();
     let distance_max = 1 + name.len() / 5;
     known
@@ -142,6 +153,32 @@ pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> O
         .min()
         .filter(|(distance, _)| *distance <= distance_max)
         .map(|(_, candidate)| candidate.to_owned())
+}
+
+/// Text as messages repeat it: of more than `chars_max` characters the beginning and the end.
+///
+/// ```
+/// use perennial_calendar::excerpt;
+///
+/// assert_eq!(excerpt("Europe/Oslo", 200), "Europe/Oslo");
+/// assert_eq!(excerpt("abcdefghijklmnopqrstuvwxyz", 10), "abcdef…wxyz");
+/// ```
+pub fn excerpt(text: &str, chars_max: usize) -> Cow<'_, str> {
+    let tail = chars_max * 2 / 5;
+    let head = chars_max - tail;
+    let boundary = |(at, _)| at;
+    // Both ends are looked for from their own side: of a long text nothing between them is read.
+    let head_end = text.char_indices().nth(head).map_or(text.len(), boundary);
+    let tail_start = text.char_indices().rev().take(tail).last().map_or(text.len(), boundary);
+    if tail_start <= head_end {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("{}…{}", &text[..head_end], &text[tail_start..]))
+}
+
+/// As much of what was typed as stands in a message.
+fn echo(text: &str) -> Cow<'_, str> {
+    excerpt(text, 200)
 }
 
 /// A fault found while reading: the slice of the input it is about, and what to say. It becomes a
@@ -171,6 +208,7 @@ impl<'t> Fault<'t> {
             Some(end) if end <= text.len() => offset..end,
             _ => 0..text.len(),
         };
-        ParseError { text: text.to_owned(), span, message: self.message, help: self.help }
+        let message = echo(&self.message).into_owned();
+        ParseError { text: text.to_owned(), span, message, help: self.help }
     }
 }

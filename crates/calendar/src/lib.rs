@@ -57,7 +57,7 @@ pub use definition::{
     Calendar, Definition, FieldRange, Interval, SpecialDay, SpecialWeekday, ZoneSource,
 };
 pub use dst::{DstPolicy, OnGap, OnRepeat};
-pub use error::{Error, ParseError};
+pub use error::{Error, ParseError, excerpt};
 pub use explain::{Explanation, Warning};
 pub use named::NamedCalendars;
 pub use occurrences::Occurrences;

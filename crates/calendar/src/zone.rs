@@ -27,6 +27,9 @@ pub(crate) const OFFSET_MAX: i64 = 26 * 3600;
 /// Far outside every representable timestamp, with room to add offsets.
 const FOREVER: i64 = i64::MAX / 4;
 
+/// The longest name of a zone that is looked up (the longest in the tz database has 32 bytes).
+pub(crate) const NAME_BYTES_MAX: usize = 255;
+
 /// The largest TZif file taken (the largest in the tz database has under 4 KB).
 const TZIF_BYTES_MAX: usize = 64 * 1024;
 
@@ -74,6 +77,10 @@ impl Zones {
         }
         if let Some(zone) = self.cached(name) {
             return Ok(zone);
+        }
+        // No zone has a longer name, so looking for it, or for one that is similar, is a waste of time.
+        if name.len() > NAME_BYTES_MAX {
+            return Err(Error::UnknownZone { name: name.to_owned(), similar: None });
         }
         let Ok(rules) = self.database.get(name) else {
             return Err(Error::UnknownZone { name: name.to_owned(), similar: self.similar(name) });

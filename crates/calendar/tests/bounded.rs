@@ -6,7 +6,7 @@ mod oracle;
 
 use jiff::Timestamp;
 use oracle::{compile, instant, nominals, spec};
-use perennial_calendar::{Definition, Dialect, Search};
+use perennial_calendar::{Definition, Dialect, FieldTexts, Search};
 
 const NOW: &str = "2026-11-15T00:00:00Z";
 
@@ -197,4 +197,37 @@ fn the_most_hostile_specs_allowed_still_answer() {
         refused.unwrap_err().to_string(),
         "the spec has 1001 exclusions; at most 1000 are allowed"
     );
+}
+
+#[test]
+fn long_names_are_refused_without_a_look_for_similar_ones() {
+    let long = "Europe/Oslo".repeat(30_000);
+    let refusal = Definition::default().set_zone(&long).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "the name of the time zone has 330000 bytes; at most 255 are read"
+    );
+    let zones = perennial_calendar::Zones::new(jiff::tz::TimeZoneDatabase::bundled());
+    // Near `Europe/Oslo` for its length: with a look it would be found.
+    let doubled = format!("Europe/Oslo{}", "x".repeat(60));
+    for (name, shown) in [(long.as_str(), 400), (doubled.as_str(), 100)] {
+        match zones.get(name) {
+            Err(error @ perennial_calendar::Error::UnknownZone { similar: None, .. }) => {
+                assert!(error.to_string().len() < shown, "{error}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn errors_repeat_only_a_part_of_what_was_typed() {
+    let word = "é".repeat(4_000);
+    for text in [format!("0 0 * {word} *"), format!("{word}=1 * * * *"), format!("@{word}")] {
+        let told = Definition::read(&[&text], Dialect::Temporal).unwrap_err().to_string();
+        assert!(told.chars().count() < 500, "{told}");
+    }
+    let calendar = FieldTexts { month: word.repeat(2), ..FieldTexts::default() };
+    let told = calendar.read().unwrap_err().to_string();
+    assert!(told.starts_with("the text has 16000 bytes; at most 10000 are read"), "{told}");
 }

@@ -156,6 +156,11 @@ impl Runtime {
         self.node.surroundings.fresh_ids().next(self.now())
     }
 
+    /// The zones that schedules and cron strings are read in.
+    pub fn zones(&self) -> &Zones {
+        &self.node.zones
+    }
+
     /// How much is allowed.
     pub fn limits(&self) -> &Limits {
         &self.node.limits

@@ -1,5 +1,6 @@
 //! Calendars in named fields, as Temporal's API has them.
 
+use super::check_length;
 use super::field::Field;
 use super::temporal;
 use crate::definition::{Calendar, FieldRange};
@@ -50,7 +51,9 @@ impl FieldTexts {
             (Field::DayOfWeek, &self.day_of_week),
             (Field::Year, &self.year),
         ];
+        check_length(&self.comment)?;
         for (field, text) in fields {
+            check_length(text)?;
             if !text.trim().is_empty() {
                 let set = temporal::set(&mut calendar, field, text.trim());
                 set.map_err(|fault| fault.in_text(text))?;

@@ -18,6 +18,7 @@ use crate::dst::{DstPolicy, OnGap, OnRepeat};
 use crate::error::{Error, Fault, ParseError};
 use crate::recurrence::{self, Recurrence};
 use crate::repeat::{self, Repeat};
+use crate::zone::NAME_BYTES_MAX;
 use settings::Settings;
 
 /// The longest text taken for one part of a spec.
@@ -124,6 +125,10 @@ impl Definition {
 
     /// Sets the zone, which must not contradict one that a part has named.
     pub fn set_zone(&mut self, name: &str) -> Result<(), Error> {
+        if name.len() > NAME_BYTES_MAX {
+            let problem = format!("has {} bytes; at most {NAME_BYTES_MAX} are read", name.len());
+            return Err(Error::Invalid { field: "the name of the time zone".to_owned(), problem });
+        }
         match &self.zone {
             ZoneSource::Default => self.zone = ZoneSource::Name(name.to_owned()),
             // Names of zones are the same in any case.
@@ -179,12 +184,18 @@ fn conflict(what: &'static str, first: Option<&str>, second: Option<&str>) -> Er
 }
 
 fn read_one(text: &str, dialect: Dialect) -> Result<(Settings<'_>, Piece), ParseError> {
+    check_length(text)?;
+    read_pieces(text, dialect).map_err(|fault| fault.in_text(text))
+}
+
+/// Refuses a text that is longer than any part of a spec, before anything looks at it.
+fn check_length(text: &str) -> Result<(), ParseError> {
     if text.len() > TEXT_BYTES_MAX {
         let message =
             format!("the text has {} bytes; at most {TEXT_BYTES_MAX} are read", text.len());
         return Err(Fault::new(&text[..0], message).in_text(text));
     }
-    read_pieces(text, dialect).map_err(|fault| fault.in_text(text))
+    Ok(())
 }
 
 fn read_pieces(text: &str, dialect: Dialect) -> Result<(Settings<'_>, Piece), Fault<'_>> {

@@ -13,6 +13,12 @@ use perennial_proto::temporal::schedule::v1::{
     CalendarSpec, IntervalSpec, Range, ScheduleSpec, StructuredCalendarSpec,
 };
 
+/// The most ranges that a field of a calendar may have: no field has more values than a year has days.
+const RANGES_MAX: usize = 366;
+
+/// The longest comment of a calendar, as in the calendars that are texts.
+const COMMENT_BYTES_MAX: usize = 10_000;
+
 /// Reads a spec. Whether it can be followed, its compilation tells: zones and named calendars are looked up
 /// there.
 ///
@@ -133,6 +139,10 @@ fn take_text(calendars: &mut Vec<&Calendar>, intervals: &mut Vec<&Interval>) -> 
 }
 
 fn from_structured(spec: &StructuredCalendarSpec) -> Result<Calendar, Error> {
+    if spec.comment.len() > COMMENT_BYTES_MAX {
+        let problem = format!("has more than {COMMENT_BYTES_MAX} bytes");
+        return Err(invalid("the comment of a calendar", problem));
+    }
     Ok(Calendar {
         second: from_ranges("second", &spec.second)?,
         minute: from_ranges("minute", &spec.minute)?,
@@ -148,6 +158,10 @@ fn from_structured(spec: &StructuredCalendarSpec) -> Result<Calendar, Error> {
 
 /// A range without an end is one value; without a step, each value.
 fn from_ranges(field: &str, ranges: &[Range]) -> Result<Vec<FieldRange>, Error> {
+    if ranges.len() > RANGES_MAX {
+        let problem = format!("has {} ranges; at most {RANGES_MAX} are read", ranges.len());
+        return Err(invalid(field, problem));
+    }
     let number = |value: i32| {
         u16::try_from(value).map_err(|_| invalid(field, format!("{value} is out of range")))
     };

@@ -1,11 +1,16 @@
 //! From JSON to messages.
 
+use std::cell::Cell;
+
 use prost::Message as _;
 use prost::bytes::Bytes;
 use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescriptor, Value};
 use serde_json::{Map, Value as Json};
 
-use super::{ANY, Error, PAYLOAD, PAYLOADS, Payloads, is_well_known, is_wrapper, payload, scalar};
+use super::{
+    ANY, Error, NAME_BYTES_MAX, PAYLOAD, PAYLOADS, Payloads, is_well_known, is_wrapper, payload,
+    scalar, short,
+};
 
 /// Reads a message that `descriptor` describes.
 pub fn message(
@@ -13,34 +18,82 @@ pub fn message(
     json: &Json,
     payloads: Payloads,
 ) -> Result<DynamicMessage, Error> {
-    match (descriptor.full_name(), payloads) {
-        (PAYLOAD, Payloads::Shorthand) => return payload::lengthen(descriptor, json),
-        (PAYLOADS, Payloads::Shorthand) => {
-            if let Json::Array(values) = json {
-                return payload::lengthen_all(descriptor, values);
+    bounded_message(descriptor, json, payloads, usize::MAX)
+}
+
+/// The same, of at most so many messages within each other: each takes a kilobyte or more, though in JSON it may be
+/// one digit. What has more is refused before it is built.
+pub fn bounded_message(
+    descriptor: MessageDescriptor,
+    json: &Json,
+    payloads: Payloads,
+    messages_max: usize,
+) -> Result<DynamicMessage, Error> {
+    Reader { payloads, messages_max, left: Cell::new(messages_max) }.message(descriptor, json)
+}
+
+/// How a message is read, and how many messages may still come.
+pub(super) struct Reader {
+    payloads: Payloads,
+    messages_max: usize,
+    left: Cell<usize>,
+}
+
+impl Reader {
+    pub(super) fn left(&self) -> usize {
+        self.left.get()
+    }
+
+    /// Counts messages that are about to be made.
+    pub(super) fn count(&self, messages: usize) -> Result<(), Error> {
+        match self.left.get().checked_sub(messages) {
+            Some(left) => {
+                self.left.set(left);
+                Ok(())
             }
+            None => Err(Error::new(format!(
+                "the whole has more than {} messages, and each value of a list of payloads is one; \
+                 put values together, as in `[[1, 2]]`, or call over gRPC",
+                self.messages_max
+            ))),
         }
-        (ANY, _) => return any(descriptor, json, payloads),
-        _ => {}
     }
-    if let Some(value) = descriptor.get_field(1).filter(|_| is_wrapper(&descriptor)) {
-        let mut message = DynamicMessage::new(descriptor);
-        message.set_field(&value, single(&value.kind(), json, payloads)?);
-        return Ok(message);
+
+    pub(super) fn message(
+        &self,
+        descriptor: MessageDescriptor,
+        json: &Json,
+    ) -> Result<DynamicMessage, Error> {
+        self.count(1)?;
+        match (descriptor.full_name(), self.payloads) {
+            (PAYLOAD, Payloads::Shorthand) => return payload::lengthen(self, descriptor, json),
+            (PAYLOADS, Payloads::Shorthand) => {
+                if let Json::Array(values) = json {
+                    return payload::lengthen_all(self, descriptor, values);
+                }
+            }
+            (ANY, _) => return any(self, descriptor, json),
+            _ => {}
+        }
+        if let Some(value) = descriptor.get_field(1).filter(|_| is_wrapper(&descriptor)) {
+            let mut message = DynamicMessage::new(descriptor);
+            message.set_field(&value, single(self, &value.kind(), json)?);
+            return Ok(message);
+        }
+        if is_well_known(&descriptor) {
+            return well_known(descriptor, json);
+        }
+        let Json::Object(object) = json else {
+            return Err(Error::expected("an object", json));
+        };
+        fields(self, descriptor, object.iter())
     }
-    if is_well_known(&descriptor) {
-        return well_known(descriptor, json);
-    }
-    let Json::Object(object) = json else {
-        return Err(Error::expected("an object", json));
-    };
-    fields(descriptor, object.iter(), payloads)
 }
 
 fn fields<'a>(
+    reader: &Reader,
     descriptor: MessageDescriptor,
     entries: impl Iterator<Item = (&'a String, &'a Json)>,
-    payloads: Payloads,
 ) -> Result<DynamicMessage, Error> {
     let mut message = DynamicMessage::new(descriptor.clone());
     for (name, json) in entries {
@@ -61,7 +114,7 @@ fn fields<'a>(
             let problem = format!("can't be given together with `{}`", other.json_name());
             return Err(Error::new(problem).in_field(name));
         }
-        let value = self::field(&field, json, payloads).map_err(|error| error.in_field(name))?;
+        let value = self::field(reader, &field, json).map_err(|error| error.in_field(name))?;
         message.set_field(&field, value);
     }
     Ok(message)
@@ -76,7 +129,7 @@ fn takes_null(field: &FieldDescriptor) -> bool {
     }
 }
 
-fn field(field: &FieldDescriptor, json: &Json, payloads: Payloads) -> Result<Value, Error> {
+fn field(reader: &Reader, field: &FieldDescriptor, json: &Json) -> Result<Value, Error> {
     let kind = field.kind();
     if field.is_list() {
         let Json::Array(values) = json else {
@@ -84,7 +137,7 @@ fn field(field: &FieldDescriptor, json: &Json, payloads: Payloads) -> Result<Val
         };
         let mut list = Vec::with_capacity(values.len());
         for (index, json) in values.iter().enumerate() {
-            list.push(single(&kind, json, payloads).map_err(|error| error.at(index))?);
+            list.push(single(reader, &kind, json).map_err(|error| error.at(index))?);
         }
         Ok(Value::List(list))
     } else if let Kind::Message(entry) = &kind
@@ -98,22 +151,20 @@ fn field(field: &FieldDescriptor, json: &Json, payloads: Payloads) -> Result<Val
         entries
             .iter()
             .map(|(key, json)| {
-                let value = single(&kind, json, payloads);
+                let value = single(reader, &kind, json);
                 let pair = map_key(&key_kind, key).and_then(|key| Ok((key, value?)));
-                pair.map_err(|error| error.at(format_args!("{key:?}")))
+                pair.map_err(|error| error.at(format_args!("{:?}", short(key))))
             })
             .collect::<Result<_, _>>()
             .map(Value::Map)
     } else {
-        single(&kind, json, payloads)
+        single(reader, &kind, json)
     }
 }
 
-fn single(kind: &Kind, json: &Json, payloads: Payloads) -> Result<Value, Error> {
+fn single(reader: &Reader, kind: &Kind, json: &Json) -> Result<Value, Error> {
     match kind {
-        Kind::Message(descriptor) => {
-            message(descriptor.clone(), json, payloads).map(Value::Message)
-        }
+        Kind::Message(descriptor) => reader.message(descriptor.clone(), json).map(Value::Message),
         scalar => scalar::from_json(scalar, json),
     }
 }
@@ -135,9 +186,9 @@ fn well_known(descriptor: MessageDescriptor, json: &Json) -> Result<DynamicMessa
 }
 
 fn any(
+    reader: &Reader,
     descriptor: MessageDescriptor,
     json: &Json,
-    payloads: Payloads,
 ) -> Result<DynamicMessage, Error> {
     let Json::Object(object) = json else {
         return Err(Error::expected("an object with its type in `@type`", json));
@@ -153,15 +204,15 @@ fn any(
         .rsplit('/')
         .next()
         .and_then(|name| descriptor.parent_pool().get_message_by_name(name))
-        .ok_or_else(|| Error::new(format!("{url:?} isn't known")).in_field("@type"))?;
+        .ok_or_else(|| Error::new(format!("{:?} isn't known", short(url))).in_field("@type"))?;
     let inner = if is_well_known(&inner) {
         let value = object.get("value").unwrap_or(&Json::Null);
-        self::message(inner, value, payloads).map_err(|error| error.in_field("value"))?
+        reader.message(inner, value).map_err(|error| error.in_field("value"))?
     } else if matches!(inner.full_name(), PAYLOAD | PAYLOADS) && object.contains_key("value") {
         let value = &object["value"];
-        self::message(inner, value, payloads).map_err(|error| error.in_field("value"))?
+        reader.message(inner, value).map_err(|error| error.in_field("value"))?
     } else {
-        fields(inner, without_type(object), payloads)?
+        fields(reader, inner, without_type(object))?
     };
     message.set_field_by_name("type_url", Value::String(url.clone()));
     message.set_field_by_name("value", Value::Bytes(Bytes::from(inner.encode_to_vec())));
@@ -174,8 +225,9 @@ fn without_type(object: &Map<String, Json>) -> impl Iterator<Item = (&String, &J
 
 /// What is said about a field that a message doesn't have.
 pub fn unknown_field(descriptor: &MessageDescriptor, name: &str) -> Error {
-    let near = descriptor
-        .fields()
+    // Comparing takes time in proportion to both lengths, and a long name is none with a typo.
+    let compared = descriptor.fields().filter(|_| name.len() <= NAME_BYTES_MAX);
+    let near = compared
         .map(|field| (strsim::damerau_levenshtein(field.json_name(), name), field))
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, field)| *distance <= field.json_name().len() / 3);

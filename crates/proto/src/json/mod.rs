@@ -8,16 +8,20 @@
 mod audit;
 mod decode;
 mod encode;
+mod measure;
 mod payload;
 mod scalar;
+
+use std::borrow::Cow;
 
 use prost::{Message, Name};
 use prost_reflect::{DynamicMessage, MessageDescriptor};
 use serde_json::Value;
 
 pub use audit::{audit_event, audit_event_of};
-pub use decode::{message as decode, unknown_field};
+pub use decode::{bounded_message as decode_at_most, message as decode, unknown_field};
 pub use encode::message as encode;
+pub use measure::{Measure, measure, measure_message};
 pub use scalar::from_text;
 
 use crate::descriptors;
@@ -91,7 +95,7 @@ impl Error {
     fn expected(expected: &str, found: &Value) -> Self {
         let found = match found {
             Value::Null => "null".to_owned(),
-            Value::Bool(_) | Value::Number(_) => found.to_string(),
+            Value::Bool(_) | Value::Number(_) => short(&found.to_string()).into_owned(),
             Value::String(text) if text.chars().count() <= 40 => format!("{text:?}"),
             Value::String(_) => "a long text".to_owned(),
             Value::Array(_) => "an array".to_owned(),
@@ -101,8 +105,9 @@ impl Error {
     }
 
     fn in_field(self, name: &str) -> Self {
+        let name = &short(name);
         let path = match self.path.as_str() {
-            "" => name.to_owned(),
+            "" => name.to_string(),
             inner if inner.starts_with('[') => format!("{name}{inner}"),
             inner => format!("{name}.{inner}"),
         };
@@ -120,6 +125,17 @@ impl Error {
     fn place(&self) -> String {
         if self.path.is_empty() { String::new() } else { format!("`{}`: ", self.path) }
     }
+}
+
+/// The longest name that is compared with known ones and repeated in full. The longest of a field has half of it.
+const NAME_BYTES_MAX: usize = 80;
+
+/// A name as errors repeat it: of a long one the beginning.
+fn short(name: &str) -> Cow<'_, str> {
+    if name.len() <= NAME_BYTES_MAX {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(format!("{}…", &name[..name.floor_char_boundary(NAME_BYTES_MAX)]))
 }
 
 /// Whether protobuf has a JSON form of its own for this message.

@@ -3,7 +3,8 @@
 use prost_reflect::{DynamicMessage, MessageDescriptor, Value};
 use serde_json::{Map, Value as Json};
 
-use super::{Error, Payloads, decode, encode, scalar};
+use super::decode::{self, Reader};
+use super::{Error, Payloads, encode, scalar};
 use crate::temporal::common::v1::{Payload, Payloads as PayloadList};
 
 const ENCODING: &str = "encoding";
@@ -64,27 +65,32 @@ fn shorten_one(payload: &Payload, message: &DynamicMessage) -> Option<Json> {
 fn reads_as_itself(value: &Json) -> bool {
     match value {
         Json::Null => false,
-        Json::Object(object) => !object.contains_key(TYPE_KEY) && full_payload(object).is_none(),
+        Json::Object(object) => {
+            !object.contains_key(TYPE_KEY) && full_payload(object, usize::MAX).is_none()
+        }
         _ => true,
     }
 }
 
 /// The payload that a value stands for.
 pub(super) fn lengthen(
+    reader: &Reader,
     descriptor: MessageDescriptor,
     json: &Json,
 ) -> Result<DynamicMessage, Error> {
-    dynamic(descriptor, &payload(json)?)
+    dynamic(descriptor, &payload(reader, json)?)
 }
 
 /// The payloads that values stand for.
 pub(super) fn lengthen_all(
+    reader: &Reader,
     descriptor: MessageDescriptor,
     values: &[Json],
 ) -> Result<DynamicMessage, Error> {
+    reader.count(values.len())?;
     let mut list = PayloadList::default();
     for (index, json) in values.iter().enumerate() {
-        list.payloads.push(payload(json).map_err(|error| error.at(index))?);
+        list.payloads.push(payload(reader, json).map_err(|error| error.at(index))?);
     }
     dynamic(descriptor, &list)
 }
@@ -97,7 +103,7 @@ fn dynamic(
         .map_err(|error| Error::new(error.to_string()))
 }
 
-fn payload(json: &Json) -> Result<Payload, Error> {
+fn payload(reader: &Reader, json: &Json) -> Result<Payload, Error> {
     let Json::Object(object) = json else {
         return Ok(if json.is_null() {
             holding(BINARY_NULL, Vec::new())
@@ -105,7 +111,7 @@ fn payload(json: &Json) -> Result<Payload, Error> {
             holding(JSON_PLAIN, json.to_string().into())
         });
     };
-    if let Some(payload) = full_payload(object) {
+    if let Some(payload) = full_payload(object, reader.left()) {
         return Ok(payload);
     }
     let Some(message_type) = object.get(TYPE_KEY) else {
@@ -130,7 +136,7 @@ fn holding(encoding: &[u8], data: Vec<u8>) -> Payload {
 }
 
 /// The object as a payload in full, if it is one: metadata that tell an encoding, and nothing unknown.
-fn full_payload(object: &Map<String, Json>) -> Option<Payload> {
+fn full_payload(object: &Map<String, Json>, messages_max: usize) -> Option<Payload> {
     let encoding = object.get("metadata")?.get(ENCODING)?.as_str()?;
     let encoding = scalar::bytes(encoding)?;
     // Encodings look like this. Without it, any text that happens to be base64 would make a payload of what
@@ -140,5 +146,6 @@ fn full_payload(object: &Map<String, Json>) -> Option<Payload> {
     }
     let descriptor = super::descriptor::<Payload>();
     let whole = Json::Object(object.clone());
-    decode::message(descriptor, &whole, Payloads::Full).ok()?.transcode_to().ok()
+    let read = decode::bounded_message(descriptor, &whole, Payloads::Full, messages_max);
+    read.ok()?.transcode_to().ok()
 }

@@ -7,7 +7,7 @@ use prost::bytes::Bytes;
 use prost_reflect::{EnumDescriptor, Kind, Value};
 use serde_json::Value as Json;
 
-use super::{Error, Payloads, decode};
+use super::{Error, NAME_BYTES_MAX, Payloads, decode};
 
 /// Reads a value that is written as bare text, as in a path or a query.
 pub fn from_text(kind: &Kind, text: &str) -> Result<Value, Error> {
@@ -115,6 +115,8 @@ pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
 /// By its full name, by the short one that older clients write (`Running`), or by its number.
 fn enum_number(descriptor: &EnumDescriptor, json: &Json) -> Result<Value, Error> {
     let number = match json {
+        // No value of an enum has so long a name.
+        Json::String(name) if name.len() > 2 * NAME_BYTES_MAX => None,
         Json::String(name) => descriptor
             .get_value_by_name(name)
             .or_else(|| descriptor.get_value_by_name(&full_name(descriptor, name)))

@@ -199,6 +199,16 @@ fn error_names_the_field_and_what_it_takes() {
 }
 
 #[test]
+fn long_names_are_neither_compared_nor_repeated() {
+    let descriptor = super::descriptor::<StartWorkflowExecutionRequest>();
+    let long = format!("workflowId{}", "d".repeat(300_000));
+    let told = super::unknown_field(&descriptor, &long).to_string();
+    assert!(told.len() < 200 && told.ends_with("has no such field"), "{told}");
+    let told = refusal(json!({"workflowIdReusePolicy": long}));
+    assert!(told.len() < 500, "{told}");
+}
+
+#[test]
 fn message_of_any_type_has_its_fields_beside_its_type() {
     let status = json!({
         "code": 5,

@@ -211,6 +211,9 @@ fn route(rpc: &MethodDescriptor, rule: &DynamicMessage) -> Option<Route> {
     Some(Route { rpc: rpc.clone(), method, template, variables, body })
 }
 
+/// The longest path of fields within fields that a query may name.
+const PATH_FIELDS_MAX: usize = 16;
+
 /// The field that `path` names, as in `execution.workflow_id`; each part as in the `.proto` file or as in JSON.
 pub(super) fn field_path(
     message: &MessageDescriptor,
@@ -219,6 +222,11 @@ pub(super) fn field_path(
     let mut fields = FieldPath::new();
     let mut within = Some(message.clone());
     for name in path.split('.') {
+        // A failure has a cause, which is a failure.
+        if fields.len() == PATH_FIELDS_MAX {
+            let problem = format!("it names more than {PATH_FIELDS_MAX} fields within each other");
+            return Err(json::Error { path: String::new(), problem });
+        }
         let message = within.ok_or_else(|| fields_of_none(path))?;
         let field = message
             .get_field_by_json_name(name)

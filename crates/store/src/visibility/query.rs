@@ -36,6 +36,9 @@ pub enum GroupBy {
     NamespaceDivision,
 }
 
+/// The longest query that is read: it has room for thousands of ids, and becomes one statement of SQL.
+const TEXT_BYTES_MAX: usize = 256 * 1024;
+
 impl Query {
     /// Parses and checks a query; an empty one means every run.
     pub fn parse(text: &str, attributes: &Attributes) -> Result<Self, QueryError> {
@@ -78,6 +81,12 @@ struct Checked {
 
 impl Checked {
     fn of(text: &str, attributes: &Attributes) -> Result<Self, QueryError> {
+        if text.len() > TEXT_BYTES_MAX {
+            return Err(QueryError::invalid(format_args!(
+                "the query has {} bytes; at most {TEXT_BYTES_MAX} are read",
+                text.len()
+            )));
+        }
         let clauses = grammar::parse(text)?;
         if clauses.limit {
             return Err(QueryError::unsupported("'LIMIT' clause"));

@@ -1,6 +1,6 @@
 //! Schedules as requests have them.
 
-use perennial_engine::schedule::{Command, NewBackfill, State, Trigger, spec};
+use perennial_engine::schedule::{Command, NewBackfill, State, Times, Trigger, spec};
 use perennial_engine::{Span, Time};
 use perennial_proto::perennial::CommandContext;
 use perennial_proto::store::{NamespaceRecord, ScheduleConfig};
@@ -43,7 +43,7 @@ impl Call<'_> {
         };
         let workflow = self.checked_action(workflow, schedule_id, namespace)?;
         let policies = schedule.policies.unwrap_or_default();
-        Ok(ScheduleConfig {
+        let config = ScheduleConfig {
             spec: Some(spec::canonical(&definition)),
             action: Some(ScheduleAction { action: Some(Action::StartWorkflow(workflow)) }),
             overlap_policy: match overlap_policy(policies.overlap_policy)? {
@@ -54,7 +54,13 @@ impl Call<'_> {
             pause_on_failure: policies.pause_on_failure,
             keep_original_workflow_id: policies.keep_original_workflow_id,
             ..ScheduleConfig::default()
-        })
+        };
+        // The cell that owns the schedule compiles it as well. But what can't be compiled is refused here: to
+        // find out why, and what was meant, may take long, and everyone waits for a cell.
+        match Times::compile(&config, "", self.runtime().zones()).broken() {
+            Some(why) => invalid(format!("Invalid schedule spec: {why}")),
+            None => Ok(config),
+        }
     }
 
     fn checked_action(
