@@ -3,6 +3,7 @@
 //! SDKs decide by the code, and by a detail that travels in `grpc-status-details-bin`. A permanent error
 //! never has a code they retry.
 
+use perennial_calendar::excerpt;
 use perennial_engine::run::Rejection;
 use perennial_proto::Any;
 use perennial_proto::store::RunName;
@@ -119,7 +120,14 @@ pub(crate) fn namespace_already_exists(namespace: &str) -> Status {
 }
 
 /// The worker could not answer a query.
-pub(crate) fn query_failed(message: String, failure: Option<Failure>) -> Status {
+pub(crate) fn query_failed(message: String, mut failure: Option<Failure>) -> Status {
+    // A refusal travels in headers, which clients read up to a few kilobytes. What happened stays, where it
+    // happened may be too long.
+    if let Some(failure) = failure.as_mut().filter(|it| it.encoded_len() > DETAILS_BYTES_MAX / 2) {
+        let (message, source) = (excerpt(&failure.message, MESSAGE_CHARS_MAX), &failure.source);
+        let source = excerpt(source, MESSAGE_CHARS_MAX).into_owned();
+        *failure = Failure { message: message.into_owned(), source, ..Failure::default() };
+    }
     let detail = detail::QueryFailedFailure { failure };
     with_detail(Code::InvalidArgument, message, "QueryFailedFailure", &detail)
 }
@@ -177,6 +185,28 @@ pub(crate) fn message_too_large(bytes_max: usize) -> Status {
 pub(crate) fn not_implemented(rpc: &str) -> Status {
     Status::unimplemented(format!("{rpc} is not implemented by this server"))
 }
+
+/// A refusal that fits into the headers of an answer: clients read 8 to 16 KB of them, and drop the answer or the
+/// connection if there are more. What a client sent may stand in it, so it is as long as the client likes.
+pub(crate) fn bounded(status: Status) -> Status {
+    let message = excerpt(status.message(), MESSAGE_CHARS_MAX);
+    if message.len() == status.message().len() && status.details().len() <= DETAILS_BYTES_MAX {
+        return status;
+    }
+    let mut inner = RpcStatus::of(&status);
+    inner.message = message.clone().into_owned();
+    if inner.encoded_len() > DETAILS_BYTES_MAX {
+        inner.details.clear();
+    }
+    let details = if inner.details.is_empty() { Vec::new() } else { inner.encode_to_vec() };
+    let metadata = status.metadata().clone();
+    Status::with_details_and_metadata(status.code(), message, details.into(), metadata)
+}
+
+/// What is said of an error, in characters: each may take nine bytes in a header.
+const MESSAGE_CHARS_MAX: usize = 600;
+/// Details, in bytes: they are written in base64.
+const DETAILS_BYTES_MAX: usize = 6 * 1024;
 
 fn with_detail(
     code: Code,
@@ -313,6 +343,34 @@ mod tests {
                 type.googleapis.com/temporal.api.errordetails.v1.ResourceExhaustedFailure "\u{8}\u{7}\u{10}\u{2}"
             "#]],
         );
+    }
+
+    #[test]
+    fn refusal_that_repeats_a_long_name_fits_into_headers() {
+        let status = bounded(namespace_not_found(&"é".repeat(100_000)));
+        assert_eq!(status.code(), Code::NotFound);
+        assert!(status.message().starts_with("Namespace é"), "{status}");
+        assert!(status.message().ends_with("é is not found."), "{status}");
+        let headers = status.into_http::<()>().headers().clone();
+        let bytes: usize = headers.values().map(|value| value.len()).sum();
+        assert!(bytes < 8 * 1024, "{bytes} bytes");
+
+        let whole = namespace_not_found("shop");
+        assert_eq!(bounded(whole.clone()).details(), whole.details());
+    }
+
+    #[test]
+    fn failed_query_tells_what_happened_though_its_failure_is_long() {
+        let failure = Failure {
+            message: "no such order".to_owned(),
+            stack_trace: "at line 1\n".repeat(10_000),
+            ..Failure::default()
+        };
+        let status = bounded(query_failed("no such order".to_owned(), Some(failure)));
+        let inner = RpcStatus::decode(status.details()).unwrap();
+        let detail = detail::QueryFailedFailure::decode(inner.details[0].value.as_slice()).unwrap();
+        assert_eq!(detail.failure.unwrap().message, "no such order");
+        assert!(status.details().len() <= DETAILS_BYTES_MAX);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod grpc;
 mod history;
 mod http;
 mod listen;
+mod memory;
 mod operator;
 mod schedules;
 mod search_attributes;
@@ -31,6 +32,7 @@ mod workflow;
 
 pub use bootstrap::{NewSearchAttribute, ensure_namespace};
 pub use http::HttpConfig;
+pub use listen::ConnectionLimits;
 pub use perennial_runtime::Runtime;
 pub use server::{Listeners, ServerConfig, serve};
 pub use workflow::SERVER_VERSION;

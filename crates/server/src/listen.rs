@@ -1,50 +1,157 @@
-//! Taking connections, and letting them end.
+//! Taking connections, bounding them, and letting them end.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
-/// Serves each connection to `listener` on a task of its own, until `stopping` becomes true and the last of
-/// them has ended. What they speak, `protocol`, is for the log.
+/// How many clients may be connected, and how long they may take. Nobody who does their part notices: these keep
+/// clients that hang, or that mean harm, from using up connections and memory.
+#[derive(Debug, Clone)]
+pub struct ConnectionLimits {
+    /// gRPC connections at a time. A worker process has one or two. Those beyond it are closed at once.
+    pub grpc_connections_max: usize,
+    /// HTTP connections at a time.
+    pub http_connections_max: usize,
+    /// Calls at a time on a gRPC connection. A poll that waits is one, and a process with hundreds of workers, or a
+    /// proxy, has thousands on one connection; calls beyond it wait in the client.
+    pub streams_max: u32,
+    /// A gRPC client has this long to begin, with the first bytes of HTTP/2. Then it is asked from time to time
+    /// whether it is there.
+    pub handshake_time: Duration,
+    /// A client has this long to send a request once it has begun.
+    pub request_time: Duration,
+    /// Parts of gRPC messages that have arrived and wait for the rest, in bytes, of all connections.
+    pub incomplete_bytes_max: usize,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            grpc_connections_max: 4_096,
+            http_connections_max: 1_024,
+            streams_max: 10_000,
+            handshake_time: Duration::from_secs(10),
+            request_time: Duration::from_secs(30),
+            incomplete_bytes_max: 64 * 1024 * 1024,
+        }
+    }
+}
+
+/// Serves each connection to `listener` on a task of its own, at most `connections_max` of them, until `stopping`
+/// becomes true and the last of them has ended. What they speak, `protocol`, is for the log.
 pub(crate) async fn listen<S>(
     listener: TcpListener,
-    protocol: &str,
+    protocol: &'static str,
+    connections_max: usize,
     mut stopping: watch::Receiver<bool>,
     serve: impl Fn(TcpStream, SocketAddr) -> S,
 ) where
-    S: Future<Output = hyper::Result<()>> + Send + 'static,
+    S: Future<Output = Result<(), ConnectionError>> + Send + 'static,
 {
     // Each connection holds one end; when all have let go, the other end hears of it.
     let (open, mut all_closed) = mpsc::channel::<Infallible>(1);
+    let places = Arc::new(Semaphore::new(connections_max.min(Semaphore::MAX_PERMITS)));
+    let mut is_full = false;
     loop {
         let connection = tokio::select! {
             accepted = listener.accept() => accepted,
             // An error means that nobody can say stop any more: then it has been said.
             _ = stopping.wait_for(|stopping| *stopping) => break,
         };
-        match connection {
-            Ok((stream, from)) => {
-                // Answers are small and whole: they needn't wait for more.
-                let _ = stream.set_nodelay(true);
-                let (serving, open) = (serve(stream, from), open.clone());
-                let protocol = protocol.to_owned();
-                tokio::spawn(async move {
-                    if let Err(error) = serving.await {
-                        tracing::debug!("a {protocol} connection from {from} ended: {error}");
-                    }
-                    drop(open);
-                });
-            }
+        let (stream, from) = match connection {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!("a {protocol} connection can't be accepted: {error}");
                 // As when there are too many open files: there is nothing to do but to let some close.
                 tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
             }
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            if !std::mem::replace(&mut is_full, true) {
+                tracing::warn!(
+                    "{connections_max} {protocol} connections are open, as many as are allowed: more are \
+                     closed at once (this one is from {from})"
+                );
+            }
+            continue;
+        };
+        if std::mem::replace(&mut is_full, false) {
+            tracing::info!("{protocol} connections are accepted again");
         }
+        // Answers are small and whole: they needn't wait for more.
+        let _ = stream.set_nodelay(true);
+        let (serving, open) = (serve(stream, from), open.clone());
+        tokio::spawn(async move {
+            if let Err(error) = serving.await {
+                tracing::debug!("a {protocol} connection from {from} ended: {error}");
+            }
+            drop((place, open));
+        });
     }
     drop((listener, open));
     all_closed.recv().await;
+}
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConnectionError {
+    #[error(transparent)]
+    Http(#[from] hyper::Error),
+    #[error("its client didn't begin to speak HTTP/2 within {0:?}")]
+    Silent(Duration),
+    #[error("its client doesn't speak HTTP/2")]
+    NotHttp2,
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+/// Requests of a connection that have arrived as a whole and aren't answered.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct UnderWay(Arc<AtomicUsize>);
+
+/// One of them, until it is dropped.
+pub(crate) struct Request(UnderWay);
+
+impl UnderWay {
+    pub(crate) fn begin(&self) -> Request {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Request(self.clone())
+    }
+
+    fn any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// When the server stops, an answer has this long to be read, and half a request to become a whole one.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// Drives a connection that is to end: until its requests are answered, and a moment longer. What else may keep it
+/// open, half a request or a client that doesn't read, doesn't count. `None` if it didn't end by itself.
+pub(crate) async fn finish<T>(
+    connection: impl Future<Output = T>,
+    under_way: &UnderWay,
+) -> Option<T> {
+    let mut connection = pin!(connection);
+    loop {
+        let was_busy = under_way.any();
+        match tokio::time::timeout(LINGER, connection.as_mut()).await {
+            Ok(ended) => return Some(ended),
+            Err(_) if was_busy || under_way.any() => {}
+            Err(_) => return None,
+        }
+    }
 }

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use crate::grpc;
 use crate::http::{self, HttpConfig};
+use crate::listen::ConnectionLimits;
 use crate::services::Services;
 
 /// How the server behaves. The default is Temporal's.
@@ -29,6 +30,8 @@ pub struct ServerConfig {
     pub grace: Duration,
     /// Who may call over HTTP.
     pub http: HttpConfig,
+    /// How many may be connected, and how long they may take.
+    pub connections: ConnectionLimits,
 }
 
 impl Default for ServerConfig {
@@ -41,6 +44,7 @@ impl Default for ServerConfig {
             long_poll_time: Duration::from_secs(20),
             grace: Duration::from_secs(10),
             http: HttpConfig::default(),
+            connections: ConnectionLimits::default(),
         }
     }
 }
@@ -74,16 +78,19 @@ pub async fn serve(
 ) {
     let (stop, stopping) = watch::channel(false);
     let (grace, http_config) = (config.grace, config.http.clone());
+    let limits = config.connections.clone();
     let shared = Shared { runtime, config, stopping: stopping.clone() };
     resume(&shared).await;
 
     let services = Arc::new(Services::new(shared));
     let over_http = async {
         if let Some(listener) = listeners.http {
-            http::serve(listener, Arc::clone(&services), &http_config, stopping.clone()).await;
+            let services = Arc::clone(&services);
+            http::serve(listener, services, &http_config, &limits, stopping.clone()).await;
         }
     };
-    let over_grpc = grpc::serve(listeners.grpc, Arc::clone(&services), stopping.clone());
+    let over_grpc =
+        grpc::serve(listeners.grpc, Arc::clone(&services), limits.clone(), stopping.clone());
     let told_to_stop = async {
         shutdown.await;
         // The receivers live in the requests; there may be none.

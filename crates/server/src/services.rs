@@ -17,7 +17,7 @@ use tonic::metadata::MetadataMap;
 
 use crate::call::Call;
 use crate::encoded::Encoded;
-use crate::errors::{Answer, message_too_large, not_implemented};
+use crate::errors::{Answer, bounded, message_too_large, not_implemented};
 use crate::schedules::ScheduleCall;
 use crate::server::Shared;
 
@@ -73,7 +73,8 @@ impl Found {
         if message.len() > bytes_max {
             return Box::pin(async move { Err(message_too_large(bytes_max)) });
         }
-        (self.rpc)(self.services, metadata, message)
+        let answering = (self.rpc)(self.services, metadata, message);
+        Box::pin(async move { answering.await.map_err(bounded) })
     }
 }
 
@@ -86,9 +87,10 @@ fn table() -> HashMap<String, Rpc> {
 }
 
 fn decoded<T: Message + Default>(message: Bytes) -> Answer<T> {
-    // The code that gRPC libraries have for it: no client makes such a message.
-    T::decode(message)
-        .map_err(|error| Status::internal(format!("grpc: error unmarshalling request: {error}")))
+    // Not INTERNAL, which gRPC libraries have for it: clients would send the same bytes again and again.
+    T::decode(message).map_err(|error| {
+        Status::invalid_argument(format!("grpc: error unmarshalling request: {error}"))
+    })
 }
 
 /// The path of an RPC by its name, or by the name of its request.

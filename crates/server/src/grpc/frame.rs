@@ -13,6 +13,7 @@ use tonic::metadata::MetadataValue;
 
 use crate::encoded::Encoded;
 use crate::errors::{Answer, message_too_large};
+use crate::memory::Budget;
 
 pub(super) const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 const ACCEPT_ENCODING: &str = "grpc-accept-encoding";
@@ -21,22 +22,34 @@ pub(super) const GZIP: &str = "gzip";
 /// Below this, compressing an answer costs more than it saves, even on a slow link.
 const COMPRESSED_FROM: usize = 8 * 1024;
 
-/// Reads the one message of a call.
-pub(super) async fn read<B>(mut body: B, headers: &HeaderMap, bytes_max: usize) -> Answer<Bytes>
+/// Reads the one message of a call. What has arrived of it, and isn't all, takes from `incomplete`.
+pub(super) async fn read<B>(
+    mut body: B,
+    headers: &HeaderMap,
+    bytes_max: usize,
+    incomplete: &Budget,
+) -> Answer<Bytes>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
     let mut received = Received::default();
+    let mut taken = incomplete.nothing();
     while let Some(frame) = body.frame().await {
         let frame = frame
             .map_err(|error| Status::cancelled(format!("the message didn't arrive: {error}")))?;
         if let Ok(data) = frame.into_data() {
+            let bytes = data.len();
             received.add(data);
             received.check(bytes_max)?;
+            if !received.is_whole() {
+                taken.grow(bytes)?;
+            }
         }
     }
-    let mut frame = received.whole().ok_or_else(|| Status::internal("the call has no message"))?;
+    let mut frame = received
+        .whole()
+        .ok_or_else(|| Status::invalid_argument("the call has no whole message"))?;
     let is_compressed = frame.get_u8() != 0;
     frame.advance(size_of::<u32>());
     if is_compressed { decompressed(&frame, headers, bytes_max) } else { Ok(frame) }
@@ -81,9 +94,13 @@ impl Received {
         Ok(())
     }
 
+    fn is_whole(&self) -> bool {
+        self.length().is_some_and(|length| length == self.bytes().len() - Encoded::HEAD)
+    }
+
     /// The message with its head, if it is all there.
     fn whole(self) -> Option<Bytes> {
-        let is_whole = self.length()? == self.bytes().len() - Encoded::HEAD;
+        let is_whole = self.is_whole();
         let bytes = if self.all.is_empty() { self.first } else { self.all.freeze() };
         is_whole.then_some(bytes)
     }
@@ -112,7 +129,7 @@ fn decompressed(message: &[u8], headers: &HeaderMap, bytes_max: usize) -> Answer
         // Whoever is longer than it says is longer by whole turns of the number.
         Err(DecompressionError::InsufficientSpace) => Err(message_too_large(bytes_max)),
         Ok(_) | Err(DecompressionError::BadData) => {
-            Err(Status::internal("the message isn't what gzip makes"))
+            Err(Status::invalid_argument("the message isn't what gzip makes"))
         }
     }
 }
@@ -192,7 +209,7 @@ mod tests {
         if let Some(encoding) = encoding {
             headers.insert(ENCODING, HeaderValue::from_static(encoding));
         }
-        read(Pieces(pieces), &headers, MAX).await
+        read(Pieces(pieces), &headers, MAX, &Budget::new(4 * MAX, "tests")).await
     }
 
     fn frame(flag: u8, message: &[u8]) -> Vec<u8> {
@@ -235,16 +252,35 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn parts_of_messages_share_a_bounded_memory() {
+        let incomplete = Budget::new(15_000, "messages that arrive");
+        let half = |body: Vec<u8>| {
+            let pieces =
+                VecDeque::from([body[..10_000].to_vec().into(), body[10_000..].to_vec().into()]);
+            let incomplete = incomplete.clone();
+            async move { read(Pieces(pieces), &HeaderMap::new(), MAX, &incomplete).await }
+        };
+        let mut other = incomplete.nothing();
+        assert!(half(frame(0, &[7; 12_000])).await.is_ok());
+        other.grow(6_000).unwrap();
+        let refusal = half(frame(0, &[7; 12_000])).await.unwrap_err();
+        assert_eq!(refusal.code(), Code::ResourceExhausted, "{refusal}");
+        // What comes in one piece waits for nothing.
+        let whole = VecDeque::from([Bytes::from(frame(0, &[7; 18_000]))]);
+        assert!(read(Pieces(whole), &HeaderMap::new(), MAX, &incomplete).await.is_ok());
+    }
+
+    #[tokio::test]
     async fn what_is_no_message_is_refused() {
         let two = [frame(0, b"a"), frame(0, b"b")].concat();
         let mut damaged = frame(1, &gzip(b"abcdefghijkl"));
         damaged[Encoded::HEAD + 16] ^= 1;
         for (body, encoding, code) in [
-            (&b""[..], None, Code::Internal),
-            (&frame(0, b"abc")[..6], None, Code::Internal),
+            (&b""[..], None, Code::InvalidArgument),
+            (&frame(0, b"abc")[..6], None, Code::InvalidArgument),
             (&two, None, Code::InvalidArgument),
-            (&frame(1, b"abc"), Some("gzip"), Code::Internal),
-            (&damaged, Some("gzip"), Code::Internal),
+            (&frame(1, b"abc"), Some("gzip"), Code::InvalidArgument),
+            (&damaged, Some("gzip"), Code::InvalidArgument),
             (&frame(1, b"abc"), None, Code::Unimplemented),
             (&frame(1, b"abc"), Some("zstd"), Code::Unimplemented),
         ] {

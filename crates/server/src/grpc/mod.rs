@@ -7,6 +7,7 @@
 mod answer;
 mod frame;
 mod gathered;
+mod handshake;
 mod health;
 mod lazily;
 mod others;
@@ -34,7 +35,8 @@ use self::others::Others;
 use crate::call::timeout;
 use crate::encoded::Encoded;
 use crate::errors::Answer;
-use crate::listen::listen;
+use crate::listen::{ConnectionError, ConnectionLimits, UnderWay, finish, listen};
+use crate::memory::Budget;
 use crate::services::{Found, Services};
 
 /// A connection that nothing is heard of is asked whether it is there.
@@ -51,6 +53,9 @@ const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
 struct Api {
     services: Arc<Services>,
     others: Others,
+    limits: ConnectionLimits,
+    /// For messages that have arrived in part.
+    incomplete: Budget,
 }
 
 /// Serves the API on `listener` until `stopping` becomes true, and then until the calls under way have their
@@ -58,26 +63,35 @@ struct Api {
 pub(crate) async fn serve(
     listener: TcpListener,
     services: Arc<Services>,
+    limits: ConnectionLimits,
     stopping: watch::Receiver<bool>,
 ) {
     let (others, reporter) = Others::new();
     let health = Health::report(reporter, services.runtime().clone()).await;
     tokio::spawn(health.follow(stopping.clone()));
-    let api = Arc::new(Api { services, others });
-    listen(listener, "gRPC", stopping.clone(), |stream, _| {
+    let connections_max = limits.grpc_connections_max;
+    let incomplete = Budget::new(limits.incomplete_bytes_max, "messages that arrive");
+    let api = Arc::new(Api { services, others, limits, incomplete });
+    listen(listener, "gRPC", connections_max, stopping.clone(), |stream, _| {
         serve_connection(stream, Arc::clone(&api), stopping.clone())
     })
     .await;
 }
 
 async fn serve_connection(
-    stream: TcpStream,
+    mut stream: TcpStream,
     api: Arc<Api>,
     mut stopping: watch::Receiver<bool>,
-) -> hyper::Result<()> {
-    let service = service_fn(move |request| {
-        let api = Arc::clone(&api);
-        async move { Ok::<_, Infallible>(api.answer(request).await) }
+) -> Result<(), ConnectionError> {
+    tokio::select! {
+        begun = handshake::read(&mut stream, api.limits.handshake_time) => begun?,
+        _ = stopping.wait_for(|stopping| *stopping) => return Ok(()),
+    }
+    let under_way = UnderWay::default();
+    let streams_max = api.limits.streams_max;
+    let service = service_fn(|request| {
+        let (api, under_way) = (Arc::clone(&api), under_way.clone());
+        async move { Ok::<_, Infallible>(api.answer(request, &under_way).await) }
     });
     let (stream, mut sender) = gathered(stream);
     let connection = http2::Builder::new(TokioExecutor::new())
@@ -86,21 +100,21 @@ async fn serve_connection(
         .keep_alive_timeout(KEEPALIVE_TIMEOUT)
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
-        // Long polls are calls: a worker or a proxy has as many under way as it likes.
-        .max_concurrent_streams(None)
+        .max_concurrent_streams(streams_max)
         .auto_date_header(false)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(handshake::repeated(stream)), service);
     let mut connection = pin!(connection);
     tokio::select! {
-        ended = sender.drive(connection.as_mut()) => return ended,
+        ended = sender.drive(connection.as_mut()) => return Ok(ended?),
         _ = stopping.wait_for(|stopping| *stopping) => {}
     }
     connection.as_mut().graceful_shutdown();
-    sender.drive(connection).await
+    let ended = finish(sender.drive(connection), &under_way).await;
+    Ok(ended.transpose().map(Option::unwrap_or_default)?)
 }
 
 impl Api {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>, under_way: &UnderWay) -> Response<Body> {
         let (head, body) = request.into_parts();
         if !is_grpc(&head) {
             return answer::not_grpc();
@@ -110,7 +124,7 @@ impl Api {
         };
         let takes_gzip = frame::takes_gzip(&head.headers);
         let time = timeout(&head.headers);
-        let answering = self.call(rpc, head.headers, body);
+        let answering = self.call(rpc, head.headers, body, under_way);
         let answered = match time {
             Some(time) => tokio::time::timeout(time, answering).await.unwrap_or_else(|_| {
                 Err(Status::deadline_exceeded("the time that the client gave the call is over"))
@@ -123,9 +137,22 @@ impl Api {
         }
     }
 
-    async fn call(&self, rpc: Found, headers: HeaderMap, body: Incoming) -> Answer<Encoded> {
+    async fn call(
+        &self,
+        rpc: Found,
+        headers: HeaderMap,
+        body: Incoming,
+        under_way: &UnderWay,
+    ) -> Answer<Encoded> {
         let bytes_max = self.services.request_bytes_max();
-        let message = frame::read(body, &headers, bytes_max).await?;
+        let request_time = self.limits.request_time;
+        let reading = frame::read(body, &headers, bytes_max, &self.incomplete);
+        let Ok(message) = tokio::time::timeout(request_time, reading).await else {
+            let message = format!("the message didn't arrive within {request_time:?}");
+            return Err(Status::deadline_exceeded(message));
+        };
+        let message = message?;
+        let _request = under_way.begin();
         rpc.call(MetadataMap::from_headers(headers), message).await
     }
 }

@@ -71,16 +71,21 @@ impl Format {
 }
 
 /// The answer of an RPC.
-pub(super) fn message(message: &DynamicMessage, format: Format) -> Answer {
-    value(StatusCode::OK, &json::encode(message, format.payloads), format)
+pub(super) fn message(message: &DynamicMessage, format: Format) -> Vec<u8> {
+    text(&json::encode(message, format.payloads), format)
 }
 
-/// Any JSON.
-pub(super) fn value(code: StatusCode, value: &Value, format: Format) -> Answer {
+/// Any JSON, as text.
+pub(super) fn text(value: &Value, format: Format) -> Vec<u8> {
     let text =
         if format.is_pretty { serde_json::to_vec_pretty(value) } else { serde_json::to_vec(value) };
     // Only a map whose keys aren't text can't be written, and there is none in a `Value`.
-    let mut answer = Response::new(Full::new(Bytes::from(text.unwrap_or_default())));
+    text.unwrap_or_default()
+}
+
+/// A text that is JSON.
+pub(super) fn json(code: StatusCode, text: Bytes, format: Format) -> Answer {
+    let mut answer = Response::new(Full::new(text));
     *answer.status_mut() = code;
     let content_type = HeaderValue::from_static(format.content_type());
     answer.headers_mut().insert(CONTENT_TYPE, content_type);
@@ -94,7 +99,7 @@ pub(super) fn refusal(status: &Status, format: Format) -> Answer {
 
 /// The same, where HTTP has a better code for it.
 pub(super) fn refusal_as(code: StatusCode, status: &Status, format: Format) -> Answer {
-    value(code, &status_json(status, format.payloads), format)
+    json(code, text(&status_json(status, format.payloads), format).into(), format)
 }
 
 /// There is something at that path, but not for that method.

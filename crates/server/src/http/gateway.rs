@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use perennial_proto::prost_reflect::prost::Message;
-use perennial_proto::prost_reflect::{DynamicMessage, MethodDescriptor};
+use bytes::Bytes;
+use perennial_proto::prost_reflect::MethodDescriptor;
 use tonic::Status;
 use tonic::metadata::MetadataMap;
 
@@ -14,18 +14,16 @@ use crate::services::Services;
 pub(super) struct Gateway(pub(super) Arc<Services>);
 
 impl Gateway {
-    /// Calls an RPC. Dropping the future cancels the call.
+    /// Calls an RPC with its message as bytes. Dropping the future cancels the call.
     pub(super) async fn call(
         &self,
         rpc: &MethodDescriptor,
-        message: &DynamicMessage,
+        message: Bytes,
         metadata: MetadataMap,
-    ) -> Result<DynamicMessage, Status> {
+    ) -> Result<Bytes, Status> {
         let path = format!("/{}/{}", rpc.parent_service().full_name(), rpc.name());
         let found = self.0.find(&path);
         let found = found.ok_or_else(|| Status::unimplemented(format!("unknown method {path}")))?;
-        let answer = found.call(metadata, message.encode_to_vec().into()).await?;
-        DynamicMessage::decode(rpc.output(), answer.into_message())
-            .map_err(|error| Status::internal(format!("an answer can't be read: {error}")))
+        Ok(found.call(metadata, message).await?.into_message())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! There is no second implementation of anything. A request is matched with a path ([`table`]), made into the
 //! RPC's own message ([`request`]), given to the same RPCs that gRPC has ([`gateway`]), and
-//! their answer is written as JSON ([`answer`]). So each check, limit and error detail is the one that gRPC
+//! their answer is written as JSON ([`answer`]), both within bounds ([`transcode`]). So each check, limit and error detail is the one that gRPC
 //! has. All of it goes by the descriptors: a new RPC needs nothing here.
 
 mod answer;
@@ -13,47 +13,60 @@ mod openapi;
 mod request;
 mod schedule_history;
 mod table;
+mod transcode;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tonic::{Code, Status};
+use tonic::Status;
 
 use self::answer::Format;
 use self::gateway::Gateway;
 use self::guard::Guard;
 use self::table::{Found, Table};
-use crate::listen::listen;
+use self::transcode::Transcoder;
+use crate::errors::bounded;
+use crate::listen::{ConnectionLimits, UnderWay, listen};
+use crate::memory::Taken;
 use crate::services::Services;
 
 /// Who may call over HTTP. The default trusts this machine's own programs and no web page.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct HttpConfig {
     /// Origins of web pages that may call and read the answers, as in `https://ops.example.com`; `*` for all.
     pub cors_origins: Vec<String>,
     /// Names of this server that callers may use, beside `localhost` and addresses; `*` for all. It matters
     /// when the server listens on this machine alone, so that no page elsewhere reaches it by a name of its own.
     pub allowed_hosts: Vec<String>,
+    /// Memory for all requests and answers while they are read and written, in bytes. JSON takes many times the
+    /// memory of the same message over gRPC; requests beyond it are told to try again.
+    pub memory_bytes: usize,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        Self { cors_origins: Vec::new(), allowed_hosts: Vec::new(), memory_bytes: 64 * 1024 * 1024 }
+    }
 }
 
 /// What an answer is made of.
 type Answer = Response<Full<Bytes>>;
 
-/// A client has this long to send the head of a request, and its body.
-const READ_TIME: Duration = Duration::from_secs(30);
-
 /// Everything a request needs.
 struct Api {
     gateway: Gateway,
     guard: Guard,
+    transcoder: Transcoder,
     request_bytes_max: usize,
+    /// A client has this long to send the head of a request, and its body.
+    request_time: Duration,
 }
 
 /// Serves the API on `listener` until `stopping` becomes true, and then until the requests under way have
@@ -62,20 +75,31 @@ pub(crate) async fn serve(
     listener: TcpListener,
     services: Arc<Services>,
     config: &HttpConfig,
+    limits: &ConnectionLimits,
     stopping: watch::Receiver<bool>,
 ) {
     let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    let request_bytes_max = services.request_bytes_max();
-    let gateway = Gateway(services);
-    let api = Arc::new(Api { gateway, guard: Guard::new(config, is_local), request_bytes_max });
-    listen(listener, "HTTP", stopping.clone(), |stream, from| {
+    let api = Arc::new(Api {
+        request_bytes_max: services.request_bytes_max(),
+        gateway: Gateway(services),
+        guard: Guard::new(config, is_local),
+        transcoder: Transcoder::new(config.memory_bytes),
+        request_time: limits.request_time,
+    });
+    let connections_max = limits.http_connections_max;
+    listen(listener, "HTTP", connections_max, stopping.clone(), |stream, from| {
         connection::serve(stream, from, Arc::clone(&api), stopping.clone())
     })
     .await;
 }
 
 impl Api {
-    async fn answer(&self, request: Request<Incoming>, from: SocketAddr) -> Answer {
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        from: SocketAddr,
+        under_way: &UnderWay,
+    ) -> Answer {
         let leave = match self.guard.admit(request.method(), request.headers()) {
             Ok(leave) => leave,
             Err(refusal) => return answer::refusal(&refusal, Format::default()),
@@ -83,12 +107,17 @@ impl Api {
         if let Some(preflight) = leave.preflight() {
             return preflight;
         }
-        let mut answer = self.admitted(request, from).await;
+        let mut answer = self.admitted(request, from, under_way).await;
         leave.mark(answer.headers_mut());
         answer
     }
 
-    async fn admitted(&self, request: Request<Incoming>, from: SocketAddr) -> Answer {
+    async fn admitted(
+        &self,
+        request: Request<Incoming>,
+        from: SocketAddr,
+        under_way: &UnderWay,
+    ) -> Answer {
         let (mut head, body) = request.into_parts();
         let format = Format::of(&head);
         if head.method == Method::HEAD {
@@ -105,9 +134,10 @@ impl Api {
             if head.method != Method::GET {
                 return answer::method_not_allowed(&[Method::GET], format);
             }
+            let _request = under_way.begin();
             let metadata = request::metadata(&head.headers, from);
-            let gateway = &self.gateway;
-            return schedule_history::answer(gateway, schedule_id, &head, metadata, format).await;
+            let api = (&self.gateway, &self.transcoder);
+            return schedule_history::answer(api, schedule_id, &head, metadata, format).await;
         }
         let (route, variables) = match Table::get().find(&head.method, path) {
             Found::Route(route, variables) => (route, variables),
@@ -117,43 +147,50 @@ impl Api {
                 return answer::refusal(&status, format);
             }
         };
-        let body = match self.read(body).await {
-            Ok(body) => body,
+        let (body, taken) = match self.read(body).await {
+            Ok(read) => read,
             Err((code, status)) => return answer::refusal_as(code, &status, format),
         };
-        let message = match request::message(route, &variables, &head, &body) {
-            Ok(message) => message,
-            Err(error) => {
-                return answer::refusal(&Status::invalid_argument(error.to_string()), format);
-            }
-        };
+        let _request = under_way.begin();
         let metadata = request::metadata(&head.headers, from);
-        match self.gateway.call(&route.rpc, &message, metadata).await {
-            Ok(message) => answer::message(&message, format),
-            Err(status) => answer::refusal(&status, format),
+        let answering = async {
+            let build = move |body: &[u8]| request::message(route, &variables, &head, body);
+            let message = self.transcoder.read(body, taken, build).await?;
+            let answer = self.gateway.call(&route.rpc, message, metadata).await?;
+            let write = move |answer| answer::message(&answer, format);
+            self.transcoder.write(&route.rpc, answer, write).await
+        };
+        match answering.await {
+            Ok(text) => answer::json(StatusCode::OK, text, format),
+            Err(status) => answer::refusal(&bounded(status), format),
         }
     }
 
-    async fn read(&self, body: Incoming) -> Result<Bytes, (StatusCode, Status)> {
+    /// The body, and the memory it takes.
+    async fn read(&self, body: Incoming) -> Result<(Bytes, Taken), (StatusCode, Status)> {
+        let time = self.request_time;
+        tokio::time::timeout(time, self.receive(body)).await.unwrap_or_else(|_| {
+            let late = format!("the body didn't arrive within {time:?}");
+            Err((StatusCode::REQUEST_TIMEOUT, Status::deadline_exceeded(late)))
+        })
+    }
+
+    async fn receive(&self, mut body: Incoming) -> Result<(Bytes, Taken), (StatusCode, Status)> {
         let max = self.request_bytes_max;
-        let reading = tokio::time::timeout(READ_TIME, Limited::new(body, max).collect());
-        match reading.await {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => Err((
-                StatusCode::PAYLOAD_TOO_LARGE,
-                Status::new(
-                    Code::ResourceExhausted,
-                    format!("the body is larger than {max} bytes"),
-                ),
-            )),
-            Ok(Err(error)) => Err((
-                StatusCode::BAD_REQUEST,
-                Status::invalid_argument(format!("the body can't be read: {error}")),
-            )),
-            Err(_) => Err((
-                StatusCode::REQUEST_TIMEOUT,
-                Status::deadline_exceeded(format!("the body didn't arrive within {READ_TIME:?}")),
-            )),
+        let (mut whole, mut taken) = (BytesMut::new(), self.transcoder.nothing_yet());
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| {
+                let unread = format!("the body can't be read: {error}");
+                (StatusCode::BAD_REQUEST, Status::invalid_argument(unread))
+            })?;
+            let Ok(data) = frame.into_data() else { continue };
+            if whole.len() + data.len() > max {
+                let large = format!("the body is larger than {max} bytes");
+                return Err((StatusCode::PAYLOAD_TOO_LARGE, Status::resource_exhausted(large)));
+            }
+            taken.grow(data.len()).map_err(|used| (StatusCode::TOO_MANY_REQUESTS, used))?;
+            whole.extend_from_slice(&data);
         }
+        Ok((whole.freeze(), taken))
     }
 }

@@ -2,19 +2,22 @@
 
 use std::net::SocketAddr;
 
+use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::CONTENT_TYPE;
 use hyper::http::request::Parts;
 use percent_encoding::percent_decode_str;
 use perennial_proto::json::{self, Payloads};
+use perennial_proto::prost_reflect::prost::Message;
 use perennial_proto::prost_reflect::{
-    DynamicMessage, FieldDescriptor, Kind, ReflectMessage, Value,
+    DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage, Value,
 };
 use tonic::metadata::{AsciiMetadataKey, MetadataMap, MetadataValue};
 
 use super::answer::PRETTY;
 use super::answer::WITHOUT_SHORTHAND;
 use super::table::{Body, FieldPath, Route, field_path};
+use super::transcode::MESSAGES_MAX;
 
 /// What is wrong with a request.
 #[derive(Debug, thiserror::Error)]
@@ -29,24 +32,24 @@ pub(super) enum Error {
     Query(String),
 }
 
-/// The message that a request gives its RPC.
+/// The message that a request gives its RPC, as bytes.
 pub(super) fn message(
     route: &Route,
     variables: &[String],
     head: &Parts,
     body: &[u8],
-) -> Result<DynamicMessage, Error> {
+) -> Result<Bytes, Error> {
     let payloads = body_payloads(&head.headers);
     let mut message = match &route.body {
         Body::None => DynamicMessage::new(route.rpc.input()),
         Body::Message => match parsed(body)? {
-            Some(json) => json::decode(route.rpc.input(), &json, payloads).map_err(Error::Body)?,
+            Some(json) => decoded(route.rpc.input(), &json, payloads)?,
             None => DynamicMessage::new(route.rpc.input()),
         },
         Body::Field(field) => {
             let mut message = DynamicMessage::new(route.rpc.input());
             if let (Some(json), Kind::Message(inner)) = (parsed(body)?, field.kind()) {
-                let value = json::decode(inner, &json, payloads).map_err(Error::Body)?;
+                let value = decoded(inner, &json, payloads)?;
                 message.set_field(field, Value::Message(value));
             }
             message
@@ -67,7 +70,15 @@ pub(super) fn message(
             .map_err(|error| Error::Path { name: dotted(path), error })?;
         set(&mut message, path, value);
     }
-    Ok(message)
+    Ok(message.encode_to_vec().into())
+}
+
+fn decoded(
+    descriptor: MessageDescriptor,
+    json: &serde_json::Value,
+    payloads: Payloads,
+) -> Result<DynamicMessage, Error> {
+    json::decode_at_most(descriptor, json, payloads, MESSAGES_MAX).map_err(Error::Body)
 }
 
 fn parsed(body: &[u8]) -> Result<Option<serde_json::Value>, Error> {
@@ -121,12 +132,7 @@ fn fill_from_query(message: &mut DynamicMessage, name: &str, text: &str) -> Resu
         _ => wrong(error.problem),
     })?;
     if field.is_list() {
-        let mut values = match get(message, &path) {
-            Some(Value::List(values)) => values,
-            _ => Vec::new(),
-        };
-        values.push(value);
-        set(message, &path, Value::List(values));
+        push(message, &path, value);
         return Ok(());
     }
     if given(message, &path) {
@@ -151,11 +157,20 @@ fn set(message: &mut DynamicMessage, path: &[FieldDescriptor], value: Value) {
     }
 }
 
-fn get(message: &DynamicMessage, path: &[FieldDescriptor]) -> Option<Value> {
+/// Adds to a list within the fields that hold it.
+fn push(message: &mut DynamicMessage, path: &[FieldDescriptor], value: Value) {
     match path {
-        [] => None,
-        [field] => message.has_field(field).then(|| message.get_field(field).into_owned()),
-        [field, rest @ ..] => get(message.get_field(field).as_message()?, rest),
+        [] => {}
+        [field] => {
+            if let Some(values) = message.get_field_mut(field).as_list_mut() {
+                values.push(value);
+            }
+        }
+        [field, rest @ ..] => {
+            if let Some(inner) = message.get_field_mut(field).as_message_mut() {
+                push(inner, rest, value);
+            }
+        }
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! The namespace is in the header `X-Namespace`.
 
+use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::http::request::Parts;
 use percent_encoding::percent_decode_str;
 use perennial_proto::descriptors;
 use perennial_proto::json;
+use perennial_proto::prost_reflect::prost::Message;
 use perennial_proto::prost_reflect::{DynamicMessage, Value};
 use serde_json::{Value as Json, json};
 use tonic::Status;
@@ -16,6 +18,7 @@ use super::Answer;
 use super::answer::{self, Format};
 use super::gateway::Gateway;
 use super::request;
+use super::transcode::Transcoder;
 
 /// The schedule whose history is at `path`.
 pub(super) fn schedule_id(path: &str) -> Option<String> {
@@ -26,24 +29,26 @@ pub(super) fn schedule_id(path: &str) -> Option<String> {
 
 /// A page of it.
 pub(super) async fn answer(
-    gateway: &Gateway,
+    (gateway, transcoder): (&Gateway, &Transcoder),
     schedule_id: String,
     head: &Parts,
     metadata: MetadataMap,
     format: Format,
 ) -> Answer {
-    match page(gateway, schedule_id, head, metadata).await {
-        Ok(page) => answer::value(StatusCode::OK, &page, format),
+    match page(gateway, transcoder, schedule_id, head, metadata, format).await {
+        Ok(page) => answer::json(StatusCode::OK, page, format),
         Err(status) => answer::refusal(&status, format),
     }
 }
 
 async fn page(
     gateway: &Gateway,
+    transcoder: &Transcoder,
     schedule_id: String,
     head: &Parts,
     metadata: MetadataMap,
-) -> Result<Json, Status> {
+    format: Format,
+) -> Result<Bytes, Status> {
     let namespace = head.headers.get("x-namespace").map_or(Ok("default"), |name| {
         name.to_str().map_err(|_| Status::invalid_argument("X-Namespace isn't text"))
     })?;
@@ -80,7 +85,13 @@ async fn page(
         }
     }
 
-    let answer = gateway.call(&rpc, &request, metadata).await?;
+    let answer = gateway.call(&rpc, request.encode_to_vec().into(), metadata).await?;
+    let namespace = namespace.to_owned();
+    let write = move |answer| answer::text(&shown(&answer, &schedule_id, &namespace), format);
+    transcoder.write(&rpc, answer, write).await
+}
+
+fn shown(answer: &DynamicMessage, schedule_id: &str, namespace: &str) -> Json {
     let field = |name| answer.get_field_by_name(name).map(|value| value.into_owned());
     let events = match field("events") {
         Some(Value::List(events)) => events,
@@ -88,11 +99,11 @@ async fn page(
     };
     let has_more = field("has_more").and_then(|value| value.as_bool()).unwrap_or_default();
     let next_cursor = field("next_cursor").and_then(|value| value.as_i64()).filter(|_| has_more);
-    Ok(json!({
+    json!({
         "schedule_id": schedule_id,
         "namespace": namespace,
         "events": events.iter().filter_map(Value::as_message).map(json::audit_event_of).collect::<Vec<_>>(),
         "has_more": has_more,
         "next_cursor": next_cursor,
-    }))
+    })
 }

@@ -28,6 +28,7 @@ async fn pages_of_an_allowed_origin_are_let_in() {
     let http = HttpConfig {
         cors_origins: vec!["https://ops.example".to_owned()],
         allowed_hosts: vec!["perennial.example".to_owned()],
+        ..HttpConfig::default()
     };
     let scene = Scene::for_callers(http).await;
     let asks = [

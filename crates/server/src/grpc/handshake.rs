@@ -1,0 +1,81 @@
+//! The first bytes of a connection, which say that it is HTTP/2.
+//!
+//! The transport waits for them as long as it takes. So they are read before, within a bounded time, and shown to the
+//! transport again.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+
+use crate::listen::ConnectionError;
+
+/// What every HTTP/2 client begins with (RFC 9113, 3.4).
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Reads the beginning.
+pub(super) async fn read(
+    stream: &mut (impl AsyncRead + Unpin),
+    time: Duration,
+) -> Result<(), ConnectionError> {
+    let mut begun = [0; PREFACE.len()];
+    let reading = async {
+        let mut length = 0;
+        while length < PREFACE.len() {
+            let more = stream.read(&mut begun[length..]).await?;
+            length += more;
+            // A browser or a port scanner hears of it at once, however little it has said.
+            if more == 0 || !PREFACE.starts_with(&begun[..length]) {
+                return Err(ConnectionError::NotHttp2);
+            }
+        }
+        Ok(())
+    };
+    tokio::time::timeout(time, reading).await.unwrap_or(Err(ConnectionError::Silent(time)))
+}
+
+/// A stream that begins with what [`read`] has taken from it.
+pub(super) fn repeated<S>(stream: S) -> Repeated<S> {
+    Repeated { left: PREFACE, stream }
+}
+
+pub(super) struct Repeated<S> {
+    left: &'static [u8],
+    stream: S,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Repeated<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.left.is_empty() {
+            return Pin::new(&mut self.stream).poll_read(context, into);
+        }
+        let (now, later) = self.left.split_at(self.left.len().min(into.remaining()));
+        into.put_slice(now);
+        self.left = later;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Repeated<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
