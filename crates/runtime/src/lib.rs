@@ -221,18 +221,28 @@ impl Runtime {
 
     /// The id of what is in the store, the same for ever: made when it is first asked for.
     pub async fn cluster_id(&self) -> Result<String, Refusal> {
-        const KEY: &str = "id";
+        let id = self.cluster_record("id", || self.fresh_id().into_bytes()).await?;
+        Ok(String::from_utf8_lossy(&id).into_owned())
+    }
+
+    /// A record about the database as a whole: made when it is first asked for, and the same from then on.
+    pub async fn cluster_record(
+        &self,
+        key: &'static str,
+        make: impl FnOnce() -> Vec<u8> + Send,
+    ) -> Result<Vec<u8>, Refusal> {
         let _one_at_a_time = self.changing.lock().await;
         let stored =
-            self.read_store(|store| store.records(RecordKind::Cluster, KEY, "", 1)).await?;
-        if let Some((_, id)) = stored.into_iter().next() {
-            return Ok(String::from_utf8_lossy(&id).into_owned());
+            self.read_store(move |store| store.records(RecordKind::Cluster, key, "", 1)).await?;
+        // The first key that begins so is the shortest one.
+        if let Some((_, value)) = stored.into_iter().find(|(found, _)| found == key) {
+            return Ok(value);
         }
-        let id = self.fresh_id();
-        let value = Some(id.clone().into_bytes());
-        let record = RecordWrite { kind: RecordKind::Cluster, key: KEY.to_owned(), value };
+        let value = make();
+        let (kind, stored) = (RecordKind::Cluster, Some(value.clone()));
+        let record = RecordWrite { kind, key: key.to_owned(), value: stored };
         self.ask(Request::Put { record }).await?;
-        Ok(id)
+        Ok(value)
     }
 
     /// Starts a workflow, or finds the one that is there.

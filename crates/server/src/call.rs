@@ -13,8 +13,9 @@ use tokio::time::Instant;
 use tonic::Status;
 use tonic::metadata::MetadataMap;
 
-use crate::errors::{Answer, namespace_not_found, refused_about};
+use crate::errors::{Answer, namespace_not_found, refused, refused_about};
 use crate::server::Shared;
+use crate::tokens::Keys;
 use crate::validate;
 
 /// One request. Each RPC is a method on it, in the file of its group.
@@ -125,6 +126,11 @@ impl<'a> Call<'a> {
     pub(crate) async fn read(&self, target: RunName) -> Answer<Arc<Run>> {
         let run = self.runtime().read(target.clone()).await;
         run.map_err(|refusal| refused_about(refusal, &target))
+    }
+
+    /// The keys that tokens are authenticated with.
+    pub(crate) async fn token_keys(&self) -> Answer<&'a Keys> {
+        self.shared.token_keys().await.map_err(refused)
     }
 
     /// The id of a request, made up for clients that don't repeat theirs.

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use perennial_runtime::Runtime;
+use perennial_runtime::{Refusal, Runtime};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 
 use crate::grpc;
 use crate::http::{self, HttpConfig};
 use crate::listen::ConnectionLimits;
 use crate::services::Services;
+use crate::tokens::Keys;
 
 /// How the server behaves. The default is Temporal's.
 #[derive(Debug, Clone)]
@@ -53,8 +54,17 @@ impl Default for ServerConfig {
 pub(crate) struct Shared {
     pub(crate) runtime: Runtime,
     pub(crate) config: ServerConfig,
+    /// Made or read when the first token is given out or comes back.
+    pub(crate) token_keys: OnceCell<Keys>,
     /// Becomes true when the server is to stop: long polls then end, empty.
     pub(crate) stopping: watch::Receiver<bool>,
+}
+
+impl Shared {
+    /// The keys of tokens, from memory but for the first time.
+    pub(crate) async fn token_keys(&self) -> Result<&Keys, Refusal> {
+        self.token_keys.get_or_try_init(|| Keys::open(&self.runtime)).await
+    }
 }
 
 /// Where the server listens.
@@ -79,7 +89,8 @@ pub async fn serve(
     let (stop, stopping) = watch::channel(false);
     let (grace, http_config) = (config.grace, config.http.clone());
     let limits = config.connections.clone();
-    let shared = Shared { runtime, config, stopping: stopping.clone() };
+    let token_keys = OnceCell::new();
+    let shared = Shared { runtime, config, token_keys, stopping: stopping.clone() };
     resume(&shared).await;
 
     let services = Arc::new(Services::new(shared));
@@ -112,6 +123,9 @@ pub async fn serve(
 
 /// Takes up what was under way when the last server ended.
 async fn resume(shared: &Shared) {
+    if let Err(refusal) = shared.token_keys().await {
+        tracing::error!("workers get no tasks before the keys of task tokens are there: {refusal}");
+    }
     if let Err(refusal) = shared.runtime.resume_batches().await {
         tracing::error!("batch jobs that were under way don't go on: {refusal}");
     }

@@ -1,7 +1,7 @@
 //! What there is to say of a schedule, also of one that is deleted.
 
 use perennial_engine::schedule::{Schedule, Status};
-use perennial_engine::{Span, Time};
+use perennial_engine::{NamespaceKey, Span, Time};
 use perennial_proto::perennial::{
     DescribeScheduleRequest, DescribeScheduleResponse, ListSchedulesRequest, ListSchedulesResponse,
     ListedSchedule, ScheduleStatus,
@@ -10,8 +10,9 @@ use perennial_proto::temporal::common::v1::WorkflowExecution;
 
 use super::ScheduleCall;
 use crate::errors::{Answer, refused};
+use crate::tokens::{Pages, Purpose};
 use crate::workflow::schedule::{described, list_entry};
-use crate::workflow::visibility::page;
+use crate::workflow::visibility::page_size;
 
 impl ScheduleCall<'_> {
     pub(crate) async fn describe_schedule(
@@ -47,10 +48,14 @@ impl ScheduleCall<'_> {
 
     pub(crate) async fn list_schedules(
         &self,
-        request: ListSchedulesRequest,
+        mut request: ListSchedulesRequest,
     ) -> Answer<ListSchedulesResponse> {
         let namespace = self.0.namespace(&request.namespace)?;
-        let (size, after) = page(request.page_size, &request.next_page_token)?;
+        let size = page_size(std::mem::take(&mut request.page_size));
+        let token = std::mem::take(&mut request.next_page_token);
+        let (keys, key) = (self.0.token_keys().await?, NamespaceKey(namespace.key));
+        let pages = Pages::new(keys, Purpose::ListNativeSchedules, key, &request);
+        let after = pages.after_position(&token)?;
         let (runtime, query) = (self.0.runtime(), &request.query);
         let found =
             runtime.list_schedules(&namespace, query, request.with_deleted, size, after).await;
@@ -67,7 +72,7 @@ impl ScheduleCall<'_> {
         });
         Ok(ListSchedulesResponse {
             schedules: schedules.collect(),
-            next_page_token: found.next.map(|next| next.to_token()).unwrap_or_default(),
+            next_page_token: pages.next(found.next.map(|next| next.to_token())),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What became of a schedule's times.
 
 use perennial_engine::schedule::Schedule;
-use perennial_engine::{Span, Time};
+use perennial_engine::{NamespaceKey, Span, Time};
 use perennial_proto::Timestamp;
 use perennial_proto::perennial::{
     ExplainOccurrenceRequest, ExplainOccurrenceResponse, ListOccurrencesRequest,
@@ -10,11 +10,10 @@ use perennial_proto::perennial::{
 use perennial_proto::store as stored;
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_runtime::{Ledger, LedgerQuery};
-use prost::Message;
 
 use super::{ScheduleCall, page_limit, words};
 use crate::errors::{Answer, refused};
-use crate::tokens::LedgerCursor;
+use crate::tokens::{Pages, Purpose};
 use crate::validate::invalid;
 
 const LIMIT_MAX: usize = 1_000;
@@ -24,26 +23,26 @@ const MANUAL_MAX: usize = 100;
 impl ScheduleCall<'_> {
     pub(crate) async fn list_occurrences(
         &self,
-        request: ListOccurrencesRequest,
+        mut request: ListOccurrencesRequest,
     ) -> Answer<ListOccurrencesResponse> {
         let (namespace, id) = (&request.namespace, &request.schedule_id);
         let schedule = self.incarnation(namespace, id, &request.internal_id).await?;
-        let limit = page_limit(request.limit, LIMIT_MAX);
+        let limit = page_limit(std::mem::take(&mut request.limit), LIMIT_MAX);
+        let token = std::mem::take(&mut request.next_page_token);
+        // The id may be another's when the next page is asked for.
+        request.internal_id.clone_from(&schedule.head.incarnation);
         let from = request.start_time.map_or(Time(i64::MIN), Time::from);
         let to = request.end_time.map_or(Time(i64::MAX), Time::from);
         let ledger = if request.manual { Ledger::Manual } else { Ledger::Scheduled };
-        let cursor = |position| LedgerCursor {
-            schedule: schedule.key.0,
-            is_manual: request.manual,
-            position,
-        };
-        let after = LedgerCursor::read(&request.next_page_token, &cursor(0))?;
+        let (keys, namespace) = (self.0.token_keys().await?, NamespaceKey(schedule.head.namespace));
+        let pages = Pages::new(keys, Purpose::Ledger, namespace, &request);
+        let after = pages.after_number(&token)?;
         let window = (from, to);
         let wanted = LedgerQuery { ledger, window, after, limit, reverse: request.reverse };
         let page = self.0.runtime().schedule_ledger(schedule.key, wanted).await.map_err(refused)?;
         Ok(ListOccurrencesResponse {
             occurrences: page.lines.iter().map(shown).collect(),
-            next_page_token: page.next.map(|it| cursor(it).encode_to_vec()).unwrap_or_default(),
+            next_page_token: pages.next(page.next.map(|it| it.to_be_bytes().to_vec())),
         })
     }
 

@@ -34,7 +34,7 @@ impl Call<'_> {
         &self,
         request: RecordActivityTaskHeartbeatRequest,
     ) -> Answer<RecordActivityTaskHeartbeatResponse> {
-        let which = self.by_token(&request.task_token)?;
+        let which = self.by_token(&request.namespace, &request.task_token).await?;
         let said = self.heartbeat(which, request.details, request.identity).await?;
         Ok(RecordActivityTaskHeartbeatResponse {
             cancel_requested: said.cancel_requested,
@@ -65,7 +65,7 @@ impl Call<'_> {
         &self,
         request: RespondActivityTaskCompletedRequest,
     ) -> Answer<RespondActivityTaskCompletedResponse> {
-        let which = self.by_token(&request.task_token)?;
+        let which = self.by_token(&request.namespace, &request.task_token).await?;
         self.completed(which, request.result, request.identity).await?;
         Ok(RespondActivityTaskCompletedResponse {})
     }
@@ -88,7 +88,7 @@ impl Call<'_> {
         &self,
         request: RespondActivityTaskFailedRequest,
     ) -> Answer<RespondActivityTaskFailedResponse> {
-        let which = self.by_token(&request.task_token)?;
+        let which = self.by_token(&request.namespace, &request.task_token).await?;
         let details = request.last_heartbeat_details;
         let failures = self.failed(which, request.failure, details, request.identity).await?;
         Ok(RespondActivityTaskFailedResponse { failures })
@@ -113,7 +113,7 @@ impl Call<'_> {
         &self,
         request: RespondActivityTaskCanceledRequest,
     ) -> Answer<RespondActivityTaskCanceledResponse> {
-        let which = self.by_token(&request.task_token)?;
+        let which = self.by_token(&request.namespace, &request.task_token).await?;
         self.canceled(which, request.details, request.identity).await?;
         Ok(RespondActivityTaskCanceledResponse {})
     }
@@ -132,8 +132,8 @@ impl Call<'_> {
         Ok(RespondActivityTaskCanceledByIdResponse {})
     }
 
-    fn by_token(&self, token: &[u8]) -> Answer<Which> {
-        let token = self.task_token(token)?;
+    async fn by_token(&self, namespace: &str, token: &[u8]) -> Answer<Which> {
+        let token = self.task_token(namespace, token).await?;
         Ok((tokens::run_of(&token), tokens::activity_of(&token)))
     }
 

@@ -20,7 +20,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 use super::reset::Excluded;
 use crate::call::Call;
 use crate::errors::{Answer, not_implemented, refused};
-use crate::tokens::invalid_page;
+use crate::tokens::{Pages, Purpose};
 use crate::validate::{self, invalid};
 
 impl Call<'_> {
@@ -116,10 +116,12 @@ impl Call<'_> {
         let asked = usize::try_from(request.page_size).ok().filter(|size| *size > 0);
         let size = asked.map_or(PAGE_MAX, |size| size.min(PAGE_MAX));
         // The token is the id of the last job that was shown.
-        let after = String::from_utf8(request.next_page_token).map_err(|_| invalid_page())?;
+        let keys = self.token_keys().await?;
+        let pages = Pages::of_filter(keys, Purpose::ListBatches, namespace, "");
+        let after = pages.after_name(&request.next_page_token)?;
         let jobs = self.runtime().batches(namespace, &after, size).await.map_err(refused)?;
         let last = jobs.last().filter(|_| jobs.len() == size);
-        let next_page_token = last.map(|job| job.job_id.clone().into_bytes()).unwrap_or_default();
+        let next_page_token = pages.next(last.map(|job| job.job_id.clone().into_bytes()));
         let info = |job: BatchJob| BatchOperationInfo {
             state: job.state,
             start_time: Time(job.started_at).get().map(Into::into),

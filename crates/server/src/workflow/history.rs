@@ -1,6 +1,6 @@
 //! Reading a history: in pages, backwards, and as it grows.
 
-use perennial_proto::encoded;
+use perennial_engine::run::Run;
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::enums::v1::HistoryEventFilterType;
 use perennial_proto::temporal::history::v1::History;
@@ -14,7 +14,7 @@ use crate::call::Call;
 use crate::encoded::WithHistory;
 use crate::errors::{Answer, refused};
 use crate::history::{Events, PageLimits, backwards, forwards, unwritten_events};
-use crate::tokens::HistoryCursor;
+use crate::tokens::{Direction, HistoryCursor, Keys};
 
 type HistoryPage = WithHistory<GetWorkflowExecutionHistoryResponse>;
 
@@ -24,16 +24,18 @@ impl Call<'_> {
         request: GetWorkflowExecutionHistoryRequest,
     ) -> Answer<HistoryPage> {
         let mut target = self.run_name(&request.namespace, request.execution.clone())?;
-        let cursor = HistoryCursor::read(&request.next_page_token, &target.run_id)?;
+        let keys = self.token_keys().await?;
+        let token = &request.next_page_token;
+        let cursor = HistoryCursor::read(keys, Direction::Forwards, token, &target)?;
         if let Some(cursor) = &cursor {
             target.run_id.clone_from(&cursor.run_id);
         }
         match request.history_event_filter_type() {
             HistoryEventFilterType::CloseEvent => {
-                self.close_event(target, request.wait_new_event).await
+                self.close_event(target, request.wait_new_event, keys).await
             }
             HistoryEventFilterType::Unspecified | HistoryEventFilterType::AllEvent => {
-                self.all_events(target, cursor, &request).await
+                self.all_events(target, cursor, &request, keys).await
             }
         }
     }
@@ -43,6 +45,7 @@ impl Call<'_> {
         mut target: RunName,
         cursor: Option<HistoryCursor>,
         request: &GetWorkflowExecutionHistoryRequest,
+        keys: &Keys,
     ) -> Answer<HistoryPage> {
         let mut run = self.read(target.clone()).await?;
         // From here on it is this run that is meant, not whichever is current.
@@ -71,11 +74,17 @@ impl Call<'_> {
             next_event_id: next,
             last_event_id: bound,
         };
-        Ok(page(events, (!is_last_page || more_comes).then_some(cursor)))
+        let next = (!is_last_page || more_comes).then(|| token(keys, &run, &cursor));
+        Ok(page(events, next))
     }
 
     /// Only the event that closed the run; nothing while it is open.
-    async fn close_event(&self, mut target: RunName, wait: bool) -> Answer<HistoryPage> {
+    async fn close_event(
+        &self,
+        mut target: RunName,
+        wait: bool,
+        keys: &Keys,
+    ) -> Answer<HistoryPage> {
         if target.run_id.is_empty() {
             // Whatever comes after the run that is current now isn't waited for.
             target.run_id.clone_from(&self.read(target.clone()).await?.head.run_id);
@@ -96,7 +105,7 @@ impl Call<'_> {
                 next_event_id: run.head.next_event_id,
                 last_event_id: 0,
             };
-            return Ok(page(Events::default(), wait.then_some(cursor)));
+            return Ok(page(Events::default(), wait.then(|| token(keys, &run, &cursor))));
         }
         let last = run.last_event_id();
         let events = forwards(self.runtime(), &run, recent, last, last, PageLimits::of(1)).await?;
@@ -108,7 +117,8 @@ impl Call<'_> {
         request: GetWorkflowExecutionHistoryReverseRequest,
     ) -> Answer<GetWorkflowExecutionHistoryReverseResponse> {
         let mut target = self.run_name(&request.namespace, request.execution)?;
-        let cursor = HistoryCursor::read(&request.next_page_token, &target.run_id)?;
+        let (keys, token) = (self.token_keys().await?, &request.next_page_token);
+        let cursor = HistoryCursor::read(keys, Direction::Backwards, token, &target)?;
         if let Some(cursor) = &cursor {
             target.run_id.clone_from(&cursor.run_id);
         }
@@ -122,7 +132,11 @@ impl Call<'_> {
             next_event_id: next,
             last_event_id: 0,
         };
-        let next_page_token = if next > 0 { encoded(&cursor) } else { Vec::new() };
+        let next_page_token = if next > 0 {
+            cursor.sealed(keys, Direction::Backwards, run.head.namespace, &run.head.workflow_id)
+        } else {
+            Vec::new()
+        };
         Ok(GetWorkflowExecutionHistoryReverseResponse {
             history: Some(History { events }),
             next_page_token,
@@ -135,9 +149,13 @@ impl Call<'_> {
     }
 }
 
-fn page(events: Events, next: Option<HistoryCursor>) -> HistoryPage {
+fn token(keys: &Keys, run: &Run, cursor: &HistoryCursor) -> Vec<u8> {
+    cursor.sealed(keys, Direction::Forwards, run.head.namespace, &run.head.workflow_id)
+}
+
+fn page(events: Events, next: Option<Vec<u8>>) -> HistoryPage {
     let answer = GetWorkflowExecutionHistoryResponse {
-        next_page_token: next.map(|cursor| encoded(&cursor)).unwrap_or_default(),
+        next_page_token: next.unwrap_or_default(),
         ..GetWorkflowExecutionHistoryResponse::default()
     };
     WithHistory { answer, history: Some(events) }

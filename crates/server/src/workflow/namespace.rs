@@ -19,12 +19,12 @@ use perennial_proto::temporal::workflowservice::v1::{
     RegisterNamespaceRequest, RegisterNamespaceResponse, UpdateNamespaceRequest,
     UpdateNamespaceResponse,
 };
-use tonic::Status;
 
 use super::system::CLUSTER_NAME;
 use crate::call::Call;
 use crate::errors::{Answer, namespace_already_exists, namespace_not_found, refused};
 use crate::search_attributes::kind_name;
+use crate::tokens::{Pages, Purpose};
 use crate::validate::{self, invalid};
 
 /// Closed runs stay for at least this long.
@@ -95,18 +95,19 @@ impl Call<'_> {
         let asked = usize::try_from(request.page_size).ok().filter(|size| *size > 0);
         let size = asked.map_or(100, |size| size.min(PAGE_MAX));
         // The token is the name of the last one that was shown.
-        let after = String::from_utf8(request.next_page_token)
-            .map_err(|_| Status::invalid_argument("Invalid NextPageToken."))?;
+        let keys = self.token_keys().await?;
+        let pages = Pages::of_filter(keys, Purpose::ListNamespaces, NamespaceKey(0), "");
+        let after = pages.after_name(&request.next_page_token)?;
         let namespaces = self.runtime().namespaces();
         let mut rest =
             namespaces.iter().filter(|record| after.is_empty() || record.name > after).peekable();
         let page: Vec<&Arc<NamespaceRecord>> = rest.by_ref().take(size).collect();
         let last = page.last().filter(|_| rest.peek().is_some());
-        let next_page_token = last.map(|last| last.name.clone().into_bytes());
+        let next_page_token = pages.next(last.map(|last| last.name.clone().into_bytes()));
         let limits = self.runtime().limits();
         Ok(ListNamespacesResponse {
             namespaces: page.into_iter().map(|record| describe(record, limits)).collect(),
-            next_page_token: next_page_token.unwrap_or_default(),
+            next_page_token,
         })
     }
 

@@ -32,6 +32,8 @@ impl Call<'_> {
             build(request.worker_version_capabilities, request.deployment_options.as_ref()),
             None,
         )?;
+        // Without them no task could be handed on.
+        self.token_keys().await?;
         let polled = self.runtime().poll_workflow_task(poller);
         match self.wait(self.shared().config.poll_time, polled).await {
             Some(Ok(grant)) => task::workflow_task(self, grant).await,
@@ -55,9 +57,10 @@ impl Call<'_> {
             build(request.worker_version_capabilities, request.deployment_options.as_ref()),
             request.task_queue_metadata.and_then(|metadata| metadata.max_tasks_per_second),
         )?;
+        let keys = self.token_keys().await?;
         let polled = self.runtime().poll_activity(poller);
         match self.wait(self.shared().config.poll_time, polled).await {
-            Some(Ok(grant)) => task::activity(self, &grant),
+            Some(Ok(grant)) => task::activity(self, keys, &grant),
             Some(Err(Refusal::TimedOut)) | None => Ok(PollActivityTaskQueueResponse::default()),
             Some(Err(refusal)) => Err(refused(refusal)),
         }

@@ -58,7 +58,7 @@ impl Call<'_> {
         &self,
         request: RespondQueryTaskCompletedRequest,
     ) -> Answer<RespondQueryTaskCompletedResponse> {
-        let token = self.task_token(&request.task_token)?;
+        let token = self.task_token(&request.namespace, &request.task_token).await?;
         if token.query_id.is_empty() {
             return invalid("Invalid TaskToken.");
         }

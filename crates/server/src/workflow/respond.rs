@@ -29,7 +29,7 @@ impl Call<'_> {
         &self,
         mut request: RespondWorkflowTaskCompletedRequest,
     ) -> Answer<RespondWorkflowTaskCompletedResponse> {
-        let token = self.task_token(&request.task_token)?;
+        let token = self.task_token(&request.namespace, &request.task_token).await?;
         validate::identity(&request.identity)?;
         let namespaces = self.runtime().namespaces();
         let namespace = namespaces
@@ -74,8 +74,9 @@ impl Call<'_> {
             None => None,
         };
         let eager = sent.eager_activities.iter();
+        let keys = self.token_keys().await?;
         let activity_tasks =
-            eager.map(|grant| task::activity(self, grant)).collect::<Answer<Vec<_>>>()?;
+            eager.map(|grant| task::activity(self, keys, grant)).collect::<Answer<Vec<_>>>()?;
         let reset_history_event_id = match sent.reply {
             Reply::WorkflowTaskCompleted(completed) => completed.reset_history_event_id,
             Reply::Done | Reply::TaskStarted | Reply::Heartbeat(_) | Reply::Answered(_) => 0,
@@ -123,7 +124,7 @@ impl Call<'_> {
         &self,
         request: RespondWorkflowTaskFailedRequest,
     ) -> Answer<RespondWorkflowTaskFailedResponse> {
-        let token = self.task_token(&request.task_token)?;
+        let token = self.task_token(&request.namespace, &request.task_token).await?;
         validate::identity(&request.identity)?;
         let failure = match request.failure {
             Some(failure) if failure.encoded_len() > self.runtime().limits().payload_bytes => {
@@ -144,10 +145,16 @@ impl Call<'_> {
         Ok(RespondWorkflowTaskFailedResponse {})
     }
 
-    /// A token of ours, for a namespace that still is there.
-    pub(super) fn task_token(&self, bytes: &[u8]) -> Answer<TaskToken> {
-        let token = tokens::read_task(bytes)?;
-        if self.runtime().namespaces().by_key(NamespaceKey(token.namespace)).is_none() {
+    /// A token of ours, for the namespace that the request names. One that names none means the token's, as for
+    /// Temporal's server.
+    pub(super) async fn task_token(&self, namespace: &str, bytes: &[u8]) -> Answer<TaskToken> {
+        let named = if namespace.is_empty() { None } else { Some(self.namespace_key(namespace)?) };
+        let token = tokens::read_task(self.token_keys().await?, bytes)?;
+        let key = NamespaceKey(token.namespace);
+        if named.is_some_and(|named| named != key) {
+            return Err(tokens::task_unknown());
+        }
+        if self.runtime().namespaces().by_key(key).is_none() {
             return Err(namespace_not_found(&token.namespace.to_string()));
         }
         Ok(token)

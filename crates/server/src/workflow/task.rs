@@ -1,7 +1,6 @@
 //! What a worker is handed: a workflow task, a query, an activity.
 
 use perennial_engine::Time;
-use perennial_proto::encoded;
 use perennial_proto::store::TaskToken;
 use perennial_proto::temporal::common::v1::{Priority, WorkflowExecution};
 use perennial_proto::temporal::enums::v1::TaskQueueKind;
@@ -17,13 +16,14 @@ use crate::call::Call;
 use crate::encoded::WithHistory;
 use crate::errors::Answer;
 use crate::history::{Events, PageLimits, forwards, unwritten_events};
-use crate::tokens::HistoryCursor;
+use crate::tokens::{Direction, HistoryCursor, Keys, seal_task};
 
 /// A workflow task or a query, with as much history as fits.
 pub(super) async fn workflow_task(
     call: &Call<'_>,
     grant: WorkflowTaskGrant,
 ) -> Answer<WithHistory<PollWorkflowTaskQueueResponse>> {
+    let keys = call.token_keys().await?;
     let run = &grant.run;
     let head = &run.head;
     let is_query = grant.query.is_some();
@@ -42,7 +42,7 @@ pub(super) async fn workflow_task(
     let next_page_token = if next <= last {
         let cursor =
             HistoryCursor { run_id: head.run_id.clone(), next_event_id: next, last_event_id: last };
-        encoded(&cursor)
+        cursor.sealed(keys, Direction::Forwards, head.namespace, &head.workflow_id)
     } else {
         if !is_query {
             unwritten_events(run).iter().for_each(|event| events.push(event));
@@ -94,13 +94,14 @@ pub(super) async fn workflow_task(
             message.sequencing_id.get_or_insert(SequencingId::EventId(task.started_event_id - 1));
         }
     }
-    response.task_token = encoded(&token);
+    response.task_token = seal_task(keys, &token);
     Ok(WithHistory { answer: response, history: Some(events) })
 }
 
 /// An activity.
 pub(super) fn activity(
     call: &Call<'_>,
+    keys: &Keys,
     grant: &ActivityGrant,
 ) -> Answer<PollActivityTaskQueueResponse> {
     let head = &grant.run.head;
@@ -119,7 +120,7 @@ pub(super) fn activity(
         ..TaskToken::default()
     };
     Ok(PollActivityTaskQueueResponse {
-        task_token: encoded(&token),
+        task_token: seal_task(keys, &token),
         workflow_namespace: call.namespace_name(head.namespace),
         workflow_type: grant.run.started.workflow_type.clone(),
         workflow_execution: Some(WorkflowExecution {

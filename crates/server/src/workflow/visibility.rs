@@ -14,13 +14,13 @@ use perennial_proto::temporal::workflowservice::v1::{
     ListWorkflowExecutionsRequest, ListWorkflowExecutionsResponse, ScanWorkflowExecutionsRequest,
     ScanWorkflowExecutionsResponse,
 };
-use perennial_store::visibility::{Execution, Group, GroupKey, Page, Position, Query};
+use perennial_store::visibility::{Execution, Group, GroupKey, Page, Query};
 use prost::Message;
 
 use super::list_filter::{closed_runs, open_runs, status_name};
 use crate::call::Call;
 use crate::errors::{Answer, refused};
-use crate::tokens::invalid_page;
+use crate::tokens::{Pages, Purpose};
 use crate::validate::invalid;
 
 /// A page has no more runs than this.
@@ -34,9 +34,9 @@ impl Call<'_> {
         &self,
         request: ListWorkflowExecutionsRequest,
     ) -> Answer<ListWorkflowExecutionsResponse> {
-        let (executions, next_page_token) = self
-            .listed(&request.namespace, &request.query, request.page_size, &request.next_page_token)
-            .await?;
+        let ListWorkflowExecutionsRequest { page_size, next_page_token: token, .. } = request;
+        let (executions, next_page_token) =
+            self.listed(&request.namespace, &request.query, page_size, &token).await?;
         Ok(ListWorkflowExecutionsResponse { executions, next_page_token })
     }
 
@@ -44,31 +44,39 @@ impl Call<'_> {
         &self,
         request: ScanWorkflowExecutionsRequest,
     ) -> Answer<ScanWorkflowExecutionsResponse> {
-        let (executions, next_page_token) = self
-            .listed(&request.namespace, &request.query, request.page_size, &request.next_page_token)
-            .await?;
+        let ScanWorkflowExecutionsRequest { page_size, next_page_token: token, .. } = request;
+        let (executions, next_page_token) =
+            self.listed(&request.namespace, &request.query, page_size, &token).await?;
         Ok(ScanWorkflowExecutionsResponse { executions, next_page_token })
     }
 
     pub(crate) async fn list_open_workflow_executions(
         &self,
-        request: ListOpenWorkflowExecutionsRequest,
+        mut request: ListOpenWorkflowExecutionsRequest,
     ) -> Answer<ListOpenWorkflowExecutionsResponse> {
+        let namespace = self.namespace_key(&request.namespace)?;
         let query = open_runs(&request)?;
-        let (size, token) = (request.maximum_page_size, &request.next_page_token);
+        let size = page_size(std::mem::take(&mut request.maximum_page_size));
+        let token = std::mem::take(&mut request.next_page_token);
+        let keys = self.token_keys().await?;
+        let pages = Pages::new(keys, Purpose::ListOpenWorkflows, namespace, &request);
         let (executions, next_page_token) =
-            self.found(&request.namespace, query, size, token).await?;
+            self.found(namespace, query, size, pages, &token).await?;
         Ok(ListOpenWorkflowExecutionsResponse { executions, next_page_token })
     }
 
     pub(crate) async fn list_closed_workflow_executions(
         &self,
-        request: ListClosedWorkflowExecutionsRequest,
+        mut request: ListClosedWorkflowExecutionsRequest,
     ) -> Answer<ListClosedWorkflowExecutionsResponse> {
+        let namespace = self.namespace_key(&request.namespace)?;
         let query = closed_runs(&request)?;
-        let (size, token) = (request.maximum_page_size, &request.next_page_token);
+        let size = page_size(std::mem::take(&mut request.maximum_page_size));
+        let token = std::mem::take(&mut request.next_page_token);
+        let keys = self.token_keys().await?;
+        let pages = Pages::new(keys, Purpose::ListClosedWorkflows, namespace, &request);
         let (executions, next_page_token) =
-            self.found(&request.namespace, query, size, token).await?;
+            self.found(namespace, query, size, pages, &token).await?;
         Ok(ListClosedWorkflowExecutionsResponse { executions, next_page_token })
     }
 
@@ -97,43 +105,41 @@ impl Call<'_> {
         &self,
         namespace: &str,
         filter: &str,
-        page_size: i32,
+        size: i32,
         token: &[u8],
     ) -> Answer<Listed> {
         let namespace = self.namespace(namespace)?;
-        let (size, after) = page(page_size, token)?;
+        let keys = self.token_keys().await?;
+        let key = NamespaceKey(namespace.key);
+        let pages = Pages::of_filter(keys, Purpose::ListWorkflows, key, filter);
+        let (size, after) = (page_size(size), pages.after_position(token)?);
         let page = self.runtime().list(&namespace, filter, size, after).await.map_err(refused)?;
-        Ok(listed(page))
+        Ok(listed(page, &pages))
     }
 
     async fn found(
         &self,
-        namespace: &str,
+        namespace: NamespaceKey,
         query: Query,
-        page_size: i32,
+        size: usize,
+        pages: Pages<'_>,
         token: &[u8],
     ) -> Answer<Listed> {
-        let key = NamespaceKey(self.namespace(namespace)?.key);
-        let (size, after) = page(page_size, token)?;
-        let page = self.runtime().list_found(key, query, size, after).await.map_err(refused)?;
-        Ok(listed(page))
+        let after = pages.after_position(token)?;
+        let page = self.runtime().list_found(namespace, query, size, after).await;
+        Ok(listed(page.map_err(refused)?, &pages))
     }
 }
 
-fn listed(page: Page) -> Listed {
-    let next = page.next.map(|position| position.to_token()).unwrap_or_default();
+fn listed(page: Page, pages: &Pages<'_>) -> Listed {
+    let next = pages.next(page.next.map(|position| position.to_token()));
     (page.executions.into_iter().map(info).collect(), next)
 }
 
-/// How many a page has at most, and after what it begins.
-pub(crate) fn page(page_size: i32, token: &[u8]) -> Answer<(usize, Option<Position>)> {
-    let asked = usize::try_from(page_size).ok().filter(|size| *size > 0);
-    let size = asked.map_or(PAGE_MAX, |size| size.min(PAGE_MAX));
-    let after = match token {
-        [] => None,
-        token => Some(Position::from_token(token).map_err(|_| invalid_page())?),
-    };
-    Ok((size, after))
+/// How many a page has at most.
+pub(crate) fn page_size(asked: i32) -> usize {
+    let asked = usize::try_from(asked).ok().filter(|size| *size > 0);
+    asked.map_or(PAGE_MAX, |size| size.min(PAGE_MAX))
 }
 
 fn info(execution: Execution) -> WorkflowExecutionInfo {

@@ -3,3 +3,4 @@
 
 mod list_filters;
 mod scene;
+mod tokens;

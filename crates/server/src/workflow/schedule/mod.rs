@@ -8,8 +8,8 @@ pub(crate) use show::{conflict_token, described, list_entry};
 
 use std::sync::Arc;
 
-use perennial_engine::Time;
 use perennial_engine::schedule::{Command, CreateSchedule, Schedule, UpdateSchedule};
+use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::perennial::CommandContext;
 use perennial_proto::store::ScheduleName;
 use perennial_proto::temporal::workflowservice::v1::{
@@ -20,9 +20,11 @@ use perennial_proto::temporal::workflowservice::v1::{
     UpdateScheduleRequest, UpdateScheduleResponse,
 };
 
+use super::visibility::page_size;
 use crate::call::Call;
 use crate::errors::{Answer, refused, rejected, schedule_refused};
 use crate::search_attributes;
+use crate::tokens::{Pages, Purpose};
 use crate::validate::{self, invalid};
 
 /// Times that one preview shows.
@@ -144,15 +146,17 @@ impl Call<'_> {
         request: ListSchedulesRequest,
     ) -> Answer<ListSchedulesResponse> {
         let namespace = self.namespace(&request.namespace)?;
-        let (size, after) =
-            super::visibility::page(request.maximum_page_size, &request.next_page_token)?;
-        let page =
-            self.runtime().list_schedules(&namespace, &request.query, false, size, after).await;
+        let (keys, query) = (self.token_keys().await?, &request.query);
+        let key = NamespaceKey(namespace.key);
+        let pages = Pages::of_filter(keys, Purpose::ListSchedules, key, query);
+        let size = page_size(request.maximum_page_size);
+        let after = pages.after_position(&request.next_page_token)?;
+        let page = self.runtime().list_schedules(&namespace, query, false, size, after).await;
         let page = page.map_err(refused)?;
         let now = self.runtime().now();
         Ok(ListSchedulesResponse {
             schedules: page.schedules.iter().map(|it| show::list_entry(it, now)).collect(),
-            next_page_token: page.next.map(|next| next.to_token()).unwrap_or_default(),
+            next_page_token: pages.next(page.next.map(|next| next.to_token())),
         })
     }
 

@@ -1,0 +1,203 @@
+//! The keys that tokens are authenticated with.
+//!
+//! A token is its body, the id of the key that signed it, and a tag over the body and what the token belongs to.
+//! What it belongs to needn't stand in it: whoever hands it back says it again.
+
+use getrandom::fill;
+use hmac::{Hmac, KeyInit, Mac};
+use perennial_proto::encoded;
+use perennial_proto::store::{TokenKey, TokenKeys};
+use perennial_runtime::{Refusal, Runtime};
+use prost::Message;
+use sha2::Sha256;
+
+/// Of a secret.
+const SECRET_BYTES: usize = 32;
+/// Of the tag in a token. Nobody guesses half of a SHA-256 through a server.
+const TAG_BYTES: usize = 16;
+/// Of a key's id in a token.
+const ID_BYTES: usize = 4;
+
+/// What a token belongs to. It is worth nothing anywhere else.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    pub(crate) purpose: Purpose,
+    /// Key of a namespace; 0 if it is of none.
+    pub(crate) namespace: i64,
+    /// What was asked, if the token is for the rest of the answer.
+    pub(crate) question: &'a [u8],
+}
+
+/// What a token is for. The numbers are part of each tag: never given again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub(crate) enum Purpose {
+    Task = 1,
+    History = 2,
+    HistoryReverse = 3,
+    Ledger = 4,
+    ListWorkflows = 5,
+    ListOpenWorkflows = 6,
+    ListClosedWorkflows = 7,
+    ListSchedules = 8,
+    ListNativeSchedules = 9,
+    ListBatches = 10,
+    ListNamespaces = 11,
+}
+
+/// The keys of a database: one signs, all are accepted. Made by [`Keys::open`], once a server.
+pub(crate) struct Keys {
+    signing: Key,
+    earlier: Vec<Key>,
+}
+
+/// A key, ready to sign: the part of the work that is the same for each token is done.
+struct Key {
+    id: u32,
+    mac: Hmac<Sha256>,
+}
+
+/// The token isn't signed with one of our keys, or belongs to something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Forged;
+
+impl Keys {
+    /// The keys of the database, made if there are none.
+    pub(crate) async fn open(runtime: &Runtime) -> Result<Self, Refusal> {
+        let mut secret = vec![0; SECRET_BYTES];
+        fill(&mut secret).map_err(|error| {
+            Refusal::Unavailable(format!("the system gives no secret for a token key: {error}"))
+        })?;
+        let first = TokenKeys { keys: vec![TokenKey { id: 1, secret }] };
+        let stored = runtime.cluster_record("token-keys", || encoded(&first)).await?;
+        TokenKeys::decode(stored.as_slice()).ok().and_then(Self::new).ok_or_else(|| {
+            Refusal::Damaged("the record `token-keys` of the database can't be read".to_owned())
+        })
+    }
+
+    /// `None` if there is none, or one that can't be a key.
+    fn new(keys: TokenKeys) -> Option<Self> {
+        let ready = |key: TokenKey| {
+            let mac = Hmac::new_from_slice(&key.secret).ok()?;
+            (key.secret.len() >= SECRET_BYTES).then_some(Key { id: key.id, mac })
+        };
+        let mut keys = keys.keys.into_iter().map(ready).collect::<Option<Vec<_>>>()?;
+        Some(Self { signing: keys.pop()?, earlier: keys })
+    }
+
+    /// A token with this body.
+    pub(crate) fn seal(&self, scope: Scope<'_>, mut body: Vec<u8>) -> Vec<u8> {
+        let tag = self.signing.tag(scope, &body).finalize().into_bytes();
+        body.reserve_exact(ID_BYTES + TAG_BYTES);
+        body.extend_from_slice(&self.signing.id.to_be_bytes());
+        body.extend_from_slice(&tag[..TAG_BYTES]);
+        body
+    }
+
+    /// Whether one of our keys signed it for that.
+    pub(crate) fn check(&self, scope: Scope<'_>, token: &Sealed<'_>) -> Result<(), Forged> {
+        let mut keys = std::iter::once(&self.signing).chain(&self.earlier);
+        let key = keys.find(|key| key.id == token.key_id).ok_or(Forged)?;
+        key.tag(scope, token.body).verify_truncated_left(token.tag).map_err(|_| Forged)
+    }
+}
+
+impl Key {
+    fn tag(&self, scope: Scope<'_>, body: &[u8]) -> Hmac<Sha256> {
+        let Scope { purpose, namespace, question } = scope;
+        let mut mac = self.mac.clone();
+        mac.update(&[purpose as u8]);
+        mac.update(&namespace.to_be_bytes());
+        // With its length: nothing of the one can be taken for a part of the other.
+        mac.update(&(question.len() as u64).to_be_bytes());
+        mac.update(question);
+        mac.update(body);
+        mac
+    }
+}
+
+/// A token that came back, in its parts, none of which is to be trusted yet.
+pub(crate) struct Sealed<'a> {
+    pub(crate) body: &'a [u8],
+    key_id: u32,
+    tag: &'a [u8],
+}
+
+impl<'a> Sealed<'a> {
+    /// `None` if it is too short to be one.
+    pub(crate) fn read(token: &'a [u8]) -> Option<Self> {
+        let (rest, tag) = token.split_last_chunk::<TAG_BYTES>()?;
+        let (body, id) = rest.split_last_chunk::<ID_BYTES>()?;
+        Some(Self { body, key_id: u32::from_be_bytes(*id), tag })
+    }
+}
+
+#[cfg(test)]
+pub(super) fn test_keys(secrets: &[u8]) -> Keys {
+    let key = |(id, secret): (u32, &u8)| TokenKey { id, secret: vec![*secret; SECRET_BYTES] };
+    Keys::new(TokenKeys { keys: (1..).zip(secrets).map(key).collect() }).unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCOPE: Scope<'static> =
+        Scope { purpose: Purpose::ListWorkflows, namespace: 7, question: b"all" };
+
+    fn check(keys: &Keys, scope: Scope<'_>, token: &[u8]) -> Result<(), Forged> {
+        keys.check(scope, &Sealed::read(token).unwrap())
+    }
+
+    #[test]
+    fn token_is_good_for_what_it_was_made_for_alone() {
+        let keys = test_keys(&[1]);
+        let token = keys.seal(SCOPE, b"here".to_vec());
+        assert_eq!(check(&keys, SCOPE, &token), Ok(()));
+        let others = [
+            Scope { purpose: Purpose::ListSchedules, ..SCOPE },
+            Scope { namespace: 8, ..SCOPE },
+            Scope { question: b"al", ..SCOPE },
+            Scope { question: b"", ..SCOPE },
+        ];
+        for other in others {
+            assert_eq!(check(&keys, other, &token), Err(Forged), "{other:?}");
+        }
+        // Where the question ends and the body begins is part of the tag.
+        let moved = keys.seal(Scope { question: b"allh", ..SCOPE }, b"ere".to_vec());
+        assert_ne!(token[token.len() - TAG_BYTES..], moved[moved.len() - TAG_BYTES..]);
+    }
+
+    #[test]
+    fn token_with_any_bit_changed_is_forged() {
+        let keys = test_keys(&[1]);
+        let token = keys.seal(SCOPE, b"here".to_vec());
+        for bit in 0..token.len() * 8 {
+            let mut changed = token.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(check(&keys, SCOPE, &changed), Err(Forged), "bit {bit}");
+        }
+        assert!(Sealed::read(&token[..ID_BYTES + TAG_BYTES - 1]).is_none());
+    }
+
+    #[test]
+    fn tokens_of_an_earlier_key_stay_good_until_the_key_is_gone() {
+        let before = test_keys(&[1]).seal(SCOPE, b"here".to_vec());
+        let keys = test_keys(&[1, 2]);
+        assert_eq!(check(&keys, SCOPE, &before), Ok(()));
+        let after = keys.seal(SCOPE, b"here".to_vec());
+        assert_ne!(before, after, "the last key signs");
+        assert_eq!(check(&keys, SCOPE, &after), Ok(()));
+        let TokenKeys { keys } = TokenKeys { keys: vec![TokenKey { id: 2, secret: vec![2; 32] }] };
+        let without = Keys::new(TokenKeys { keys }).unwrap();
+        assert_eq!(check(&without, SCOPE, &before), Err(Forged));
+        assert_eq!(check(&without, SCOPE, &after), Ok(()));
+    }
+
+    #[test]
+    fn record_without_a_whole_key_gives_none() {
+        assert!(Keys::new(TokenKeys { keys: vec![] }).is_none());
+        let short = TokenKey { id: 1, secret: vec![1; SECRET_BYTES - 1] };
+        assert!(Keys::new(TokenKeys { keys: vec![short] }).is_none());
+    }
+}

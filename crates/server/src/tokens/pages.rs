@@ -1,0 +1,192 @@
+//! Where the next page of an answer begins.
+
+use perennial_engine::NamespaceKey;
+use perennial_proto::store::RunName;
+use perennial_store::visibility::Position;
+use prost::Message;
+use tonic::Status;
+
+use super::keys::{Keys, Purpose, Scope, Sealed};
+use crate::errors::Answer;
+
+/// The tokens of a list's pages: for this question about this namespace, and no other.
+pub(crate) struct Pages<'a> {
+    keys: &'a Keys,
+    purpose: Purpose,
+    namespace: i64,
+    question: Vec<u8>,
+}
+
+impl<'a> Pages<'a> {
+    /// `question`: the request without its page token and page size, which may change from page to page.
+    pub(crate) fn new(
+        keys: &'a Keys,
+        purpose: Purpose,
+        namespace: NamespaceKey,
+        question: &impl Message,
+    ) -> Self {
+        Self { keys, purpose, namespace: namespace.0, question: question.encode_to_vec() }
+    }
+
+    /// Of a list whose question is a filter alone.
+    pub(crate) fn of_filter(
+        keys: &'a Keys,
+        purpose: Purpose,
+        namespace: NamespaceKey,
+        filter: &str,
+    ) -> Self {
+        Self { keys, purpose, namespace: namespace.0, question: filter.as_bytes().to_vec() }
+    }
+
+    /// After what a page begins; `None` if it is the first.
+    pub(crate) fn after(&self, token: &[u8]) -> Answer<Option<Vec<u8>>> {
+        if token.is_empty() {
+            return Ok(None);
+        }
+        let sealed = Sealed::read(token).ok_or_else(invalid_page)?;
+        self.keys.check(self.scope(), &sealed).map_err(|_| invalid_page())?;
+        Ok(Some(sealed.body.to_vec()))
+    }
+
+    /// The same, if it is a name or an id.
+    pub(crate) fn after_name(&self, token: &[u8]) -> Answer<String> {
+        let name = self.after(token)?.unwrap_or_default();
+        String::from_utf8(name).map_err(|_| invalid_page())
+    }
+
+    /// The same, if it is a place in a list of runs or schedules.
+    pub(crate) fn after_position(&self, token: &[u8]) -> Answer<Option<Position>> {
+        let position = self.after(token)?.map(|body| Position::from_token(&body));
+        position.transpose().map_err(|_| invalid_page())
+    }
+
+    /// The same, if it is a number.
+    pub(crate) fn after_number(&self, token: &[u8]) -> Answer<Option<i64>> {
+        let number = self.after(token)?.map(|body| body.try_into().map(i64::from_be_bytes));
+        number.transpose().map_err(|_| invalid_page())
+    }
+
+    /// The token of the page after `last`; empty if there is none.
+    pub(crate) fn next(&self, last: Option<Vec<u8>>) -> Vec<u8> {
+        last.map(|body| self.keys.seal(self.scope(), body)).unwrap_or_default()
+    }
+
+    fn scope(&self) -> Scope<'_> {
+        let Self { purpose, namespace, .. } = *self;
+        Scope { purpose, namespace, question: &self.question }
+    }
+}
+
+/// Which way the pages of a history go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Forwards,
+    Backwards,
+}
+
+/// Where the next page of a history begins.
+#[derive(Clone, PartialEq, Eq, Message)]
+pub(crate) struct HistoryCursor {
+    /// The run it is of, even if another one has the workflow id by now.
+    #[prost(string, tag = "1")]
+    pub(crate) run_id: String,
+    /// First event of the next page; the last one, if the pages go backwards.
+    #[prost(int64, tag = "2")]
+    pub(crate) next_event_id: i64,
+    /// Where the pages of a workflow task end; 0 if they end with the history.
+    #[prost(int64, tag = "3")]
+    pub(crate) last_event_id: i64,
+}
+
+impl HistoryCursor {
+    /// As a page token of a workflow in this namespace.
+    pub(crate) fn sealed(
+        &self,
+        keys: &Keys,
+        direction: Direction,
+        namespace: i64,
+        workflow_id: &str,
+    ) -> Vec<u8> {
+        keys.seal(Self::scope(direction, namespace, workflow_id), self.encode_to_vec())
+    }
+
+    /// Reads a page token for the run that was asked for, whose id may be left open.
+    pub(crate) fn read(
+        keys: &Keys,
+        direction: Direction,
+        token: &[u8],
+        target: &RunName,
+    ) -> Answer<Option<Self>> {
+        if token.is_empty() {
+            return Ok(None);
+        }
+        let scope = Self::scope(direction, target.namespace, &target.workflow_id);
+        let sealed = Sealed::read(token).ok_or_else(invalid_page)?;
+        keys.check(scope, &sealed).map_err(|_| invalid_page())?;
+        let cursor = Self::decode(sealed.body).map_err(|_| invalid_page())?;
+        if !target.run_id.is_empty() && target.run_id != cursor.run_id {
+            return Err(Status::invalid_argument(
+                "RunId in the request does not match the NextPageToken.",
+            ));
+        }
+        Ok(Some(cursor))
+    }
+
+    fn scope(direction: Direction, namespace: i64, workflow_id: &str) -> Scope<'_> {
+        let purpose = match direction {
+            Direction::Forwards => Purpose::History,
+            Direction::Backwards => Purpose::HistoryReverse,
+        };
+        Scope { purpose, namespace, question: workflow_id.as_bytes() }
+    }
+}
+
+/// A page token that isn't ours, or is for another list.
+fn invalid_page() -> Status {
+    Status::invalid_argument("Invalid NextPageToken.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::keys::test_keys;
+    use super::*;
+
+    fn target(run_id: &str) -> RunName {
+        RunName {
+            namespace: 7,
+            workflow_id: "order".to_owned(),
+            run_id: run_id.to_owned(),
+            ..RunName::default()
+        }
+    }
+
+    #[test]
+    fn page_of_a_history_is_for_one_run() {
+        let keys = test_keys(&[1]);
+        let cursor = HistoryCursor { run_id: "run".to_owned(), next_event_id: 4, last_event_id: 0 };
+        let token = cursor.sealed(&keys, Direction::Forwards, 7, "order");
+        let read = |token: &[u8], target: &RunName| {
+            HistoryCursor::read(&keys, Direction::Forwards, token, target)
+        };
+        assert_eq!(read(&token, &target("")).unwrap(), Some(cursor.clone()));
+        assert_eq!(read(&token, &target("run")).unwrap(), Some(cursor.clone()));
+        assert_eq!(read(b"", &target("run")).unwrap(), None);
+        let message = |token: &[u8], target| read(token, target).unwrap_err().message().to_owned();
+        assert_eq!(
+            message(&token, &target("other")),
+            "RunId in the request does not match the NextPageToken."
+        );
+        let elsewhere = RunName { namespace: 8, ..target("") };
+        let another = RunName { workflow_id: "other".to_owned(), ..target("") };
+        let backwards = cursor.sealed(&keys, Direction::Backwards, 7, "order");
+        for (token, target) in [
+            (&token[..], &elsewhere),
+            (&token, &another),
+            (b"xx", &target("")),
+            (&cursor.encode_to_vec(), &target("")),
+            (&backwards, &target("")),
+        ] {
+            assert_eq!(message(token, target), "Invalid NextPageToken.");
+        }
+    }
+}
