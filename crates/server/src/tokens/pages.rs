@@ -171,7 +171,8 @@ mod tests {
         assert_eq!(read(&token, &target("")).unwrap(), Some(cursor.clone()));
         assert_eq!(read(&token, &target("run")).unwrap(), Some(cursor.clone()));
         assert_eq!(read(b"", &target("run")).unwrap(), None);
-        let message = |token: &[u8], target| read(token, target).unwrap_err().message().to_owned();
+        let message =
+            |token: &[u8], target: &RunName| read(token, target).unwrap_err().message().to_owned();
         assert_eq!(
             message(&token, &target("other")),
             "RunId in the request does not match the NextPageToken."
