@@ -21,8 +21,8 @@ pub(super) struct Room {
     is_full: AtomicBool,
     /// Since when and why writes are refused.
     full: Mutex<Option<(Instant, String)>>,
-    /// Held while it is used, which may take as long as the tables do.
-    reserve: Mutex<Reserve>,
+    /// Held while it is used, which may take as long as the tables do. With it, when the disk was looked at.
+    reserve: Mutex<(Reserve, Option<Instant>)>,
     /// Since the disk became full, what was acknowledged has got into the tables, and the reserve took what was left.
     is_settled: AtomicBool,
 }
@@ -32,7 +32,7 @@ impl Room {
         Self {
             is_full: AtomicBool::new(false),
             full: Mutex::default(),
-            reserve: Mutex::new(reserve),
+            reserve: Mutex::new((reserve, None)),
             is_settled: AtomicBool::new(false),
         }
     }
@@ -70,7 +70,13 @@ impl Room {
     /// Looks whether there is room again, and accepts writes if so. `settle` brings everything acknowledged into the
     /// tables and gives back what the log takes.
     pub(super) fn try_to_recover(&self, settle: impl Fn() -> Result<(), Error>) {
-        let mut reserve = lock(&self.reserve);
+        let mut held = lock(&self.reserve);
+        let (reserve, looked_at) = &mut *held;
+        // Not again for each of those who wait for it.
+        if looked_at.is_some_and(|at| at.elapsed() < LOOK_AGAIN / 2) {
+            return;
+        }
+        *looked_at = Some(Instant::now());
         if !self.is_settled.load(Ordering::Acquire) {
             let settled = reserve.give_up().and_then(|()| settle());
             reserve.take_all();
@@ -84,6 +90,7 @@ impl Room {
             return;
         }
         reserve.take_all();
+        *looked_at = None;
         self.is_full.store(false, Ordering::Release);
         if let Some((since, _)) = lock(&self.full).take() {
             let seconds = since.elapsed().as_secs();
@@ -93,7 +100,7 @@ impl Room {
 
     /// The database is closed.
     pub(super) fn end(&self) -> Result<(), Error> {
-        lock(&self.reserve).remove()
+        lock(&self.reserve).0.remove()
     }
 }
 

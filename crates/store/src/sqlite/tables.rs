@@ -265,7 +265,7 @@ impl Shared {
             }
             if let Some(look_again) = self.room.look_again() {
                 drop(redo);
-                self.room.try_to_recover(|| self.settle_on_a_full_disk());
+                self.make_room();
                 let redo = self.redo();
                 if self.room.look_again().is_some() && !self.is_ending.load(Ordering::Relaxed) {
                     drop(wait(&self.changed, redo, look_again));
@@ -289,8 +289,8 @@ impl Shared {
                         tracing::info!("the tables are brought up to date again");
                     }
                 }
-                // Its own loop takes care of a full disk.
-                Err(error) if self.room.note(&Err::<(), _>(error.clone())) => {}
+                // It is looked at in the next round.
+                Err(Error::Full(_)) => {}
                 Err(error) => {
                     if !std::mem::replace(&mut has_failed, true) {
                         tracing::error!(
@@ -304,13 +304,27 @@ impl Shared {
         }
     }
 
-    /// Everything acknowledged into the tables, with as little room as possible.
-    fn settle_on_a_full_disk(&self) -> Result<(), Error> {
-        self.bring_up_to_date()?;
-        checkpoint::truncate_log(&lock(&self.writer))
+    /// On a full disk: gets everything acknowledged into the tables with what was put aside, and looks whether there is
+    /// room again.
+    fn make_room(&self) {
+        self.room.try_to_recover(|| {
+            self.apply_all()?;
+            checkpoint::truncate_log(&lock(&self.writer))
+        });
     }
 
     fn bring_up_to_date(&self) -> Result<(), Error> {
+        let applied = self.apply_all();
+        if let Err(Error::Full(_)) = applied {
+            // Whoever reads what was acknowledged needs it now.
+            self.room.note(&applied);
+            self.make_room();
+            return if self.redo().is_empty() { Ok(()) } else { applied };
+        }
+        applied
+    }
+
+    fn apply_all(&self) -> Result<(), Error> {
         // What is being applied, and what has been committed meanwhile.
         for _ in 0..2 {
             if self.redo().is_empty() {

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use perennial_engine::{PartKey, RunKey, SchedulePart, Time};
 use perennial_store::{
-    Batch, Durability, HistoryRange, Log, LogLine, MemoryStore, RunWrite, ScheduleWrite,
-    SqliteStore, Store, TaskRow, TaskWrite,
+    Batch, Durability, Epoch, HistoryRange, LastBatch, Log, LogLine, MemoryStore, RunWrite,
+    ScheduleWrite, SqliteStore, Store, TaskRow, TaskWrite,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ use crate::writing::{
 
 /// Numbers choose among what there is.
 #[derive(Debug, Clone)]
-enum Step {
+pub(crate) enum Step {
     Commit(Vec<Op>),
     /// The owner is replaced.
     Lease,
@@ -35,7 +35,7 @@ enum Step {
 }
 
 #[derive(Debug, Clone)]
-enum Op {
+pub(crate) enum Op {
     NewRun(usize),
     /// With the key of one that is there.
     RunAgain(usize),
@@ -65,7 +65,7 @@ proptest! {
     fn file_and_what_a_crash_leaves_of_it_say_what_memory_says(steps in vec(step(), 1..60)) {
         let mut folder = TempDir::new().unwrap();
         let mut file = open(folder.path());
-        let mut life = Life { memory: MemoryStore::new(), ..Life::default() };
+        let mut life = Life::default();
         life.lease(&file);
         for step in steps {
             if let Step::Crash = step {
@@ -98,8 +98,8 @@ fn what_is_left(folder: &Path) -> TempDir {
 
 /// What has been written so far.
 #[derive(Default)]
-struct Life {
-    memory: MemoryStore,
+pub(crate) struct Life {
+    pub(crate) memory: MemoryStore,
     batch: Option<Batch>,
     /// Each with its last event.
     runs: Vec<(i64, i64)>,
@@ -110,8 +110,12 @@ struct Life {
 
 impl Life {
     fn lease(&mut self, file: &SqliteStore) {
-        let epoch = self.memory.lease(0).unwrap().epoch;
-        assert_eq!(file.lease(0).unwrap().epoch, epoch);
+        self.leased(file.lease(0).unwrap().epoch);
+    }
+
+    /// The file has given a lease; others before it may have been lost.
+    pub(crate) fn leased(&mut self, epoch: Epoch) {
+        while self.memory.lease(0).unwrap().epoch < epoch {}
         let (runs, schedules) = (vec![], vec![]);
         let (tasks, messages, records) = (vec![], vec![], vec![]);
         let sequence = 0;
@@ -120,21 +124,36 @@ impl Life {
         self.last_key = epoch.0 << 32;
     }
 
-    fn step(&mut self, step: &Step, file: &SqliteStore) -> Result<(), TestCaseError> {
+    /// The next batch, with these rows.
+    pub(crate) fn batch(&mut self, ops: &[Op]) -> Batch {
+        let mut rows = Rows::default();
+        ops.iter().for_each(|op| self.write(op, &mut rows));
+        let mut batch = self.batch.clone().unwrap();
+        (batch.runs, batch.schedules, batch.tasks) = (rows.runs, rows.schedules, rows.tasks);
+        batch.sequence += 1;
+        batch
+    }
+
+    /// That batch is durable.
+    pub(crate) fn committed(&mut self) {
+        self.batch.as_mut().unwrap().sequence += 1;
+    }
+
+    /// The last batch that is durable.
+    pub(crate) fn last_batch(&self) -> LastBatch {
+        let Batch { epoch, sequence, .. } = self.batch.as_ref().unwrap();
+        LastBatch { epoch: *epoch, sequence: *sequence }
+    }
+
+    pub(crate) fn step(&mut self, step: &Step, file: &SqliteStore) -> Result<(), TestCaseError> {
         match step {
             Step::Lease => self.lease(file),
             Step::Commit(ops) => {
-                let mut rows = Rows::default();
-                ops.iter().for_each(|op| self.write(op, &mut rows));
-                let mut batch = self.batch.clone().unwrap();
-                (batch.runs, batch.schedules, batch.tasks) =
-                    (rows.runs, rows.schedules, rows.tasks);
-                batch.sequence += 1;
-                let batches = [batch];
+                let batches = [self.batch(ops)];
                 let (said, expected) = (file.commit(&batches), self.memory.commit(&batches));
                 prop_assert_eq!(kind(&said), kind(&expected), "{:?} {:?}", said, expected);
                 if said.is_ok() {
-                    self.batch.as_mut().unwrap().sequence += 1;
+                    self.committed();
                 }
             }
             Step::Load(which, id) => {
@@ -287,7 +306,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn op() -> impl Strategy<Value = Op> {
+pub(crate) fn op() -> impl Strategy<Value = Op> {
     let wake_at = || proptest::option::of(0..5_i64);
     let which = any::<usize>;
     prop_oneof![

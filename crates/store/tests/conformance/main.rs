@@ -7,6 +7,7 @@ mod backends;
 mod commits;
 mod crashes;
 mod deletion;
+mod faults;
 mod history;
 mod leases;
 mod lists;
