@@ -6,6 +6,7 @@ use perennial_proto::store::NamespaceRecord;
 use perennial_proto::temporal::enums::v1::{IndexedValueType, NamespaceState};
 use perennial_runtime::{Refusal, Runtime};
 
+use crate::names;
 use crate::operator;
 use crate::search_attributes;
 
@@ -42,6 +43,7 @@ pub async fn ensure_namespace(
     let record = match present {
         Some(record) => record,
         None => {
+            names::check_namespace(name).map_err(Rejection::InvalidArgument)?;
             let record = NamespaceRecord {
                 id: runtime.fresh_id(),
                 name: name.to_owned(),
@@ -55,6 +57,9 @@ pub async fn ensure_namespace(
     };
     if attributes.is_empty() {
         return Ok(());
+    }
+    for attribute in attributes {
+        names::check_search_attribute(&attribute.name).map_err(Rejection::InvalidArgument)?;
     }
     let asked: Vec<_> = attributes.iter().map(|new| (new.name.clone(), new.kind)).collect();
     if let Some((name, _)) = asked.iter().find(|(name, _)| operator::is_reserved(name)) {

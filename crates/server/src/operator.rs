@@ -11,9 +11,11 @@ use perennial_proto::temporal::operatorservice::v1::{
     ListSearchAttributesRequest, ListSearchAttributesResponse, RemoveSearchAttributesRequest,
     RemoveSearchAttributesResponse,
 };
+use tonic::Status;
 
 use crate::call::Call;
 use crate::errors::{Answer, namespace_not_found, refused};
+use crate::names;
 use crate::search_attributes::{PREDEFINED, SYSTEM, columns_of, kind_name};
 use crate::validate::invalid;
 use crate::workflow::CLUSTER_NAME;
@@ -26,6 +28,7 @@ impl Call<'_> {
     ) -> Answer<AddSearchAttributesResponse> {
         let mut asked = Vec::with_capacity(request.search_attributes.len());
         for (name, kind) in request.search_attributes {
+            names::check_search_attribute(&name).map_err(Status::invalid_argument)?;
             if is_reserved(&name) {
                 return invalid(format!("Search attribute {name} is reserved by system."));
             }

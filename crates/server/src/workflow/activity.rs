@@ -23,6 +23,7 @@ use prost::Message;
 use super::respond::{FAILURE_TOO_LARGE, server_failure};
 use crate::call::Call;
 use crate::errors::Answer;
+use crate::failures;
 use crate::tokens;
 use crate::validate::{self, invalid};
 
@@ -200,6 +201,7 @@ impl Call<'_> {
         if let Some(failure) = &failure {
             check_failure(failure)?;
         }
+        failures::check(failure.as_ref(), "failure")?;
         let mut refused = Vec::new();
         if self.is_too_large(details.as_ref()) {
             refused.push(server_failure("Heartbeat details exceed size limit."));

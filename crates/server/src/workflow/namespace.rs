@@ -23,9 +23,10 @@ use perennial_proto::temporal::workflowservice::v1::{
 use super::system::CLUSTER_NAME;
 use crate::call::Call;
 use crate::errors::{Answer, namespace_already_exists, namespace_not_found, refused};
+use crate::names;
 use crate::search_attributes::kind_name;
 use crate::tokens::{Pages, Purpose};
-use crate::validate::{self, invalid};
+use crate::validate::invalid;
 
 /// Closed runs stay for at least this long.
 const RETENTION_MIN: Span = Span::seconds(24 * 3_600);
@@ -36,10 +37,7 @@ impl Call<'_> {
         request: RegisterNamespaceRequest,
     ) -> Answer<RegisterNamespaceResponse> {
         let name = request.namespace;
-        if name.is_empty() {
-            return invalid("Namespace not set on request.");
-        }
-        validate::no_longer_than_an_id(&name, "Namespace")?;
+        names::check_namespace(&name).map_err(Status::invalid_argument)?;
         let retention = retention(request.workflow_execution_retention_period.as_ref())?;
         if request.is_global_namespace {
             return invalid("Cannot register global namespace when not enabled");

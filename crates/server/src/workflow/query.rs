@@ -13,6 +13,7 @@ use tonic::Status;
 
 use crate::call::Call;
 use crate::errors::{Answer, query_failed, refused};
+use crate::failures;
 use crate::tokens;
 use crate::validate::{self, invalid};
 
@@ -62,6 +63,7 @@ impl Call<'_> {
         if token.query_id.is_empty() {
             return invalid("Invalid TaskToken.");
         }
+        failures::check(request.failure.as_ref(), "failure")?;
         let too_large =
             validate::blob(request.query_result.as_ref(), self.runtime().limits().payload_bytes);
         let result = match too_large {

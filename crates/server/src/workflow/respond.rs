@@ -21,7 +21,7 @@ use super::task;
 use crate::call::Call;
 use crate::errors::{Answer, namespace_not_found, refused_about};
 use crate::validate::{self, invalid};
-use crate::{search_attributes, tokens};
+use crate::{failures, search_attributes, tokens};
 
 impl Call<'_> {
     #[allow(deprecated, reason = "workers without deployments tell their build the old way")]
@@ -31,6 +31,11 @@ impl Call<'_> {
     ) -> Answer<RespondWorkflowTaskCompletedResponse> {
         let token = self.task_token(&request.namespace, &request.task_token).await?;
         validate::identity(&request.identity)?;
+        failures::check_commands(&request.commands)?;
+        failures::check_messages(&request.messages)?;
+        for (query_id, result) in &request.query_results {
+            failures::check(result.failure.as_ref(), &format!("queryResults[{query_id}].failure"))?;
+        }
         let namespaces = self.runtime().namespaces();
         let namespace = namespaces
             .by_key(NamespaceKey(token.namespace))
@@ -126,6 +131,7 @@ impl Call<'_> {
     ) -> Answer<RespondWorkflowTaskFailedResponse> {
         let token = self.task_token(&request.namespace, &request.task_token).await?;
         validate::identity(&request.identity)?;
+        failures::check(request.failure.as_ref(), "failure")?;
         let failure = match request.failure {
             Some(failure) if failure.encoded_len() > self.runtime().limits().payload_bytes => {
                 Some(server_failure(FAILURE_TOO_LARGE))

@@ -23,6 +23,7 @@ use tonic::Status;
 use super::task;
 use crate::call::Call;
 use crate::errors::{Answer, refused};
+use crate::failures;
 use crate::search_attributes;
 use crate::validate::{self, invalid};
 
@@ -70,6 +71,7 @@ impl Call<'_> {
         }
         let limits = self.runtime().limits();
         validate::blob(request.input.as_ref(), limits.payload_bytes)?;
+        failures::check(request.continued_failure.as_ref(), "continuedFailure")?;
         let memo = self.checked_memo(request.memo)?;
 
         let eager = request.request_eager_execution.then(|| EagerStart {

@@ -1,0 +1,143 @@
+//! Failures that come in: each has a cause, which is a failure, and so on.
+//!
+//! Protobuf libraries read a hundred messages within each other (Java's, Python's and Rust's the same). A failure goes
+//! out again within a history, an event and its attributes, so one that a request can just hold can't be read by
+//! anyone afterwards: neither by clients nor, in the state of its run, by this server.
+
+use perennial_proto::temporal::command::v1::Command;
+use perennial_proto::temporal::command::v1::command::Attributes;
+use perennial_proto::temporal::failure::v1::Failure;
+use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
+use perennial_proto::temporal::update::v1::{Rejection, Response, outcome};
+use prost::Message;
+
+use crate::errors::Answer;
+use crate::validate::invalid;
+
+/// Failures within each other. Around them there is room for what they are sent and stored in, for what the innermost
+/// one holds, and for a timeout that takes one as its cause.
+const DEPTH_MAX: usize = 80;
+
+/// Refuses a failure that nobody could read again; `field` is where it stands.
+pub(crate) fn check(failure: Option<&Failure>, field: &str) -> Answer<()> {
+    let mut causes = std::iter::successors(failure, |failure| failure.cause.as_deref());
+    if causes.nth(DEPTH_MAX).is_some() {
+        return invalid(format!(
+            "{field} has more than {DEPTH_MAX} causes within each other, and clients can't decode it; leave \
+             some out."
+        ));
+    }
+    Ok(())
+}
+
+/// The same, of commands.
+pub(crate) fn check_commands(commands: &[Command]) -> Answer<()> {
+    for (index, command) in commands.iter().enumerate() {
+        let failure = match &command.attributes {
+            Some(Attributes::FailWorkflowExecutionCommandAttributes(fail)) => fail.failure.as_ref(),
+            Some(Attributes::ContinueAsNewWorkflowExecutionCommandAttributes(next)) => {
+                next.failure.as_ref()
+            }
+            Some(Attributes::RecordMarkerCommandAttributes(marker)) => marker.failure.as_ref(),
+            // Temporal's other commands carry none.
+            _ => None,
+        };
+        check(failure, &format!("commands[{index}].failure"))?;
+    }
+    Ok(())
+}
+
+/// The same, of messages about updates. One that can't be decoded is for the engine to refuse.
+pub(crate) fn check_messages(messages: &[ProtocolMessage]) -> Answer<()> {
+    for (index, message) in messages.iter().enumerate() {
+        let Some(body) = &message.body else { continue };
+        let failure = if body.type_url.ends_with(".update.v1.Response") {
+            let response = Response::decode(body.value.as_slice()).unwrap_or_default();
+            response.outcome.and_then(|it| it.value).and_then(|value| match value {
+                outcome::Value::Failure(failure) => Some(failure),
+                outcome::Value::Success(_) => None,
+            })
+        } else if body.type_url.ends_with(".update.v1.Rejection") {
+            Rejection::decode(body.value.as_slice()).unwrap_or_default().failure
+        } else {
+            None
+        };
+        check(failure.as_ref(), &format!("messages[{index}].body.failure"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use perennial_proto::temporal::common::v1::{Payload, Payloads};
+    use perennial_proto::temporal::failure::v1::ApplicationFailureInfo;
+    use perennial_proto::temporal::failure::v1::failure::FailureInfo;
+    use perennial_proto::temporal::history::v1::history_event::Attributes as EventAttributes;
+    use perennial_proto::temporal::history::v1::{
+        History, HistoryEvent, WorkflowExecutionUpdateCompletedEventAttributes,
+    };
+    use perennial_proto::temporal::update::v1::Outcome;
+    use perennial_proto::temporal::workflowservice::v1::GetWorkflowExecutionHistoryResponse;
+
+    use super::*;
+
+    /// As many failures within each other; the innermost holds a payload.
+    fn nested(depth: usize) -> Failure {
+        let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into();
+        let details = Payloads { payloads: vec![Payload { metadata, ..Payload::default() }] };
+        let innermost = ApplicationFailureInfo { details: Some(details), ..Default::default() };
+        let mut failure = Failure {
+            failure_info: Some(FailureInfo::ApplicationFailureInfo(innermost)),
+            ..Failure::default()
+        };
+        for _ in 1..depth {
+            failure = Failure { cause: Some(Box::new(failure)), ..Failure::default() };
+        }
+        failure
+    }
+
+    /// The answer that has a failure the deepest inside.
+    fn history_of(failure: Failure) -> Vec<u8> {
+        let attributes = WorkflowExecutionUpdateCompletedEventAttributes {
+            outcome: Some(Outcome { value: Some(outcome::Value::Failure(failure)) }),
+            ..Default::default()
+        };
+        let attributes =
+            EventAttributes::WorkflowExecutionUpdateCompletedEventAttributes(attributes);
+        let event = HistoryEvent { attributes: Some(attributes), ..HistoryEvent::default() };
+        let history = Some(History { events: vec![event] });
+        GetWorkflowExecutionHistoryResponse { history, ..Default::default() }.encode_to_vec()
+    }
+
+    #[test]
+    fn failure_that_is_taken_can_be_read_in_a_history() {
+        let timeout = Failure { cause: Some(Box::new(nested(DEPTH_MAX))), ..Failure::default() };
+        assert!(check(Some(&nested(DEPTH_MAX)), "failure").is_ok());
+        GetWorkflowExecutionHistoryResponse::decode(history_of(timeout).as_slice()).unwrap();
+
+        let refusal = check(Some(&nested(DEPTH_MAX + 1)), "failure").unwrap_err();
+        assert!(refusal.message().starts_with("failure has more than 80 causes"), "{refusal}");
+        // A request could hold one that no history can.
+        let deep = history_of(nested(95));
+        assert!(Failure::decode(nested(95).encode_to_vec().as_slice()).is_ok());
+        assert!(GetWorkflowExecutionHistoryResponse::decode(deep.as_slice()).is_err());
+    }
+
+    #[test]
+    fn failures_are_found_in_commands_and_in_messages() {
+        use perennial_proto::temporal::command::v1::FailWorkflowExecutionCommandAttributes;
+        let fail = FailWorkflowExecutionCommandAttributes { failure: Some(nested(81)) };
+        let attributes = Attributes::FailWorkflowExecutionCommandAttributes(fail);
+        let command = Command { attributes: Some(attributes), ..Command::default() };
+        let refusal = check_commands(&[Command::default(), command]).unwrap_err();
+        assert!(refusal.message().starts_with("commands[1].failure has"), "{refusal}");
+
+        let rejection = Rejection { failure: Some(nested(81)), ..Rejection::default() };
+        let body = perennial_proto::Any {
+            type_url: "type.googleapis.com/temporal.api.update.v1.Rejection".to_owned(),
+            value: rejection.encode_to_vec(),
+        };
+        let message = ProtocolMessage { body: Some(body), ..ProtocolMessage::default() };
+        assert!(check_messages(&[message]).is_err());
+    }
+}

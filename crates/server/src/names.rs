@@ -1,0 +1,61 @@
+//! Names that people give to things of a namespace: long enough for anyone, and such that they can be typed, logged
+//! and queried.
+
+/// Temporal's limit for every id.
+const NAMESPACE_BYTES_MAX: usize = crate::validate::ID_BYTES_MAX;
+/// Each stands in every row's attributes and in every query.
+const SEARCH_ATTRIBUTE_BYTES_MAX: usize = 255;
+
+/// What is wrong with the name of a new namespace. Those that are there keep their names.
+pub(crate) fn check_namespace(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("Namespace not set on request.".to_owned());
+    }
+    check("Namespace", name, NAMESPACE_BYTES_MAX)
+}
+
+/// What is wrong with the name of a new search attribute.
+pub(crate) fn check_search_attribute(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("The name of a search attribute is empty.".to_owned());
+    }
+    check("Search attribute name", name, SEARCH_ATTRIBUTE_BYTES_MAX)?;
+    // A query can write any other name, if need be between backquotes.
+    if name.contains('`') {
+        return Err(format!("Search attribute name {name:?} has a backquote."));
+    }
+    Ok(())
+}
+
+fn check(what: &str, name: &str, bytes_max: usize) -> Result<(), String> {
+    if name.len() > bytes_max {
+        return Err(format!("{what} length exceeds limit. ({}/{bytes_max})", name.len()));
+    }
+    if name.trim() != name {
+        return Err(format!("{what} {name:?} begins or ends with a blank."));
+    }
+    if let Some(control) = name.chars().find(|letter| letter.is_control()) {
+        return Err(format!("{what} {name:?} has the control character {control:?}."));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short_and_can_be_typed() {
+        for name in ["default", "shop.eu-1", "Zürich", "a b", "Custom/Field", "x'y"] {
+            assert_eq!(check_namespace(name), Ok(()), "{name:?}");
+            assert_eq!(check_search_attribute(name), Ok(()), "{name:?}");
+        }
+        let long = "x".repeat(1_001);
+        for name in ["", " ", " shop", "shop\n", "sh\0op", "sh\u{1b}[31mop", "sh\u{85}op", &long] {
+            assert!(check_namespace(name).is_err(), "{name:?}");
+            assert!(check_search_attribute(name).is_err(), "{name:?}");
+        }
+        assert!(check_search_attribute("a`b").is_err());
+        assert!(check_search_attribute(&"x".repeat(256)).is_err());
+    }
+}
