@@ -1,0 +1,113 @@
+//! JSON that is small as text and large in memory.
+
+use perennial_server::{HttpConfig, ServerConfig};
+
+use crate::scene::{Scene, peak_megabytes};
+
+const START: &str = "/api/v1/namespaces/default/workflows/";
+
+/// A start with so many values: each a payload of its own, or all in one.
+fn start(values: usize, in_one: bool) -> String {
+    let list = vec!["0"; values].join(",");
+    let input = if in_one { format!("[[{list}]]") } else { format!("[{list}]") };
+    format!(
+        r#"{{"workflowType":{{"name":"Order"}},"taskQueue":{{"name":"queue"}},"input":{input}}}"#
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn values_that_become_payloads_are_counted_before_they_are_built() {
+    let scene = Scene::new().await;
+    for (values, in_one, words) in [
+        (200_000, false, "`input`: the whole has more than 10000 messages"),
+        (400_000, false, "has 400011 values, and 250000 are read"),
+        (2_000_000, true, "has 2000012 values, and 250000 are read"),
+    ] {
+        let body = start(values, in_one);
+        // Several at a time, as an attacker would.
+        let path = format!("{START}w");
+        let ask = || scene.post(&path, &body);
+        let (one, two, three, four) = tokio::join!(ask(), ask(), ask(), ask());
+        for (code, answer) in [one, two, three, four] {
+            // Who is the second may find HTTP's memory in use.
+            match code {
+                400 => assert!(answer.contains(words), "{answer}"),
+                429 => assert!(answer.contains("JSON over HTTP"), "{answer}"),
+                _ => panic!("{code}: {answer}"),
+            }
+        }
+    }
+    // Before they were counted, one of these took 2.2 GB.
+    let peak = peak_megabytes();
+    assert!(peak < 600, "{peak} MB");
+    // A large value in one payload is taken.
+    let (code, answer) = scene.post(&format!("{START}w"), &start(200_000, true)).await;
+    assert_eq!(code, 200, "{answer}");
+    let (code, history) = scene.get(&format!("{START}w/history")).await;
+    assert_eq!((code, history.matches("0,0,0").count() > 50_000), (200, true));
+    scene.assert_well().await;
+    scene.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_in_lists_are_messages_too() {
+    let scene = Scene::new().await;
+    let intervals = vec!["{}"; 100_000].join(",");
+    let body = format!(r#"{{"schedule":{{"spec":{{"interval":[{intervals}]}}}}}}"#);
+    let (code, answer) = scene.post("/api/v1/namespaces/default/schedules/s", &body).await;
+    assert_eq!(code, 400, "{answer}");
+    assert!(answer.contains("the whole has more than 10000 messages"), "{answer}");
+    scene.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deep_json_is_refused() {
+    let scene = Scene::new().await;
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+        let deep = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
+        let (code, answer) = scene.post(&format!("{START}w"), &deep).await;
+        assert_eq!(code, 400, "{answer}");
+        assert!(answer.contains("nested 100000 deep"), "{answer}");
+    }
+    // Failures within failures, deeper than messages can be.
+    let failure = format!("{}{{}}{}", r#"{"cause":"#.repeat(110), "}".repeat(110));
+    let body = format!(r#"{{"workflowType":{{"name":"x"}},"continuedFailure":{failure}}}"#);
+    let (code, answer) = scene.post(&format!("{START}w"), &body).await;
+    assert_eq!(code, 400, "{answer}");
+    scene.assert_well().await;
+    scene.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_and_answers_take_from_one_share_of_memory() {
+    let http = HttpConfig { memory_bytes: 600_000, ..HttpConfig::default() };
+    let scene = Scene::with(ServerConfig { http, ..ServerConfig::default() }).await;
+    let (code, answer) = scene.post(&format!("{START}large"), &start(100_000, true)).await;
+    assert_eq!(code, 429, "{answer}");
+    let words = "the memory for JSON over HTTP (600000 bytes) is in use; try again in a moment";
+    assert!(answer.contains(words), "{answer}");
+    // It was given back.
+    for run in 0..10 {
+        let (code, answer) = scene.post(&format!("{START}{run}"), &start(100, false)).await;
+        assert_eq!(code, 200, "{answer}");
+    }
+    let (code, answer) = scene.get(&format!("{START}0/history")).await;
+    assert_eq!(code, 200, "{answer}");
+    // An answer that never fits says what to do.
+    let path = "/api/v1/namespaces/default/workflows?pageSize=1000";
+    assert_eq!(scene.get(path).await.0, 200);
+    scene.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn query_with_thousands_of_parameters_is_answered() {
+    let scene = Scene::new().await;
+    let query = vec!["metricsNames=a"; 3_000].join("&");
+    let (code, _) = scene.get(&format!("/api/v1/namespaces/default/workflows?{query}")).await;
+    assert_eq!(code, 400);
+    let nested = format!("execution.{}", "cause.".repeat(5_000));
+    let (code, answer) = scene.get(&format!("/api/v1/namespaces/default/workflows?{nested}")).await;
+    assert_eq!(code, 400, "{answer}");
+    assert!(answer.len() < 3_000, "{} bytes", answer.len());
+    scene.stop().await;
+}
