@@ -24,7 +24,8 @@ pub struct ConnectionLimits {
     /// A gRPC client has this long to begin, with the first bytes of HTTP/2. Then it is asked from time to time
     /// whether it is there.
     pub handshake_time: Duration,
-    /// A client has this long to send a request once it has begun.
+    /// A client has this long to send a request once it has begun. Over HTTP it has as long to take some of an
+    /// answer.
     pub request_time: Duration,
     /// Parts of gRPC messages that have arrived and wait for the rest, in bytes, of all connections.
     pub incomplete_bytes_max: usize,

@@ -17,7 +17,7 @@ use tonic::metadata::MetadataMap;
 
 use crate::call::Call;
 use crate::encoded::Encoded;
-use crate::errors::{Answer, bounded, message_too_large, not_implemented};
+use crate::errors::{Answer, message_too_large, not_implemented};
 use crate::schedules::ScheduleCall;
 use crate::server::Shared;
 
@@ -73,8 +73,7 @@ impl Found {
         if message.len() > bytes_max {
             return Box::pin(async move { Err(message_too_large(bytes_max)) });
         }
-        let answering = (self.rpc)(self.services, metadata, message);
-        Box::pin(async move { answering.await.map_err(bounded) })
+        (self.rpc)(self.services, metadata, message)
     }
 }
 

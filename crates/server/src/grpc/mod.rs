@@ -34,7 +34,7 @@ use self::health::Health;
 use self::others::Others;
 use crate::call::timeout;
 use crate::encoded::Encoded;
-use crate::errors::Answer;
+use crate::errors::{Answer, bounded};
 use crate::listen::{ConnectionError, ConnectionLimits, UnderWay, finish, listen};
 use crate::memory::Budget;
 use crate::services::{Found, Services};
@@ -133,7 +133,7 @@ impl Api {
         };
         match answered {
             Ok(message) => answer::message(message, takes_gzip),
-            Err(status) => status.into_http(),
+            Err(status) => bounded(status).into_http(),
         }
     }
 

@@ -15,6 +15,7 @@ use tower::util::BoxCloneSyncService;
 
 use super::answer::Body;
 use super::lazily::Lazily;
+use crate::errors::bounded;
 
 type Boxed =
     BoxCloneSyncService<Request<tonic::body::Body>, Response<tonic::body::Body>, Infallible>;
@@ -44,7 +45,7 @@ impl Others {
         let found = self.0.iter().find(|(name, _)| *name == service);
         let Some((_, found)) = found else {
             let status = format!("unknown service {service} or unknown method {method} of it");
-            return Status::unimplemented(status).into_http();
+            return bounded(Status::unimplemented(status)).into_http();
         };
         let answered = found.clone().oneshot(request.map(tonic::body::Body::new)).await;
         answered.unwrap_or_else(|never| match never {}).map(Body::Other)

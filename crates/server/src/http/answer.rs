@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tonic::{Code, Status};
 
 use super::Answer;
+use crate::errors::bounded;
 
 /// Parameters of a query that are about the answer.
 pub(super) const PRETTY: &str = "pretty";
@@ -99,7 +100,8 @@ pub(super) fn refusal(status: &Status, format: Format) -> Answer {
 
 /// The same, where HTTP has a better code for it.
 pub(super) fn refusal_as(code: StatusCode, status: &Status, format: Format) -> Answer {
-    json(code, text(&status_json(status, format.payloads), format).into(), format)
+    let status = bounded(status.clone());
+    json(code, text(&status_json(&status, format.payloads), format).into(), format)
 }
 
 /// There is something at that path, but not for that method.

@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::Api;
+use super::stalled::not_stalled;
 use crate::listen::{ConnectionError, UnderWay, finish};
 
 /// Serves a connection until its client closes it, or `stopping` becomes true and the request that is under
@@ -31,7 +32,7 @@ pub(super) async fn serve(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(request_time)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(not_stalled(stream, request_time)), service);
     let mut connection = pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return Ok(ended?),

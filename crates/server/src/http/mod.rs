@@ -12,6 +12,7 @@ mod guard;
 mod openapi;
 mod request;
 mod schedule_history;
+mod stalled;
 mod table;
 mod transcode;
 
@@ -32,7 +33,6 @@ use self::gateway::Gateway;
 use self::guard::Guard;
 use self::table::{Found, Table};
 use self::transcode::Transcoder;
-use crate::errors::bounded;
 use crate::listen::{ConnectionLimits, UnderWay, listen};
 use crate::memory::Taken;
 use crate::services::Services;
@@ -65,7 +65,7 @@ struct Api {
     guard: Guard,
     transcoder: Transcoder,
     request_bytes_max: usize,
-    /// A client has this long to send the head of a request, and its body.
+    /// A client has this long to send the head of a request, and its body, and to take some of an answer.
     request_time: Duration,
 }
 
@@ -162,7 +162,7 @@ impl Api {
         };
         match answering.await {
             Ok(text) => answer::json(StatusCode::OK, text, format),
-            Err(status) => answer::refusal(&bounded(status), format),
+            Err(status) => answer::refusal(&status, format),
         }
     }
 

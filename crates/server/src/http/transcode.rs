@@ -23,8 +23,8 @@ const DEPTH_MAX: usize = 120;
 /// Messages that one request may have, payloads among them.
 pub(super) const MESSAGES_MAX: usize = 10_000;
 
-/// What is held, in bytes: of a value of JSON with its key, and of a message whose fields are in a map. Both are
-/// measured (`memory_of_json_is_what_it_is_measured_to_be`), and rounded up.
+/// What is held, in bytes: of a value of JSON with its key, and of a message that is known by its descriptor, whose
+/// fields are in a tree with room for eleven. Both are what a process was seen to grow by, rounded up.
 const VALUE_BYTES: usize = 100;
 const MESSAGE_BYTES: usize = 2_000;
 

@@ -1,6 +1,10 @@
 //! JSON that is small as text and large in memory.
 
-use perennial_server::{HttpConfig, ServerConfig};
+use std::time::Duration;
+
+use perennial_server::{ConnectionLimits, HttpConfig, ServerConfig};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 
 use crate::scene::{Scene, peak_megabytes};
 
@@ -96,6 +100,32 @@ async fn requests_and_answers_take_from_one_share_of_memory() {
     // An answer that never fits says what to do.
     let path = "/api/v1/namespaces/default/workflows?pageSize=1000";
     assert_eq!(scene.get(path).await.0, 200);
+    scene.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_that_nobody_reads_give_their_memory_back() {
+    let connections =
+        ConnectionLimits { request_time: Duration::from_millis(50), ..ConnectionLimits::default() };
+    // Room for one answer of two megabytes while it is written, and hardly more.
+    let http = HttpConfig { memory_bytes: 12_000_000, ..HttpConfig::default() };
+    let config = ServerConfig { connections, http, ..ServerConfig::default() };
+    let scene = Scene::with(config).await;
+    let input = "x".repeat(1_900_000);
+    let body = format!(
+        r#"{{"workflowType":{{"name":"Order"}},"taskQueue":{{"name":"queue"}},"input":["{input}"]}}"#
+    );
+    assert_eq!(scene.post(&format!("{START}w"), &body).await.0, 200);
+    let mut stalled = Vec::new();
+    for _ in 0..20 {
+        let mut stream = TcpStream::connect(scene.http).await.unwrap();
+        let request = format!("GET {START}w/history HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stalled.push(stream);
+    }
+    // As long as they hold it, this waits.
+    let (code, history) = scene.get(&format!("{START}w/history")).await;
+    assert_eq!((code, history.len() > 1_900_000), (200, true));
     scene.stop().await;
 }
 
