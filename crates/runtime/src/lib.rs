@@ -6,6 +6,7 @@
 mod api;
 mod batch;
 mod cell;
+mod damage;
 mod listing;
 mod namespaces;
 mod node;
@@ -18,6 +19,7 @@ pub use api::{
     ActivityGrant, CompletionPage, LeavingWorker, Poller, QueryOutcome, QueueDescription, Refusal,
     ResetRun, Sent, Started, UpdateStatus, Watched, WorkflowTaskGrant,
 };
+pub use damage::DamageCount;
 pub use namespaces::Namespaces;
 pub use schedules::{Ledger, LedgerPage, LedgerQuery, SchedulePage};
 
@@ -164,6 +166,11 @@ impl Runtime {
     /// How much is allowed.
     pub fn limits(&self) -> &Limits {
         &self.node.limits
+    }
+
+    /// What of the store was found damaged since the start.
+    pub fn damage(&self) -> DamageCount {
+        self.node.damage.count()
     }
 
     /// The namespaces there are now.

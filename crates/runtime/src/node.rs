@@ -27,6 +27,7 @@ use prost::Message;
 use self::cell_thread::Helpers;
 use self::failure::Failure;
 use crate::cell::{Incoming, Input, Release, ReplyTo, Request, Response, slot_of_sender};
+use crate::damage::{Damage, Damaged};
 use crate::namespaces::{self, Namespaces};
 use crate::queues::{Grant, Match, Queues};
 use crate::{Evaluation, OpenError, RuntimeConfig};
@@ -41,6 +42,7 @@ pub(crate) struct Node {
     pub(crate) limits: Arc<Limits>,
     pub(crate) zones: Arc<Zones>,
     pub(crate) surroundings: Surroundings,
+    pub(crate) damage: Arc<Damage>,
     namespaces: RwLock<Arc<Namespaces>>,
     cells: Vec<mpsc::Sender<ToCell>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -111,6 +113,7 @@ impl Node {
             limits: Arc::new(config.limits.clone()),
             zones: Arc::clone(&config.zones),
             surroundings,
+            damage: Arc::default(),
             namespaces: RwLock::new(Arc::new(namespaces)),
             cells,
             threads: Mutex::default(),
@@ -151,9 +154,12 @@ impl Node {
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.key;
             for row in rows.into_iter().filter(|row| is_its(row.slot)) {
-                if let Ok(task) = WaitingTask::decode(row.value.as_slice()) {
-                    let met = self.queues.offer(task, self.now());
-                    self.bring_together(met);
+                match WaitingTask::decode(row.value.as_slice()) {
+                    Ok(task) => {
+                        let met = self.queues.offer(task, self.now());
+                        self.bring_together(met);
+                    }
+                    Err(error) => self.damage.notice(Damaged::Task { key: row.key }, &error),
                 }
             }
         }
@@ -168,7 +174,12 @@ impl Node {
             let Some(last) = rows.last() else { return Ok(messages) };
             after = last.key;
             let its = rows.iter().filter(|row| self.cell_of(row.slot) == cell as usize);
-            messages.extend(its.filter_map(|row| RunMessage::decode(row.value.as_slice()).ok()));
+            for row in its {
+                match RunMessage::decode(row.value.as_slice()) {
+                    Ok(message) => messages.push(message),
+                    Err(error) => self.damage.notice(Damaged::Message { key: row.key }, &error),
+                }
+            }
         }
     }
 
@@ -296,12 +307,17 @@ impl Node {
     pub(crate) fn deliver(&self, message: Arc<RunMessage>, epoch: Epoch) {
         let cell_of_sender = self.cells.get(self.cell_of(slot_of_sender(&message))).cloned();
         let sent = Arc::clone(&message);
+        let damage = Arc::clone(&self.damage);
         let reply = ReplyTo::Then(Box::new(move |answer: Result<Response, crate::Refusal>| {
             let back = match answer {
                 Ok(Response::Answer(answer)) => {
                     let request = Request::Settle { message: sent, answer };
                     let incoming = Incoming { request, reply: ReplyTo::Nobody };
                     ToCell::UnderLease(epoch, Input::Asked(Box::new(incoming)))
+                }
+                // Trying again and again wouldn't repair the receiver. The message stays in the store.
+                Err(crate::Refusal::Damaged(why)) => {
+                    return damage.notice(Damaged::Message { key: sent.key }, &why);
                 }
                 Ok(_) | Err(_) => ToCell::DeliverLater(epoch, sent),
             };

@@ -52,8 +52,8 @@ impl Runtime {
                 };
                 match self.delete(target).await {
                     Ok(()) => is_stuck = false,
-                    // Gone meanwhile, through its own retention.
-                    Err(Refusal::Rejected(_)) => {}
+                    // Gone meanwhile, through its own retention; or damaged, and the others go.
+                    Err(Refusal::Rejected(_) | Refusal::Damaged(_)) => {}
                     Err(unanswered) => return Err(unanswered),
                 }
             }

@@ -11,10 +11,11 @@ use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
 use perennial_store::visibility::{
     AttributeColumn, Column, Comparison, Count, Filter, Position, Predefined, Query,
 };
-use perennial_store::{Log, RecordKind, RecordWrite, Sleeper};
+use perennial_store::{Log, RecordKind, RecordWrite, Sleeper, StoredSchedule};
 use prost::Message;
 
 use crate::cell::{Request, Response, read_schedule};
+use crate::damage::Damaged;
 use crate::listing::{SCHEDULE_DIVISION, attributes_of};
 use crate::{Refusal, Runtime, unexpected};
 
@@ -121,14 +122,22 @@ impl Runtime {
         page_size: usize,
         after: Option<Position>,
     ) -> Result<SchedulePage, Refusal> {
-        let zones = Arc::clone(&self.node.zones);
+        let node = Arc::clone(&self.node);
         self.read_store(move |store| {
             let page = store.list(key, &query, page_size, after.as_ref())?;
             let keys: Vec<_> = page.executions.iter().map(|row| ScheduleKey(row.run_key)).collect();
             let stored = store.load_schedules(&keys)?;
-            let schedules = stored.iter().map(|stored| read_schedule(stored, &zones));
-            let schedules = schedules.collect::<Result<_, _>>();
-            let schedules = schedules.map_err(perennial_store::Error::Corrupt)?;
+            // One that can't be read isn't in the way of the others.
+            let readable = |stored: &StoredSchedule| match read_schedule(stored, &node.zones) {
+                Ok(schedule) => Some(schedule),
+                Err(why) => {
+                    let row = page.executions.iter().find(|row| row.run_key == stored.key.0);
+                    let schedule_id = row.map(|row| row.workflow_id.clone()).unwrap_or_default();
+                    node.damage.notice(Damaged::Schedule { namespace: key.0, schedule_id }, &why);
+                    None
+                }
+            };
+            let schedules = stored.iter().filter_map(readable).collect();
             Ok(SchedulePage { schedules, next: page.next })
         })
         .await
@@ -232,8 +241,8 @@ impl Runtime {
                     ScheduleName { namespace: wake.namespace.0, schedule_id, key: wake.key };
                 let before = match self.read_schedule(target.clone()).await {
                     Ok(before) => before,
-                    // Deleted, or followed by another of the same id.
-                    Err(Refusal::Rejected(_)) => continue,
+                    // Deleted, or followed by another of the same id, or damaged: the others have their turn.
+                    Err(Refusal::Rejected(_) | Refusal::Damaged(_)) => continue,
                     Err(unanswered) => return Err(unanswered),
                 };
                 let (after, _) = self.send_to_schedule(target, Command::Wake).await?;
@@ -264,8 +273,8 @@ impl Runtime {
                     self.list_schedules(namespace, "", false, ZONES_PAGE, after.take()).await?;
                 for schedule in page.schedules.iter().filter(|it| it.times.depend_on_zones()) {
                     match self.send_to_schedule(schedule.name(), Command::Wake).await {
-                        // Deleted meanwhile, or followed by another of the same id.
-                        Ok(_) | Err(Refusal::Rejected(_)) => {}
+                        // Deleted meanwhile, or followed by another of the same id, or damaged.
+                        Ok(_) | Err(Refusal::Rejected(_) | Refusal::Damaged(_)) => {}
                         Err(unanswered) => return Err(unanswered),
                     }
                 }

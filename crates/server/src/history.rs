@@ -8,7 +8,7 @@ use prost::Message;
 use prost::encoding::{WireType, decode_key, decode_varint};
 use tonic::Status;
 
-use crate::errors::{Answer, refused};
+use crate::errors::{Answer, refused, refused_about};
 
 /// How much of a history goes into one answer. Whatever comes first ends the page.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +60,7 @@ pub(crate) async fn forwards(
         read.map_err(refused)?
     };
     let events = Events::cut(&fragments, first, last, limits.events)?;
-    if events.last_event_id.is_none() { Err(too_short(run)) } else { Ok(events) }
+    if events.last_event_id.is_none() { Err(missing(runtime, run).await) } else { Ok(events) }
 }
 
 /// The run's events from `last` backwards, as many as the limits allow; at least one.
@@ -79,7 +79,7 @@ pub(crate) async fn backwards(
     let mut events = Events::cut(&fragments, 1, last, usize::MAX)?.decoded()?.events;
     events.reverse();
     events.truncate(limits.events);
-    if events.is_empty() { Err(too_short(run)) } else { Ok(events) }
+    if events.is_empty() { Err(missing(runtime, run).await) } else { Ok(events) }
 }
 
 /// The events of a workflow task that stand in no history yet: it is a retry, or there for an update
@@ -165,8 +165,12 @@ fn unreadable(fragment: &Fragment) -> Status {
     ))
 }
 
-/// An empty page of what must be there would let clients ask for ever.
-fn too_short(run: &Run) -> Status {
+/// Events aren't there. The run may have been deleted since it was read; otherwise they are lost, and an empty page
+/// would let clients ask for ever.
+async fn missing(runtime: &Runtime, run: &Run) -> Status {
+    if let Err(refusal) = runtime.read(run.name()).await {
+        return refused_about(refusal, &run.name());
+    }
     Status::data_loss(format!(
         "the history of workflow {} run {} has fewer than {} events",
         run.head.workflow_id,

@@ -13,10 +13,11 @@ use perennial_engine::run::{Rejection, Taken};
 use perennial_proto::encoded;
 use perennial_proto::store::BatchJob;
 use perennial_proto::temporal::enums::v1::BatchOperationState;
-use perennial_store::{RecordKind, RecordWrite};
+use perennial_store::{RecordKind, RecordWrite, Store};
 use prost::Message;
 
 use crate::cell::Request;
+use crate::damage::Damaged;
 use crate::{Refusal, Runtime};
 
 impl Runtime {
@@ -83,12 +84,20 @@ impl Runtime {
             let namespace = NamespaceKey(namespace.key);
             let mut after = String::new();
             loop {
-                let page = self.batches(namespace, &after, PAGE).await?;
-                let Some(last) = page.last() else { break };
-                after.clone_from(&last.job_id);
-                for job in page {
-                    if job.state() == BatchOperationState::Running {
-                        self.spawn_batch(job);
+                let prefix = key_of(namespace, "");
+                let read = move |store: &dyn Store| {
+                    store.records(RecordKind::BatchJob, &prefix, &after, PAGE)
+                };
+                let page = self.read_store(read).await?;
+                let Some((last, _)) = page.last() else { break };
+                after = last.clone();
+                for (key, value) in page {
+                    match BatchJob::decode(value.as_slice()) {
+                        Ok(job) if job.state() == BatchOperationState::Running => {
+                            self.spawn_batch(job);
+                        }
+                        Ok(_) => {}
+                        Err(error) => self.node.damage.notice(Damaged::BatchJob { key }, &error),
                     }
                 }
             }

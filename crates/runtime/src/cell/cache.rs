@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use perennial_engine::RunKey;
 use perennial_engine::run::{Run, Unreadable};
-use perennial_store::{Fragment, StoredRun};
+use perennial_store::{Error, Fragment, StoredRun};
 
 use super::messages::run_to_start;
 use super::pages::Pages;
@@ -38,9 +38,8 @@ pub(crate) enum Resolved {
 /// A run that couldn't be loaded, and the requests that wait for it.
 pub(super) struct Unloaded {
     pub(super) waiting: Vec<Incoming>,
-    pub(super) why: String,
-    /// The rows are there and make no sense: asking again won't help.
-    pub(super) is_damaged: bool,
+    /// If it is [`Error::Corrupt`], asking again won't help.
+    pub(super) why: Error,
 }
 
 /// A run in memory, and what is attached to it but never stored.
@@ -192,7 +191,7 @@ impl Cache {
     pub(super) fn loaded(
         &mut self,
         wanted: &WantedRun,
-        found: Result<Option<StoredRun>, String>,
+        found: Result<Option<StoredRun>, Error>,
     ) -> Result<Vec<Incoming>, Unloaded> {
         let waiting = self.parked.remove(wanted).unwrap_or_default();
         let name = (wanted.namespace, wanted.workflow_id.clone());
@@ -201,11 +200,11 @@ impl Cache {
             Ok(Some(stored)) => match self.insert_loaded(stored) {
                 Ok(key) => Some(key),
                 Err(error) => {
-                    let why = error.to_string();
-                    return Err(Unloaded { waiting, why, is_damaged: true });
+                    let why = Error::Corrupt(error.to_string());
+                    return Err(Unloaded { waiting, why });
                 }
             },
-            Err(why) => return Err(Unloaded { waiting, why, is_damaged: false }),
+            Err(why) => return Err(Unloaded { waiting, why }),
         };
         if key.is_none() {
             self.absent.push(name.clone());

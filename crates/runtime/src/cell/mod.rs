@@ -27,7 +27,7 @@ use perennial_engine::run::{Limits, Offer};
 use perennial_engine::{FreshIds, FreshKeys, RunKey, Slot, Time, Zones};
 use perennial_proto::store::RunMessage;
 use perennial_proto::temporal::update::v1 as update;
-use perennial_store::{Batch, Epoch, LastBatch, StoredRun, StoredSchedule, Wake};
+use perennial_store::{Batch, Epoch, Error, LastBatch, StoredRun, StoredSchedule, Wake};
 
 pub(crate) use self::cache::WantedRun;
 pub(crate) use self::messages::slot_of_sender;
@@ -43,6 +43,7 @@ use self::turns::Turns;
 use self::wakes::Wakes;
 use crate::Evaluation;
 use crate::api::Refusal;
+use crate::damage::{Damage, Damaged};
 use crate::namespaces::Namespaces;
 use crate::queues::Queues;
 
@@ -55,9 +56,9 @@ pub(crate) enum Input {
     /// Someone asks.
     Asked(Box<Incoming>),
     /// What was to be loaded.
-    Loaded { wanted: WantedRun, found: Result<Option<StoredRun>, String> },
+    Loaded { wanted: WantedRun, found: Result<Option<StoredRun>, Error> },
     /// And a schedule.
-    ScheduleLoaded { id: ScheduleId, found: Result<Option<StoredSchedule>, String> },
+    ScheduleLoaded { id: ScheduleId, found: Result<Option<StoredSchedule>, Error> },
     /// Wake-ups up to the asked time, or the first so many.
     WakesLoaded { up_to: Time, wakes: Vec<Wake>, is_all: bool, last: Option<(Time, i64)> },
     /// The store couldn't say: ask again.
@@ -99,11 +100,25 @@ pub(crate) enum Wanted {
     Schedule(ScheduleId),
 }
 
+impl Wanted {
+    fn damaged(&self) -> Damaged {
+        match self.clone() {
+            Self::Run(WantedRun { namespace, workflow_id, run_id }) => {
+                Damaged::Run { namespace, workflow_id, run_id }
+            }
+            Self::Schedule((namespace, schedule_id)) => {
+                Damaged::Schedule { namespace, schedule_id }
+            }
+        }
+    }
+}
+
 /// What a cell may know of the world in a step.
 pub(crate) struct World<'a> {
     pub(crate) now: Time,
     pub(crate) queues: &'a Queues,
     pub(crate) namespaces: &'a Arc<Namespaces>,
+    pub(crate) damage: &'a Damage,
 }
 
 /// See the module's documentation.
@@ -203,7 +218,7 @@ impl Cell {
                         }
                     }
                     Err(unloaded) => {
-                        self.try_again(&Wanted::Run(wanted), unloaded, &mut effects);
+                        self.try_again(&Wanted::Run(wanted), unloaded, world, &mut effects);
                     }
                 },
                 Input::ScheduleLoaded { id, found } => {
@@ -214,7 +229,7 @@ impl Cell {
                             }
                         }
                         Err(unloaded) => {
-                            self.try_again(&Wanted::Schedule(id), unloaded, &mut effects);
+                            self.try_again(&Wanted::Schedule(id), unloaded, world, &mut effects);
                         }
                     }
                 }
@@ -324,9 +339,28 @@ impl Cell {
         }
     }
 
-    /// Something couldn't be loaded. Callers ask again themselves; for what nobody asked, the cell does.
-    fn try_again(&mut self, wanted: &Wanted, unloaded: Unloaded, effects: &mut Effects) {
-        let Unloaded { waiting, why, is_damaged } = unloaded;
+    /// Something couldn't be loaded. Callers ask again themselves; for what nobody asked, the cell does, unless the
+    /// rows are damaged.
+    fn try_again(
+        &mut self,
+        wanted: &Wanted,
+        unloaded: Unloaded,
+        world: &World<'_>,
+        effects: &mut Effects,
+    ) {
+        let Unloaded { waiting, why } = unloaded;
+        let refusal = match &why {
+            Error::Corrupt(damage) => {
+                let what = wanted.damaged();
+                let refusal = Refusal::Damaged(format!("{what} can't be read: {damage}"));
+                world.damage.notice(what, damage);
+                refusal
+            }
+            Error::Fenced(_) | Error::Conflict(_) | Error::Unavailable(_) | Error::Full(_) => {
+                Refusal::from(why.clone())
+            }
+        };
+        let is_damaged = matches!(why, Error::Corrupt(_));
         for incoming in waiting {
             match incoming.reply {
                 ReplyTo::Nobody | ReplyTo::Sender(_) if !is_damaged => {
@@ -334,7 +368,7 @@ impl Cell {
                 }
                 // It was stored when it was put aside.
                 ReplyTo::Sender(message) => self.open.release(Release::Deliver(message)),
-                reply => reply.send(Err(Refusal::Unavailable(why.clone()))),
+                reply => reply.send(Err(refusal.clone())),
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use perennial_engine::Zones;
 use perennial_engine::schedule::Schedule;
-use perennial_store::StoredSchedule;
+use perennial_store::{Error, StoredSchedule};
 
 use super::cache::{Commit, Unloaded, WaitFor};
 use super::request::Incoming;
@@ -96,7 +96,7 @@ impl Schedules {
     pub(super) fn loaded(
         &mut self,
         id: &ScheduleId,
-        found: Result<Option<StoredSchedule>, String>,
+        found: Result<Option<StoredSchedule>, Error>,
         zones: &Zones,
     ) -> Result<Vec<Incoming>, Unloaded> {
         let waiting = self.parked.remove(id).unwrap_or_default();
@@ -106,14 +106,14 @@ impl Schedules {
         }
         let stored = match found {
             Ok(stored) => stored,
-            Err(why) => return Err(Unloaded { waiting, why, is_damaged: false }),
+            Err(why) => return Err(Unloaded { waiting, why }),
         };
         match stored.map(|stored| read(&stored, zones)).transpose() {
             Ok(schedule) => {
                 self.insert(id, schedule.map(Arc::new));
                 Ok(waiting)
             }
-            Err(why) => Err(Unloaded { waiting, why, is_damaged: true }),
+            Err(why) => Err(Unloaded { waiting, why }),
         }
     }
 
@@ -166,7 +166,8 @@ impl Schedules {
 }
 
 /// A schedule from its rows.
-pub(crate) fn read(stored: &StoredSchedule, zones: &Zones) -> Result<Schedule, String> {
+pub(crate) fn read(stored: &StoredSchedule, zones: &Zones) -> Result<Schedule, Error> {
     let parts = stored.parts.iter().map(|(part, value)| (part, value.as_slice()));
-    Schedule::from_rows(stored.key, &stored.head, parts, zones).map_err(|error| error.to_string())
+    Schedule::from_rows(stored.key, &stored.head, parts, zones)
+        .map_err(|error| Error::Corrupt(error.to_string()))
 }

@@ -145,7 +145,8 @@ impl CellLoop {
     fn step(&mut self, node: &Node, inputs: Vec<Input>) -> Work {
         let namespaces = node.namespaces();
         let now: Time = node.now();
-        let world = World { now, queues: &node.queues, namespaces: &namespaces };
+        let (queues, damage) = (&node.queues, node.damage.as_ref());
+        let world = World { now, queues, namespaces: &namespaces, damage };
         let (begun, asked) = (Instant::now(), inputs.first().map(Input::describe));
         let count = inputs.len();
         let Effects { loads, awaited_loads, commit, releases, load_wakes } =

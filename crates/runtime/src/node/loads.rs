@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use perennial_engine::{NamespaceKey, Time};
-use perennial_store::{Epoch, StoredRun};
+use perennial_store::{Epoch, Error, StoredRun};
 
 use super::failure::Watched;
 use super::{Node, PAGE, ToCell};
@@ -49,15 +49,20 @@ pub(super) fn start(
     Ok((loads, threads))
 }
 
-/// Whether the store answered.
+/// Whether the store answered. It has if it says that what it holds is damaged: waiting would help nobody.
 pub(crate) enum Read {
     Done,
     Failed,
 }
 
 impl Read {
-    fn of<T, E>(answer: &Result<T, E>) -> Self {
-        if answer.is_ok() { Self::Done } else { Self::Failed }
+    fn of<T>(answer: &Result<T, Error>) -> Self {
+        match answer {
+            Ok(_) | Err(Error::Corrupt(_)) => Self::Done,
+            Err(Error::Fenced(_) | Error::Conflict(_) | Error::Unavailable(_) | Error::Full(_)) => {
+                Self::Failed
+            }
+        }
     }
 
     fn and(self, other: Self) -> Self {
@@ -111,7 +116,6 @@ impl Node {
             Load::Entity { cell, epoch, wanted: Wanted::Schedule(id) } => {
                 let found = self.store.load_schedule(NamespaceKey(id.0), &id.1);
                 let read = Read::of(&found);
-                let found = found.map_err(|error| error.to_string());
                 self.tell(cell, ToCell::UnderLease(epoch, Input::ScheduleLoaded { id, found }));
                 read
             }
@@ -135,10 +139,9 @@ impl Node {
         cell: usize,
         epoch: Epoch,
         wanted: WantedRun,
-        found: Result<Option<StoredRun>, perennial_store::Error>,
+        found: Result<Option<StoredRun>, Error>,
     ) -> Read {
         let read = Read::of(&found);
-        let found = found.map_err(|error| error.to_string());
         self.tell(cell, ToCell::UnderLease(epoch, Input::Loaded { wanted, found }));
         read
     }

@@ -30,6 +30,11 @@ pub(crate) async fn client() -> Client {
 
 /// The same on a store that is there.
 pub(crate) async fn client_of(store: Arc<dyn Store>, config: &RuntimeConfig) -> Client {
+    serving(store, config).await.0
+}
+
+/// The same, and the runtime behind it.
+pub(crate) async fn serving(store: Arc<dyn Store>, config: &RuntimeConfig) -> (Client, Runtime) {
     let runtime = Runtime::open(store, config).unwrap();
     for namespace in NAMESPACES {
         ensure_namespace(&runtime, namespace, &[]).await.unwrap();
@@ -37,9 +42,10 @@ pub(crate) async fn client_of(store: Arc<dyn Store>, config: &RuntimeConfig) -> 
     let grpc = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = grpc.local_addr().unwrap();
     let listeners = Listeners { grpc, http: None };
-    tokio::spawn(serve(runtime, ServerConfig::default(), listeners, std::future::pending()));
+    let shutdown = std::future::pending();
+    tokio::spawn(serve(runtime.clone(), ServerConfig::default(), listeners, shutdown));
     let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
-    WorkflowServiceClient::new(endpoint.connect().await.unwrap())
+    (WorkflowServiceClient::new(endpoint.connect().await.unwrap()), runtime)
 }
 
 pub(crate) fn queue() -> Option<TaskQueue> {
