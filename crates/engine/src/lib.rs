@@ -18,7 +18,7 @@ mod time;
 pub use ids::{FreshIds, FreshKeys, NamespaceKey, RunKey, ScheduleKey, Slot};
 pub use part::{PartKey, PartWrite, SchedulePart};
 pub use shared_map::SharedMap;
-pub use time::{Span, Time};
+pub use time::{Span, Time, checked_duration};
 
 /// Zones by name, for cron strings.
 pub use perennial_calendar::Zones;

@@ -48,6 +48,30 @@ impl From<Timestamp> for Time {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(pub i64);
 
+/// The longest span there is on the wire: a hundred years.
+const WIRE_SECONDS_MAX: i64 = 100 * 365 * 24 * 3_600;
+
+/// A duration that may be left out but not be negative; an absurdly long one is shortened.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn checked_duration(duration: Option<&Duration>) -> Result<Option<Duration>, &'static str> {
+    let Some(duration) = duration else {
+        return Ok(None);
+    };
+    let (seconds, nanos) = (duration.seconds, duration.nanos);
+    if (seconds > 0 && nanos < 0) || (seconds < 0 && nanos > 0) {
+        return Err("duration has seconds and nanos with different signs");
+    }
+    if seconds < 0 || nanos < 0 {
+        return Err("negative duration");
+    }
+    if seconds >= WIRE_SECONDS_MAX {
+        return Ok(Some(Duration { seconds: WIRE_SECONDS_MAX, nanos: 0 }));
+    }
+    Ok(Some(Duration { seconds, nanos }))
+}
+
 impl Span {
     /// No time.
     pub const ZERO: Self = Self(0);

@@ -216,8 +216,4 @@ pub struct ResetRun {
     pub exclude_signals: bool,
     /// Updates after the point aren't given to the new run.
     pub exclude_updates: bool,
-    /// Cancel requests after the point aren't given to the new run.
-    pub exclude_cancels: bool,
-    /// Who asks.
-    pub identity: String,
 }

@@ -1,12 +1,13 @@
 //! Checks of what requests have in common, with the words Temporal's server has for them.
 
-use perennial_engine::Span;
+use perennial_engine::run::checked_retry_policy;
+use perennial_engine::{Span, checked_duration};
 use perennial_proto::Duration;
 use perennial_proto::temporal::common::v1::{
     Payloads, Priority, RetryPolicy, WorkflowExecution, WorkflowType,
 };
 use perennial_proto::temporal::enums::v1::{
-    TaskQueueKind, TimeoutType, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
+    TaskQueueKind, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
 };
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 use prost::Message;
@@ -16,9 +17,6 @@ use crate::errors::Answer;
 
 /// Names and ids may be this long.
 pub(crate) const ID_BYTES_MAX: usize = 1_000;
-
-/// Longer timeouts are shortened to this one: a hundred years.
-const SPAN_MAX: i64 = 100 * 365 * 24 * 3_600;
 
 /// Marks the queues that Temporal's server keeps for itself.
 const RESERVED_QUEUE_PREFIX: &str = "/_sys/";
@@ -105,27 +103,9 @@ fn queue_name(name: &str) -> Answer<()> {
     Ok(())
 }
 
-/// A span that may be left out but not be negative; an absurdly long one is shortened.
-pub(crate) fn span(duration: Option<&Duration>) -> Result<Option<Duration>, &'static str> {
-    let Some(duration) = duration else {
-        return Ok(None);
-    };
-    let (seconds, nanos) = (duration.seconds, duration.nanos);
-    if (seconds > 0 && nanos < 0) || (seconds < 0 && nanos > 0) {
-        return Err("duration has seconds and nanos with different signs");
-    }
-    if seconds < 0 || nanos < 0 {
-        return Err("negative duration");
-    }
-    if seconds >= SPAN_MAX {
-        return Ok(Some(Duration { seconds: SPAN_MAX, nanos: 0 }));
-    }
-    Ok(Some(Duration { seconds, nanos }))
-}
-
 /// A timeout of a start, by the name it has in messages.
 pub(crate) fn timeout(duration: Option<&Duration>, name: &str) -> Answer<Span> {
-    match span(duration) {
+    match checked_duration(duration) {
         Ok(duration) => Ok(Span::of(duration.as_ref())),
         Err(cause) => invalid(format!("An invalid {name} is set on request. cause: {cause}")),
     }
@@ -133,57 +113,7 @@ pub(crate) fn timeout(duration: Option<&Duration>, name: &str) -> Answer<Span> {
 
 /// A retry policy with what it leaves out filled in.
 pub(crate) fn retry_policy(policy: Option<RetryPolicy>) -> Answer<Option<RetryPolicy>> {
-    const INITIAL_INTERVAL: Span = Span::seconds(1);
-    const BACKOFF: f64 = 2.0;
-    const INTERVALS_MAX: i64 = 100;
-
-    let Some(mut policy) = policy else {
-        return Ok(None);
-    };
-    if Span::of(policy.initial_interval.as_ref()) == Span::ZERO {
-        policy.initial_interval = Some(INITIAL_INTERVAL.into());
-    }
-    if Span::of(policy.maximum_interval.as_ref()) == Span::ZERO {
-        let initial = Span::of(policy.initial_interval.as_ref());
-        policy.maximum_interval = Some(Span(initial.0.saturating_mul(INTERVALS_MAX)).into());
-    }
-    if policy.backoff_coefficient == 0.0 {
-        policy.backoff_coefficient = BACKOFF;
-    }
-    if policy.maximum_attempts == 1 {
-        // Without a second attempt the rest means nothing, so nothing in it is wrong.
-        return Ok(Some(policy));
-    }
-    let interval = |duration: Option<&Duration>, name| {
-        span(duration).map_err(|cause| {
-            Status::invalid_argument(format!("invalid {name} set on retry policy: {cause}"))
-        })
-    };
-    policy.initial_interval = interval(policy.initial_interval.as_ref(), "InitialInterval")?;
-    if policy.backoff_coefficient < 1.0 || policy.backoff_coefficient.is_nan() {
-        return invalid("BackoffCoefficient cannot be less than 1 on retry policy.");
-    }
-    policy.maximum_interval = interval(policy.maximum_interval.as_ref(), "MaximumInterval")?;
-    if Span::of(policy.maximum_interval.as_ref()) < Span::of(policy.initial_interval.as_ref()) {
-        return invalid("MaximumInterval cannot be less than InitialInterval on retry policy.");
-    }
-    if policy.maximum_attempts < 0 {
-        return invalid("MaximumAttempts cannot be negative on retry policy.");
-    }
-    for error_type in &policy.non_retryable_error_types {
-        if let Some(name) = error_type.strip_prefix("TemporalTimeout:")
-            && !is_timeout_type(name)
-        {
-            return invalid(format!("Invalid timeout type value: {name}."));
-        }
-    }
-    Ok(Some(policy))
-}
-
-/// As in `TemporalTimeout:StartToClose`, or by the full name of the enum's value.
-fn is_timeout_type(name: &str) -> bool {
-    ["StartToClose", "ScheduleToStart", "ScheduleToClose", "Heartbeat"].contains(&name)
-        || TimeoutType::from_str_name(name).is_some_and(|kind| kind != TimeoutType::Unspecified)
+    policy.map(checked_retry_policy).transpose().map_err(Status::invalid_argument)
 }
 
 /// A priority.

@@ -1,6 +1,6 @@
 //! Each check refuses what Temporal's server refuses, in its words.
 
-use perennial_engine::Span;
+use perennial_engine::{Span, checked_duration};
 use perennial_proto::Duration;
 use perennial_proto::temporal::common::v1::{
     Payload, Payloads, Priority, RetryPolicy, WorkflowExecution,
@@ -68,13 +68,13 @@ fn task_queues_have_a_name_that_is_not_reserved() {
 
 #[test]
 fn spans_are_not_negative_and_not_absurd() {
-    assert_eq!(validate::span(None), Ok(None));
-    assert_eq!(validate::span(Some(&seconds(5))), Ok(Some(seconds(5))));
-    assert_eq!(validate::span(Some(&seconds(i64::MAX))), Ok(Some(seconds(3_153_600_000))));
-    assert_eq!(validate::span(Some(&seconds(-5))), Err("negative duration"));
+    assert_eq!(checked_duration(None), Ok(None));
+    assert_eq!(checked_duration(Some(&seconds(5))), Ok(Some(seconds(5))));
+    assert_eq!(checked_duration(Some(&seconds(i64::MAX))), Ok(Some(seconds(3_153_600_000))));
+    assert_eq!(checked_duration(Some(&seconds(-5))), Err("negative duration"));
     let mixed = Duration { seconds: 1, nanos: -1 };
     assert_eq!(
-        validate::span(Some(&mixed)),
+        checked_duration(Some(&mixed)),
         Err("duration has seconds and nanos with different signs")
     );
 }

@@ -39,6 +39,7 @@ pub(super) fn apply(
             | "limit.numpendingcancelrequests.error" => limits.pending = size(given)?,
             "history.maximumsignalsperexecution" => limits.signals = count(given)?,
             "history.maxtotalupdates" => limits.updates = size(given)?,
+            "history.maxinflightupdates" => limits.updates_in_flight = size(given)?,
             "history.defaultworkflowtasktimeout" => {
                 let millis = i64::try_from(duration(given)?.as_millis()).unwrap_or(i64::MAX);
                 limits.workflow_task_timeout = Span::millis(millis);

@@ -24,6 +24,7 @@ mod state;
 pub use command::*;
 pub use context::{Context, Limits};
 pub use decide::reset::{Reset, ResetRun, reset};
+pub use decide::retry::checked_retry_policy;
 pub use decide::start::{Start, start};
 pub use decide::start_by_message::start_by_message;
 pub(crate) use decide::{scheduler_identity, timeout_failure};

@@ -87,8 +87,6 @@ async fn reset_run(
         event_id,
         exclude_signals: reset.exclude_signals,
         exclude_updates: reset.exclude_updates,
-        exclude_cancels: reset.exclude_cancels,
-        identity: job.identity.clone(),
     };
     runtime.reset(RunName { run_id, ..target }, reset).await.map(|_| ())
 }

@@ -16,9 +16,6 @@ use super::request::{ReplyTo, Response};
 use super::{Cell, World};
 use crate::api::{Refusal, Started, UpdateStatus};
 
-/// Updates that may be on their way to one run.
-const IN_FLIGHT_MAX: usize = 10;
-
 #[derive(Default)]
 pub(super) struct Updates {
     admitted: BTreeMap<String, Admitted>,
@@ -163,25 +160,17 @@ impl Cell {
         if let Some(progress) = known_progress(&run, &id) {
             return self.follow(key, id, Some(progress), waiter);
         }
-        if !run.is_open() {
-            return waiter.told(self, key, Err(Rejection::AlreadyClosed.into()));
-        }
-        let limit = self.limits.updates;
         let Some(cached) = self.cache.get_mut(key) else { return };
+        // Those that wait are told of the run's close: whoever asks about one of them finds it open.
         if !cached.updates.admitted.contains_key(&id) {
-            let refusal = if cached.updates.admitted.len() >= IN_FLIGHT_MAX {
-                let why = format!(
-                    "limit on number of concurrent in-flight updates has been reached ({IN_FLIGHT_MAX})"
-                );
-                Some(Refusal::Overloaded(why))
-            } else if run.updates.len() + cached.updates.admitted.len() >= limit {
-                let why = format!("limit on number of total updates has been reached ({limit})");
-                Some(Rejection::FailedPrecondition(why).into())
-            } else {
-                None
-            };
-            if let Some(refusal) = refusal {
-                return waiter.told(self, key, Err(refusal));
+            let waiting = cached.updates.admitted.len();
+            match run.may_admit_update(&id, waiting, &self.limits) {
+                Ok(()) => {}
+                // There is room again when others are done.
+                Err(Rejection::LimitExceeded(why)) => {
+                    return waiter.told(self, key, Err(Refusal::Overloaded(why)));
+                }
+                Err(rejection) => return waiter.told(self, key, Err(rejection.into())),
             }
             cached.updates.last_order += 1;
             let order = cached.updates.last_order;

@@ -1,9 +1,9 @@
 //! Operators holding back, letting go, restarting and altering pending activities.
 
-use perennial_engine::Span;
 use perennial_engine::run::{
     ActivityChange, ActivityOptions, ActivitySelection, ChangeActivities, Command, Run,
 };
+use perennial_engine::{Span, checked_duration};
 use perennial_proto::Duration;
 use perennial_proto::store::{PendingActivity, RunName};
 use perennial_proto::temporal::activity::v1 as api;
@@ -168,7 +168,7 @@ fn first_selected<'a>(run: &'a Run, selection: &ActivitySelection) -> Option<&'a
 }
 
 fn jitter(jitter: Option<&Duration>) -> Answer<Span> {
-    match validate::span(jitter) {
+    match checked_duration(jitter) {
         Ok(jitter) => Ok(Span::of(jitter.as_ref())),
         Err(cause) => invalid(format!("invalid jitter: {cause}")),
     }
@@ -238,7 +238,7 @@ fn masked(
 }
 
 fn timeout(duration: Option<Duration>) -> Answer<Span> {
-    match validate::span(duration.as_ref()) {
+    match checked_duration(duration.as_ref()) {
         Ok(duration) => Ok(Span::of(duration.as_ref())),
         Err(cause) => invalid(format!("invalid timeout: {cause}")),
     }

@@ -228,7 +228,6 @@ fn stored_reset(reset: BatchOperationReset) -> Answer<BatchReset> {
         point: Some(point),
         exclude_signals: excluded.signals,
         exclude_updates: excluded.updates,
-        exclude_cancels: excluded.cancels,
         current_run_only,
     })
 }

@@ -36,8 +36,6 @@ impl Call<'_> {
             event_id: request.workflow_task_finish_event_id,
             exclude_signals: excluded.signals,
             exclude_updates: excluded.updates,
-            exclude_cancels: excluded.cancels,
-            identity: request.identity,
         };
         let run_id = self.runtime().reset(target.clone(), reset).await.map_err(refused)?;
         for operation in request.post_reset_operations {
@@ -55,7 +53,6 @@ impl Call<'_> {
 pub(super) struct Excluded {
     pub(super) signals: bool,
     pub(super) updates: bool,
-    pub(super) cancels: bool,
 }
 
 impl Excluded {
@@ -70,7 +67,7 @@ impl Excluded {
         excluded: impl Iterator<Item = ResetReapplyExcludeType>,
     ) -> Self {
         let mut this = match reapplied {
-            ResetReapplyType::None => Self { signals: true, updates: true, cancels: false },
+            ResetReapplyType::None => Self { signals: true, updates: true },
             ResetReapplyType::Signal => Self { updates: true, ..Self::default() },
             ResetReapplyType::Unspecified | ResetReapplyType::AllEligible => Self::default(),
         };
@@ -78,8 +75,10 @@ impl Excluded {
             match kind {
                 ResetReapplyExcludeType::Signal => this.signals = true,
                 ResetReapplyExcludeType::Update => this.updates = true,
-                ResetReapplyExcludeType::CancelRequest => this.cancels = true,
-                ResetReapplyExcludeType::Unspecified | ResetReapplyExcludeType::Nexus => {}
+                // No server gives cancel requests to the new run, and Nexus isn't there yet.
+                ResetReapplyExcludeType::CancelRequest
+                | ResetReapplyExcludeType::Unspecified
+                | ResetReapplyExcludeType::Nexus => {}
             }
         }
         this
@@ -117,7 +116,7 @@ mod tests {
             ResetReapplyType::Signal,
             [ResetReapplyExcludeType::CancelRequest].into_iter(),
         );
-        assert_eq!(excluded, Excluded { signals: false, updates: true, cancels: true });
+        assert_eq!(excluded, Excluded { signals: false, updates: true });
         let nothing = Excluded::from(ResetReapplyType::Unspecified, [].into_iter());
         assert_eq!(nothing, Excluded::default());
     }

@@ -1,9 +1,7 @@
 //! Starting a workflow.
 
-use perennial_calendar::{Definition, Dialect};
+use perennial_engine::NamespaceKey;
 use perennial_engine::run::{EagerStart, StartRun};
-use perennial_engine::{NamespaceKey, Span};
-use perennial_proto::Duration;
 use perennial_proto::store::NamespaceRecord;
 use perennial_proto::temporal::common::v1::link::workflow_event::{EventReference, Reference};
 use perennial_proto::temporal::common::v1::link::{Variant, WorkflowEvent};
@@ -22,7 +20,7 @@ use tonic::Status;
 
 use super::task;
 use crate::call::Call;
-use crate::errors::{Answer, refused};
+use crate::errors::{Answer, refused, rejected};
 use crate::failures;
 use crate::search_attributes;
 use crate::validate::{self, invalid};
@@ -47,16 +45,10 @@ impl Call<'_> {
     ) -> Answer<StartRun> {
         validate::workflow_id(&request.workflow_id)?;
         let (reuse_policy, conflict_policy) = id_policies(&request)?;
-        let retry_policy = validate::retry_policy(request.retry_policy)?;
-        let delay = start_delay(&request.cron_schedule, request.workflow_start_delay.as_ref())?;
-        cron(&request.cron_schedule)?;
+        let delay = request.workflow_start_delay.as_ref();
+        let delay = validate::timeout(delay, "WorkflowStartDelaySeconds")?;
         validate::workflow_type(request.workflow_type.as_ref())?;
         let queue = validate::task_queue(request.task_queue)?;
-        let timeouts = Timeouts::of(
-            request.workflow_execution_timeout.as_ref(),
-            request.workflow_run_timeout.as_ref(),
-            request.workflow_task_timeout.as_ref(),
-        )?;
         let request_id = self.request_id(request.request_id)?;
         let conflict = request.on_conflict_options.unwrap_or_default();
         if conflict.attach_completion_callbacks && !conflict.attach_request_id {
@@ -83,15 +75,13 @@ impl Call<'_> {
             workflow_type: request.workflow_type,
             task_queue: Some(TaskQueue { normal_name: String::new(), ..queue }),
             input: request.input,
-            workflow_execution_timeout: request
-                .workflow_execution_timeout
-                .map(|_| timeouts.execution.into()),
-            workflow_run_timeout: request.workflow_run_timeout.map(|_| timeouts.run.into()),
-            workflow_task_timeout: Some(timeouts.task.into()),
+            workflow_execution_timeout: request.workflow_execution_timeout,
+            workflow_run_timeout: request.workflow_run_timeout,
+            workflow_task_timeout: request.workflow_task_timeout,
             continued_failure: request.continued_failure,
             last_completion_result: request.last_completion_result,
             identity: request.identity,
-            retry_policy,
+            retry_policy: request.retry_policy,
             cron_schedule: request.cron_schedule,
             memo,
             search_attributes,
@@ -100,7 +90,7 @@ impl Call<'_> {
             versioning_override: request.versioning_override,
             ..WorkflowExecutionStartedEventAttributes::default()
         };
-        Ok(StartRun {
+        let start = StartRun {
             request_id,
             run_id: None,
             started: Box::new(started),
@@ -113,7 +103,9 @@ impl Call<'_> {
             signal: None,
             attach_links: conflict.attach_links,
             attach_request_id: conflict.attach_request_id,
-        })
+        };
+        start.check(self.runtime().now(), self.runtime().zones()).map_err(rejected)?;
+        Ok(start)
     }
 
     pub(super) async fn start_response(
@@ -199,105 +191,9 @@ pub(super) fn explicit_policies(
     (reuse, conflict)
 }
 
-/// How long the first workflow task waits. A cron schedule has its own idea of that.
-fn start_delay(cron_schedule: &str, delay: Option<&Duration>) -> Answer<Span> {
-    if !cron_schedule.is_empty() && delay.is_some() {
-        return invalid("CronSchedule and WorkflowStartDelay may not be used together.");
-    }
-    validate::timeout(delay, "WorkflowStartDelaySeconds")
-}
-
-fn cron(schedule: &str) -> Answer<()> {
-    if !schedule.is_empty() && Definition::read(&[schedule], Dialect::Classic).is_err() {
-        return invalid("invalid CronSchedule.");
-    }
-    Ok(())
-}
-
-/// The timeouts of a workflow, none longer than the one it is part of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Timeouts {
-    execution: Span,
-    run: Span,
-    task: Span,
-}
-
-impl Timeouts {
-    const TASK_DEFAULT: Span = Span::seconds(10);
-    const TASK_MAX: Span = Span::seconds(120);
-
-    fn of(
-        execution: Option<&Duration>,
-        run: Option<&Duration>,
-        task: Option<&Duration>,
-    ) -> Answer<Self> {
-        let execution = validate::timeout(execution, "WorkflowExecutionTimeoutSeconds")?;
-        let run = validate::timeout(run, "WorkflowRunTimeoutSeconds")?;
-        let task = validate::timeout(task, "WorkflowTaskTimeoutSeconds")?;
-        let run = match (execution.get(), run.get()) {
-            (Some(execution), Some(run)) => run.min(execution),
-            (Some(execution), None) => execution,
-            (None, _) => run,
-        };
-        let task = task.get().unwrap_or(Self::TASK_DEFAULT).min(Self::TASK_MAX);
-        let task = run.get().map_or(task, |run| task.min(run));
-        Ok(Self { execution, run, task })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn timeouts(execution: i64, run: i64, task: i64) -> (i64, i64, i64) {
-        let seconds = |seconds| Duration { seconds, nanos: 0 };
-        let timeouts =
-            Timeouts::of(Some(&seconds(execution)), Some(&seconds(run)), Some(&seconds(task)))
-                .unwrap();
-        let seconds = |span: Span| span.0 / 1_000_000_000;
-        (seconds(timeouts.execution), seconds(timeouts.run), seconds(timeouts.task))
-    }
-
-    #[test]
-    fn no_timeout_is_longer_than_the_one_it_is_part_of() {
-        assert_eq!(timeouts(0, 0, 0), (0, 0, 10));
-        assert_eq!(timeouts(60, 0, 0), (60, 60, 10));
-        assert_eq!(timeouts(60, 90, 0), (60, 60, 10));
-        assert_eq!(timeouts(60, 30, 0), (60, 30, 10));
-        assert_eq!(timeouts(0, 5, 0), (0, 5, 5));
-        assert_eq!(timeouts(0, 0, 500), (0, 0, 120));
-    }
-
-    #[test]
-    fn negative_timeout_is_refused_by_name() {
-        let negative = Duration { seconds: -1, nanos: 0 };
-        let status = Timeouts::of(None, Some(&negative), None).unwrap_err();
-        assert_eq!(
-            status.message(),
-            "An invalid WorkflowRunTimeoutSeconds is set on request. cause: negative duration"
-        );
-    }
-
-    #[test]
-    fn cron_and_delay_exclude_each_other() {
-        let delay = Duration { seconds: 1, nanos: 0 };
-        let status = start_delay("* * * * *", Some(&delay)).unwrap_err();
-        assert_eq!(
-            status.message(),
-            "CronSchedule and WorkflowStartDelay may not be used together."
-        );
-        assert_eq!(start_delay("", Some(&delay)).unwrap(), Span::seconds(1));
-    }
-
-    #[test]
-    fn cron_is_read_as_the_classic_dialect() {
-        for good in ["", "0 9 * * MON-FRI", "@every 5m", "CRON_TZ=Europe/Oslo 0 9 * * *"] {
-            assert!(cron(good).is_ok(), "{good}");
-        }
-        for bad in ["hello", "0 9 * *", "61 * * * *"] {
-            assert_eq!(cron(bad).unwrap_err().message(), "invalid CronSchedule.", "{bad}");
-        }
-    }
 
     #[test]
     #[allow(deprecated, reason = "older clients still send it")]

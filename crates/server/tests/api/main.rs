@@ -5,4 +5,5 @@ mod damage;
 mod held_store;
 mod list_filters;
 mod scene;
+mod starts;
 mod tokens;

@@ -275,8 +275,6 @@ pub(super) async fn reset(actor: &Actor, target: RunName) {
             event_id,
             exclude_signals: false,
             exclude_updates: false,
-            exclude_cancels: false,
-            identity: String::new(),
         };
         let target = run.name();
         async move { runtime.reset(target, reset).await }

@@ -164,7 +164,7 @@ fn update_options(
 ) -> Result<(), Rejection> {
     let id = activity.scheduled_event_id;
     if let Some(why) = options.retry_policy.as_ref().and_then(policy_fault) {
-        return Err(Rejection::InvalidArgument(why.to_owned()));
+        return Err(Rejection::InvalidArgument(why));
     }
     let timeouts = [
         options.schedule_to_close,

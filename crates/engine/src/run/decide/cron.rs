@@ -3,20 +3,20 @@
 use jiff::Timestamp;
 use perennial_calendar::{Definition, Dialect, Interval, NamedCalendars, Spec, Zones};
 
-use crate::run::{Context, Rejection};
+use crate::run::Rejection;
 use crate::{Span, Time};
 
 const UNREADABLE: &str = "invalid CronSchedule.";
 const NEVER: &str = "invalid CronSchedule, no time can be found to satisfy the schedule";
 
 /// Whether the string can be read, and has a time; an empty one has none and needs none.
-pub(super) fn check(cron: &str, cx: &Context<'_>) -> Result<(), Rejection> {
+pub(super) fn check(cron: &str, now: Time, zones: &Zones) -> Result<(), Rejection> {
     if cron.is_empty() {
         return Ok(());
     }
     let bad = |message: &str| Rejection::InvalidArgument(message.to_owned());
-    let spec = spec(cron, cx.now, cx.zones).ok_or_else(|| bad(UNREADABLE))?;
-    let now = timestamp(cx.now).ok_or_else(|| bad(NEVER))?;
+    let spec = spec(cron, now, zones).ok_or_else(|| bad(UNREADABLE))?;
+    let now = timestamp(now).ok_or_else(|| bad(NEVER))?;
     spec.next(now).map(|_| ()).ok_or_else(|| bad(NEVER))
 }
 

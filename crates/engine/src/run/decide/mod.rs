@@ -17,7 +17,7 @@ mod receive;
 mod report_activity;
 mod request_cancel;
 pub(super) mod reset;
-mod retry;
+pub(super) mod retry;
 mod settle;
 mod signal;
 pub(super) mod start;

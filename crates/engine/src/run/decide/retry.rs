@@ -1,11 +1,12 @@
 //! Retry policies: whether something is done again, and when.
 
+use perennial_proto::Duration;
 use perennial_proto::temporal::common::v1::RetryPolicy;
 use perennial_proto::temporal::enums::v1::{RetryState, TimeoutType};
 use perennial_proto::temporal::failure::v1::Failure;
 use perennial_proto::temporal::failure::v1::failure::FailureInfo;
 
-use crate::{Span, Time};
+use crate::{Span, Time, checked_duration};
 
 /// What comes after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,8 +95,10 @@ fn is_retryable(failure: &Failure, non_retryable_types: &[String]) -> bool {
 
 /// A policy with its defaults filled in.
 pub(super) fn complete_policy(mut policy: RetryPolicy) -> RetryPolicy {
-    let initial = Span::of(policy.initial_interval.as_ref()).get().unwrap_or(Span::seconds(1));
-    policy.initial_interval = Some(initial.into());
+    if Span::of(policy.initial_interval.as_ref()) == Span::ZERO {
+        policy.initial_interval = Some(Span::seconds(1).into());
+    }
+    let initial = Span::of(policy.initial_interval.as_ref());
     if policy.backoff_coefficient == 0.0 {
         policy.backoff_coefficient = 2.0;
     }
@@ -106,27 +109,50 @@ pub(super) fn complete_policy(mut policy: RetryPolicy) -> RetryPolicy {
 }
 
 /// What is wrong with a policy, if something is. Zero means the default.
-pub(super) fn policy_fault(policy: &RetryPolicy) -> Option<&'static str> {
-    // With one attempt the rest doesn't matter.
+pub(super) fn policy_fault(policy: &RetryPolicy) -> Option<String> {
+    checked_retry_policy(policy.clone()).err()
+}
+
+/// A retry policy with what it leaves out filled in: the one rule for workflows, activities and schedules.
+///
+/// # Errors
+/// What is wrong with it, by field.
+pub fn checked_retry_policy(policy: RetryPolicy) -> Result<RetryPolicy, String> {
+    let mut policy = complete_policy(policy);
     if policy.maximum_attempts == 1 {
-        return None;
+        // Without a second attempt the rest means nothing, so nothing in it is wrong.
+        return Ok(policy);
     }
-    let initial = Span::of(policy.initial_interval.as_ref());
-    let maximum = Span::of(policy.maximum_interval.as_ref());
-    let coefficient = policy.backoff_coefficient;
-    if initial < Span::ZERO {
-        Some("InitialInterval cannot be negative on retry policy.")
-    } else if coefficient != 0.0 && (coefficient < 1.0 || coefficient.is_nan()) {
-        Some("BackoffCoefficient cannot be less than 1 on retry policy.")
-    } else if maximum < Span::ZERO {
-        Some("MaximumInterval cannot be negative on retry policy.")
-    } else if maximum > Span::ZERO && maximum < initial {
-        Some("MaximumInterval cannot be less than InitialInterval on retry policy.")
-    } else if policy.maximum_attempts < 0 {
-        Some("MaximumAttempts cannot be negative on retry policy.")
-    } else {
-        None
+    let interval = |duration: &Option<Duration>, name| {
+        checked_duration(duration.as_ref())
+            .map_err(|cause| format!("invalid {name} set on retry policy: {cause}"))
+    };
+    policy.initial_interval = interval(&policy.initial_interval, "InitialInterval")?;
+    if policy.backoff_coefficient < 1.0 || policy.backoff_coefficient.is_nan() {
+        return Err("BackoffCoefficient cannot be less than 1 on retry policy.".to_owned());
     }
+    policy.maximum_interval = interval(&policy.maximum_interval, "MaximumInterval")?;
+    if Span::of(policy.maximum_interval.as_ref()) < Span::of(policy.initial_interval.as_ref()) {
+        let why = "MaximumInterval cannot be less than InitialInterval on retry policy.";
+        return Err(why.to_owned());
+    }
+    if policy.maximum_attempts < 0 {
+        return Err("MaximumAttempts cannot be negative on retry policy.".to_owned());
+    }
+    for error_type in &policy.non_retryable_error_types {
+        if let Some(name) = error_type.strip_prefix("TemporalTimeout:")
+            && !is_timeout_type(name)
+        {
+            return Err(format!("Invalid timeout type value: {name}."));
+        }
+    }
+    Ok(policy)
+}
+
+/// As in `TemporalTimeout:StartToClose`, or by the full name of the enum's value.
+fn is_timeout_type(name: &str) -> bool {
+    ["StartToClose", "ScheduleToStart", "ScheduleToClose", "Heartbeat"].contains(&name)
+        || TimeoutType::from_str_name(name).is_some_and(|kind| kind != TimeoutType::Unspecified)
 }
 
 /// How long a run may take, given what its chain may: no longer, and as long if nothing is said.

@@ -18,7 +18,7 @@ use crate::run::{
     Context, Identity, Limits, Origin, Rejection, Run, Signal, StartRun, StartWorkflowTask, Taken,
     TaskStamp, Terminate,
 };
-use crate::{NamespaceKey, RunKey, Span, fields};
+use crate::{NamespaceKey, RunKey, Span, Time, Zones, checked_duration, fields};
 
 /// What a start led to.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub(super) fn start_from(
     origin: Origin,
     cx: &Context<'_>,
 ) -> Result<Start, Rejection> {
-    check(&request, cx)?;
+    request.check(cx.now, cx.zones)?;
     let born = Place { namespace, workflow_id, origin };
     let Some(current) = current else {
         return Ok(create(None, born, request, cx));
@@ -88,17 +88,34 @@ pub(super) fn start_from(
     }
 }
 
-fn check(request: &StartRun, cx: &Context<'_>) -> Result<(), Rejection> {
-    let bad = |message: String| Err(Rejection::InvalidArgument(message));
-    let started = &request.started;
-    super::cron::check(&started.cron_schedule, cx)?;
-    if !started.cron_schedule.is_empty() && request.delay > Span::ZERO {
-        return bad("CronSchedule and WorkflowStartDelay may not be used together.".to_owned());
+impl StartRun {
+    /// Whether the cron string, the delay, the timeouts and the retry policy make sense, whatever run has the id:
+    /// the one rule for every start. Servers ask before a start reaches the cell, which asks again.
+    ///
+    /// # Errors
+    /// What is wrong, by field.
+    pub fn check(&self, now: Time, zones: &Zones) -> Result<(), Rejection> {
+        let bad = |message: String| Err(Rejection::InvalidArgument(message));
+        let started = &self.started;
+        super::cron::check(&started.cron_schedule, now, zones)?;
+        if !started.cron_schedule.is_empty() && self.delay > Span::ZERO {
+            return bad("CronSchedule and WorkflowStartDelay may not be used together.".to_owned());
+        }
+        let timeouts = [
+            (&started.workflow_execution_timeout, "WorkflowExecutionTimeoutSeconds"),
+            (&started.workflow_run_timeout, "WorkflowRunTimeoutSeconds"),
+            (&started.workflow_task_timeout, "WorkflowTaskTimeoutSeconds"),
+        ];
+        for (timeout, name) in timeouts {
+            if let Err(cause) = checked_duration(timeout.as_ref()) {
+                return bad(format!("An invalid {name} is set on request. cause: {cause}"));
+            }
+        }
+        match started.retry_policy.as_ref().and_then(super::retry::policy_fault) {
+            Some(why) => bad(why),
+            None => Ok(()),
+        }
     }
-    if let Some(why) = started.retry_policy.as_ref().and_then(super::retry::policy_fault) {
-        return bad(why.to_owned());
-    }
-    Ok(())
 }
 
 fn already_started(current: &Run, taken: Taken) -> Rejection {

@@ -45,7 +45,7 @@ pub(super) fn schedule(
         }
     }
     if let Some(why) = wanted.retry_policy.as_ref().and_then(policy_fault) {
-        return Err(bad(why.to_owned()));
+        return Err(bad(why));
     }
     if step.draft.run.activity_by_id(&wanted.activity_id).is_some() {
         return Err(CommandFailure::new(

@@ -226,7 +226,8 @@ fn check(
     if let Some(why) = wanted.retry_policy.as_ref().and_then(retry::policy_fault) {
         return bad(format!("invalid WorkflowRetryPolicy on {COMMAND}: {why}. {about}"));
     }
-    if let Err(why) = crate::run::decide::cron::check(&wanted.cron_schedule, step.draft.cx) {
+    let cx = step.draft.cx;
+    if let Err(why) = crate::run::decide::cron::check(&wanted.cron_schedule, cx.now, cx.zones) {
         return bad(format!("invalid CronSchedule on {COMMAND}: {why}. {about}"));
     }
     let input = wanted.input.as_ref().map_or(0, Message::encoded_len);
