@@ -8,7 +8,8 @@ use perennial_proto::temporal::enums::v1::EventType;
 use perennial_proto::temporal::history::v1::{History, WorkflowExecutionSignaledEventAttributes};
 use prost::Message;
 
-use crate::{Refusal, ResetRun, Runtime, damaged_history};
+use crate::history::damaged_history;
+use crate::{Refusal, ResetRun, Runtime};
 
 /// Does it. A run that has closed or gone meanwhile counts as done, unless it was to be reset: after a
 /// crash the job may have closed it itself.

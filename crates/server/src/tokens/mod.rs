@@ -1,7 +1,7 @@
 //! What clients hold for us and hand back: opaque to them, checked when it comes back.
 //!
 //! A token is good only where it was given out: it is authenticated with a key of the database, together with the
-//! namespace and what it is for ([why](../../../../docs/decisions/0015-authenticated-tokens.md)).
+//! namespace and what it is for (`docs/decisions/0015-authenticated-tokens.md` says why).
 
 mod keys;
 mod pages;
