@@ -167,11 +167,6 @@ impl Runtime {
         &self.node.limits
     }
 
-    /// The zones that cron strings are read in.
-    pub fn zones(&self) -> &Zones {
-        &self.node.zones
-    }
-
     /// What of the store was found damaged since the start.
     pub fn damage(&self) -> DamageCount {
         self.node.damage.count()

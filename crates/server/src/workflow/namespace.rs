@@ -27,6 +27,7 @@ use crate::names;
 use crate::search_attributes::kind_name;
 use crate::tokens::{Pages, Purpose};
 use crate::validate::invalid;
+use tonic::Status;
 
 /// Closed runs stay for at least this long.
 const RETENTION_MIN: Span = Span::seconds(24 * 3_600);

@@ -68,8 +68,8 @@ impl Store for HeldStore {
         self.inner.lease(cell)
     }
 
-    fn last_sequence(&self, cell: u32) -> Result<u64, Error> {
-        self.inner.last_sequence(cell)
+    fn health(&self) -> Result<(), Error> {
+        self.inner.health()
     }
 
     fn commit(&self, batches: &[Batch]) -> Result<(), Error> {
