@@ -12,6 +12,11 @@ pub(crate) fn row<K: Ord, V: Message>(parts: &SharedMap<K, Arc<V>>, key: &K) -> 
     parts.get(key).map(|part| encoded(&**part))
 }
 
+/// How long a part's row is; 0 if there is none.
+pub(crate) fn row_len<K: Ord, V: Message>(parts: &SharedMap<K, Arc<V>>, key: &K) -> usize {
+    parts.get(key).map_or(0, |part| part.encoded_len())
+}
+
 /// Takes a part from its row.
 pub(crate) fn put<K: Ord + Clone, V: Message + Default>(
     parts: &mut SharedMap<K, Arc<V>>,

@@ -9,6 +9,7 @@ mod cell;
 mod damage;
 mod history;
 mod listing;
+mod memory;
 mod namespaces;
 mod node;
 mod purge;
@@ -21,6 +22,7 @@ pub use api::{
     ResetRun, Sent, Started, UpdateStatus, Watched, WorkflowTaskGrant,
 };
 pub use damage::DamageCount;
+pub use memory::Admitted;
 pub use namespaces::Namespaces;
 pub use schedules::{Ledger, LedgerPage, LedgerQuery, SchedulePage};
 
@@ -70,6 +72,9 @@ pub struct RuntimeConfig {
     pub cells: u32,
     /// How many runs each cell keeps in memory.
     pub runs_cached: usize,
+    /// Bytes of memory for what grows with use: runs and schedules in memory, requests that aren't answered,
+    /// pages of completions, waiting tasks.
+    pub memory_budget: usize,
     /// Keys that a cell makes under one lease before it takes the next: 2^31 at most.
     pub keys_per_lease: u32,
     /// How much is allowed.
@@ -98,6 +103,7 @@ impl Default for RuntimeConfig {
         Self {
             cells: 1,
             runs_cached: 10_000,
+            memory_budget: 256 * 1024 * 1024,
             keys_per_lease: cell::KEYS_PER_LEASE_MAX,
             limits: Limits::default(),
             zones: Arc::new(Zones::new(database)),
@@ -382,6 +388,7 @@ impl Runtime {
             self.node.bring_together(met.take());
             let mut is_held = std::pin::pin!(held.notified());
             is_held.as_mut().enable();
+            self.node.read_tasks_if_few(&queue);
             let held_for = queues.held_for(&queue, self.now());
             tokio::select! {
                 biased;
@@ -529,10 +536,17 @@ impl Runtime {
     }
 
     async fn ask(&self, request: Request) -> Result<Response, Refusal> {
+        let admitted = self.admit(request.bytes())?;
         let (reply, answered) = oneshot::channel();
-        self.node.ask(Incoming { request, reply: ReplyTo::Caller(reply) });
+        self.node.ask(Incoming { request, reply: ReplyTo::Caller(reply, admitted) });
         let ended = || Refusal::Unavailable("the server is stopping; ask again".to_owned());
         answered.await.unwrap_or_else(|_| Err(ended()))
+    }
+
+    /// Makes room for a request of so many bytes that is about to be read, or refuses it with
+    /// [`Refusal::Overloaded`]. The caller holds on to the room until the request is answered.
+    pub fn admit(&self, bytes: usize) -> Result<Admitted, Refusal> {
+        self.node.door.admit(bytes)
     }
 
     /// Reads from the store without holding up the caller's thread.

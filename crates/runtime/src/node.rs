@@ -8,6 +8,7 @@ mod cell_thread;
 pub(crate) mod commits;
 mod failure;
 pub(crate) mod loads;
+mod read_tasks;
 mod surroundings;
 mod suspension;
 mod watch;
@@ -28,6 +29,7 @@ use self::cell_thread::Helpers;
 use self::failure::Failure;
 use crate::cell::{Incoming, Input, Release, ReplyTo, Request, Response, slot_of_sender};
 use crate::damage::{Damage, Damaged};
+use crate::memory::{Door, Shares};
 use crate::namespaces::{self, Namespaces};
 use crate::queues::{Grant, Match, Queues};
 use crate::{Evaluation, OpenError, RuntimeConfig};
@@ -52,6 +54,8 @@ pub(crate) struct Node {
     /// What keeps the store from its work, as it was a second ago.
     store_problem: Mutex<Option<String>>,
     runs_cached: usize,
+    pub(crate) shares: Shares,
+    pub(crate) door: Arc<Door>,
     keys_per_lease: u32,
     evaluation: Evaluation,
 }
@@ -91,9 +95,7 @@ impl Node {
         threads.push(thread);
         *lock(&node.watching) = Some(stop);
         *lock(&node.threads) = threads;
-        for id in 0..config.cells.max(1) {
-            node.restore(id)?;
-        }
+        node.offer_stored_tasks()?;
         Ok(node)
     }
 
@@ -107,9 +109,10 @@ impl Node {
         let (cells, inboxes): (Vec<_>, Vec<_>) =
             (0..config.cells.max(1)).map(|_| mpsc::channel()).unzip();
         let namespaces = Namespaces::of(namespaces::stored(store.as_ref())?);
+        let shares = Shares::of(config.memory_budget);
         let node = Arc::new(Self {
             store,
-            queues: Queues::default(),
+            queues: Queues::new(shares.tasks),
             limits: Arc::new(config.limits.clone()),
             zones: Arc::clone(&config.zones),
             surroundings,
@@ -121,6 +124,8 @@ impl Node {
             failure: Failure::default(),
             store_problem: Mutex::default(),
             runs_cached: config.runs_cached,
+            shares,
+            door: Door::new(shares.requests),
             keys_per_lease: config.keys_per_lease,
             evaluation: config.evaluation,
         });
@@ -141,22 +146,28 @@ impl Node {
 
     /// Brings back the tasks for workers that a cell left in the store.
     ///
-    /// Only that cell's. Another one's waiting tasks may be such that aren't stored, and are at hand.
+    /// Other cells' tasks are read again too: how many of those in the store are whose isn't known here. Tasks that
+    /// another cell has at hand and that aren't stored stay.
     pub(crate) fn restore(&self, cell: u32) -> Result<(), perennial_store::Error> {
         let is_its = |slot: Slot| self.cell_of(slot) == cell as usize;
         self.queues.forget_tasks(|task| {
             let run = task.run.as_ref();
             run.is_some_and(|run| is_its(Slot::of(NamespaceKey(run.namespace), &run.workflow_id)))
         });
+        self.offer_stored_tasks()
+    }
+
+    /// Offers every task that is in the store.
+    pub(crate) fn offer_stored_tasks(&self) -> Result<(), perennial_store::Error> {
         let mut after = i64::MIN;
         loop {
             let rows = self.store.tasks(after, PAGE)?;
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.key;
-            for row in rows.into_iter().filter(|row| is_its(row.slot)) {
+            for row in rows {
                 match WaitingTask::decode(row.value.as_slice()) {
                     Ok(task) => {
-                        let met = self.queues.offer(task, self.now());
+                        let met = self.queues.offer(task, true, self.now());
                         self.bring_together(met);
                     }
                     Err(error) => self.damage.notice(Damaged::Task { key: row.key }, &error),
@@ -237,8 +248,8 @@ impl Node {
                     self.undo(grant);
                 }
             }
-            Release::Offer(task) => {
-                let met = self.queues.offer(task, self.now());
+            Release::Offer { task, is_stored } => {
+                let met = self.queues.offer(task, is_stored, self.now());
                 self.bring_together(met);
             }
             Release::OfferQuery(task) => {
@@ -262,7 +273,7 @@ impl Node {
                 self.bring_together(met);
             }
             // Whatever is durable of these is read from the store again.
-            Release::Offer(_) | Release::OfferQuery(_) | Release::Deliver(_) => {}
+            Release::Offer { .. } | Release::OfferQuery(_) | Release::Deliver(_) => {}
         }
     }
 

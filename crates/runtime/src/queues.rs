@@ -7,6 +7,7 @@ mod backlog;
 mod departures;
 mod pace;
 mod poller;
+mod room;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,11 +16,13 @@ use perennial_engine::{NamespaceKey, Span, Time};
 use perennial_proto::store::{RunName, TaskKind, WaitingTask};
 use tokio::sync::Notify;
 
+pub(crate) use self::backlog::{Page, Reading, level_of};
 pub(crate) use self::poller::{Grant, Poller};
 
 use self::backlog::Backlog;
 use self::departures::Departures;
 use self::pace::Pace;
+use self::room::Room;
 use crate::api::{LeavingWorker, QueueDescription};
 
 /// A queue counts as polled this long after its last poll.
@@ -61,14 +64,13 @@ pub(crate) enum Match {
 }
 
 /// All queues of a node.
-#[derive(Default)]
 pub(crate) struct Queues {
+    room: Room,
     queues: Mutex<HashMap<QueueName, Queue>>,
     /// A poll that was on its way when its worker went ends at once.
     departures: Departures,
 }
 
-#[derive(Default)]
 struct Queue {
     pollers: VecDeque<Poller>,
     backlog: Backlog,
@@ -79,7 +81,7 @@ struct Queue {
     taken: Rate,
     /// As the worker asked that spoke of it last.
     pace: Option<Pace>,
-    /// Tells the polls that a task is held back.
+    /// Tells the polls that a task is held back, or has to be read from the store.
     held: Arc<Notify>,
 }
 
@@ -90,6 +92,12 @@ struct Seen {
 }
 
 impl Queues {
+    /// No queues yet, and room in memory for so many bytes of tasks.
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        let room = Room::of(bytes_max);
+        Self { room, queues: Mutex::default(), departures: Departures::default() }
+    }
+
     /// A poller comes. A task that waits for it is taken at once, and the caller brings both together.
     pub(crate) fn poll(&self, poller: Poller, now: Time) -> Option<Match> {
         if self.departures.include(&poller) {
@@ -99,7 +107,7 @@ impl Queues {
         if queues.len() > QUEUES_KEPT && !queues.contains_key(&poller.queue) {
             queues.retain(|_, queue| !queue.is_forgotten(now));
         }
-        let queue = queues.entry(poller.queue.clone()).or_default();
+        let queue = self.entry(&mut queues, poller.queue.clone());
         queue.last_polled = now;
         if let Some(per_second) = poller.info.max_tasks_per_second {
             queue.pace.get_or_insert_with(|| Pace::new(per_second, now)).set(per_second, now);
@@ -117,16 +125,36 @@ impl Queues {
     /// A poller that got nothing after all waits on.
     pub(crate) fn poll_again(&self, poller: Poller, now: Time) -> Option<Match> {
         let mut queues = self.lock();
-        queues.entry(poller.queue.clone()).or_default().meet(poller, now)
+        self.entry(&mut queues, poller.queue.clone()).meet(poller, now)
     }
 
-    /// A task waits. A poller that came meanwhile takes it at once.
-    pub(crate) fn offer(&self, task: WaitingTask, now: Time) -> Option<Match> {
+    /// A task waits, with a row in the store or without. A poller that came meanwhile takes it at once.
+    pub(crate) fn offer(&self, task: WaitingTask, is_stored: bool, now: Time) -> Option<Match> {
         let mut queues = self.lock();
-        let queue = queues.entry(queue_of(&task)).or_default();
+        let queue = self.entry(&mut queues, queue_of(&task));
         queue.added.count(now);
-        queue.backlog.push(task);
+        queue.backlog.push(task, is_stored);
         queue.hand_out(now)
+    }
+
+    /// Rows to be read for a queue that has few tasks left in memory, by the one who asks.
+    pub(crate) fn begin_reading(&self, queue: &QueueName) -> Option<Reading> {
+        self.lock().get_mut(queue)?.backlog.begin_reading()
+    }
+
+    /// They couldn't be read.
+    pub(crate) fn unread(&self, queue: &QueueName, reading: Reading) {
+        if let Some(queue) = self.lock().get_mut(queue) {
+            queue.backlog.unread(reading);
+        }
+    }
+
+    /// They were read: what pollers get of them.
+    pub(crate) fn take_page(&self, queue: &QueueName, page: Page, now: Time) -> Vec<Match> {
+        let mut queues = self.lock();
+        let Some(queue) = queues.get_mut(queue) else { return Vec::new() };
+        queue.backlog.take_page(page);
+        std::iter::from_fn(|| queue.hand_out(now)).collect()
     }
 
     /// How long a task is held back though a poller waits for it. Nothing if none is.
@@ -136,7 +164,7 @@ impl Queues {
 
     /// Tells when a task begins to be held back.
     pub(crate) fn held(&self, queue: &QueueName) -> Arc<Notify> {
-        Arc::clone(&self.lock().entry(queue.clone()).or_default().held)
+        Arc::clone(&self.entry(&mut self.lock(), queue.clone()).held)
     }
 
     /// A task that was held back goes, if it may by now.
@@ -147,7 +175,7 @@ impl Queues {
     /// A query waits.
     pub(crate) fn offer_query(&self, task: QueryTask) -> Option<Match> {
         let mut queues = self.lock();
-        let queue = queues.entry(task.queue.clone()).or_default();
+        let queue = self.entry(&mut queues, task.queue.clone());
         match queue.claim() {
             Some(poller) => Some(Match::Query(task, poller)),
             None => {
@@ -192,10 +220,10 @@ impl Queues {
         }
     }
 
-    /// Forgets waiting tasks: their cell is about to read them again.
+    /// Forgets the tasks that have rows, which are about to be read again, and these of the others.
     pub(crate) fn forget_tasks(&self, is_meant: impl Fn(&WaitingTask) -> bool) {
         for queue in self.lock().values_mut() {
-            queue.backlog.retain(|task| !is_meant(task));
+            queue.backlog.forget(&is_meant);
         }
     }
 
@@ -223,12 +251,34 @@ impl Queues {
         }
     }
 
+    fn entry<'a>(
+        &self,
+        queues: &'a mut HashMap<QueueName, Queue>,
+        name: QueueName,
+    ) -> &'a mut Queue {
+        queues.entry(name).or_insert_with(|| Queue::new(self.room.clone()))
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<QueueName, Queue>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Queue {
+    fn new(room: Room) -> Self {
+        Self {
+            pollers: VecDeque::new(),
+            backlog: Backlog::new(room),
+            queries: VecDeque::new(),
+            last_polled: Time::default(),
+            seen: BTreeMap::new(),
+            added: Rate::default(),
+            taken: Rate::default(),
+            pace: None,
+            held: Arc::default(),
+        }
+    }
+
     /// Nobody polls it, and nothing waits in it: a worker's own queue after the worker has gone.
     fn is_forgotten(&self, now: Time) -> bool {
         self.backlog.is_empty()
@@ -253,6 +303,12 @@ impl Queue {
         if self.backlog.is_empty() || !self.has_pollers() {
             return None;
         }
+        if self.backlog.must_read() {
+            self.held.notify_waiters();
+        }
+        if !self.backlog.has_next() {
+            return None;
+        }
         if !self.may_go(now) {
             self.held.notify_waiters();
             return None;
@@ -263,7 +319,7 @@ impl Queue {
     }
 
     fn held_for(&mut self, now: Time) -> Option<Span> {
-        let is_held = !self.backlog.is_empty() && self.has_pollers();
+        let is_held = self.backlog.has_next() && self.has_pollers();
         self.pace.as_mut().filter(|_| is_held).map(|pace| pace.wait(now))
     }
 
@@ -284,7 +340,7 @@ impl Queue {
     }
 }
 
-fn queue_of(task: &WaitingTask) -> QueueName {
+pub(crate) fn queue_of(task: &WaitingTask) -> QueueName {
     QueueName {
         namespace: NamespaceKey(task.run.as_ref().map_or(0, |run| run.namespace)),
         name: task.queue.clone(),

@@ -101,9 +101,7 @@ impl Node {
             let cell = Some(CellLoop::lease(&node, id)?);
             cells.push(Turns { cell, inbox, arrived: VecDeque::new() });
         }
-        for id in 0..config.cells.max(1) {
-            node.restore(id)?;
-        }
+        node.offer_stored_tasks()?;
         Ok(Self {
             runtime: Runtime { node: Arc::clone(&node), changing: Arc::default() },
             node,
@@ -168,6 +166,11 @@ impl Node {
         let now = self.node.now();
         let wait = waits.min()?;
         Some(Time(now.0.saturating_add(i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX))))
+    }
+
+    /// Bytes of the runs and schedules that all cells have in memory, as they are counted.
+    pub fn cached_bytes(&self) -> usize {
+        self.cells.iter().filter_map(|turns| turns.cell.as_ref()).map(CellLoop::cached_bytes).sum()
     }
 
     /// How many batches wait to be committed.

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use perennial_proto::perennial;
 use perennial_proto::temporal::{operatorservice, workflowservice};
-use perennial_runtime::Runtime;
+use perennial_runtime::{Admitted, Runtime};
 use prost::Message;
 use tonic::Status;
 use tonic::metadata::MetadataMap;
 
 use crate::call::Call;
 use crate::encoded::Encoded;
-use crate::errors::{Answer, message_too_large, not_implemented};
+use crate::errors::{Answer, message_too_large, not_implemented, refused};
 use crate::schedules::ScheduleCall;
 use crate::server::Shared;
 
@@ -51,6 +51,11 @@ impl Services {
     /// The largest message that is read.
     pub(crate) fn request_bytes_max(&self) -> usize {
         self.shared.config.request_bytes_max
+    }
+
+    /// Makes room in memory for a message of so many bytes, as long as the call takes.
+    pub(crate) fn admit(&self, bytes: usize) -> Answer<Admitted> {
+        self.shared.runtime.admit(bytes).map_err(refused)
     }
 
     /// The RPC at a path.

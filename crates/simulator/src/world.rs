@@ -132,7 +132,12 @@ impl World {
             0 => 1 + (seed % 20) as u32,
             _ => config.keys_per_lease,
         };
-        let config = RuntimeConfig { keys_per_lease, ..config };
+        // In every fifth, memory is so short that tasks wait in the store and requests are refused.
+        let memory_budget = match seed % 5 {
+            0 => 64 * 1024,
+            _ => config.memory_budget,
+        };
+        let config = RuntimeConfig { keys_per_lease, memory_budget, ..config };
         Self {
             sim: Sim::new(clock, Arc::clone(auditor), Arc::clone(trace)),
             executor: Executor::default(),

@@ -30,6 +30,7 @@ pub(super) struct Plan {
     pub(super) namespaces: Vec<String>,
     pub(super) search_attributes: Vec<NewSearchAttribute>,
     pub(super) limits: Limits,
+    pub(super) memory_budget: usize,
     pub(super) evaluation: Evaluation,
     pub(super) server: ServerConfig,
     pub(super) log_level: LogLevel,
@@ -71,6 +72,7 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
     let config = RuntimeConfig {
         limits: plan.limits,
         evaluation: plan.evaluation,
+        memory_budget: plan.memory_budget,
         ..RuntimeConfig::default()
     };
     let runtime = Runtime::open(store, &config).context("cannot begin")?;

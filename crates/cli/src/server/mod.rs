@@ -6,6 +6,7 @@ mod launch;
 mod pair;
 mod settings;
 mod shutdown;
+mod size;
 mod start_dev;
 
 use std::io::Write;

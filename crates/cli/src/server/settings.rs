@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::ValueEnum;
 use perennial_engine::run::Limits;
-use perennial_runtime::Evaluation;
+use perennial_runtime::{Evaluation, RuntimeConfig};
 use perennial_server::{NewSearchAttribute, ServerConfig};
 use perennial_store::{Durability, OnDamage};
 use serde::Deserialize;
@@ -16,6 +16,7 @@ use super::dynamic_config;
 use super::http_callers::HttpCallers;
 use super::launch::Plan;
 use super::pair::{self, ConfigValue};
+use super::size;
 use crate::failure::Usage;
 use crate::logging::{LogFormat, LogLevel};
 
@@ -67,6 +68,11 @@ pub(super) struct Settings {
     /// File with settings, as TOML: the same names with underscores
     #[arg(long, value_name = "FILE", env = "PERENNIAL_CONFIG")]
     config: Option<PathBuf>,
+
+    /// Memory for runs, requests and tasks, beside what an idle server takes: bytes, or with KB, MB or GB
+    /// [default: 256MB]
+    #[arg(long, value_name = "SIZE", env = "PERENNIAL_MEMORY_BUDGET", value_parser = size::parse)]
+    memory_budget: Option<usize>,
 
     /// Who looks at schedules when their time comes [default: itself]
     #[arg(long, value_enum, value_name = "WHO", env = "PERENNIAL_SCHEDULE_EVALUATION")]
@@ -121,6 +127,7 @@ struct File {
     namespaces: Vec<String>,
     #[serde(default)]
     search_attributes: BTreeMap<String, String>,
+    memory_budget: Option<String>,
     schedule_evaluation: Option<EvaluatedBy>,
     log_level: Option<LogLevel>,
     log_format: Option<LogFormat>,
@@ -157,6 +164,8 @@ impl Settings {
         } else {
             self.search_attribute
         };
+        let in_file = file.memory_budget.as_deref().map(size::parse).transpose();
+        let memory_budget = self.memory_budget.or(in_file.map_err(Usage::new)?);
         Ok(Plan {
             file: Some(self.db.or(file.db).unwrap_or_else(|| "perennial.db".into())),
             durability: match survives {
@@ -170,6 +179,7 @@ impl Settings {
             namespaces,
             search_attributes,
             limits,
+            memory_budget: memory_budget.unwrap_or(RuntimeConfig::default().memory_budget),
             evaluation: match self.schedule_evaluation.or(file.schedule_evaluation) {
                 Some(EvaluatedBy::OnDemand) => Evaluation::OnDemand,
                 Some(EvaluatedBy::Itself) | None => Evaluation::ByItself,
@@ -225,6 +235,13 @@ mod tests {
     }
 
     #[test]
+    fn memory_budget_is_a_size() {
+        let budget = |line: &[&str]| args(line).plan().unwrap().memory_budget;
+        assert_eq!(budget(&[]), 256 << 20);
+        assert_eq!(budget(&["--memory-budget", "64MB"]), 64 << 20);
+    }
+
+    #[test]
     fn file_has_the_same_settings_and_no_others() {
         let file = File::parse(
             r#"
@@ -234,6 +251,7 @@ mod tests {
             http_port = 7001
             http_cors_origins = ["https://ops.example"]
             namespaces = ["shop"]
+            memory_budget = "64MB"
             log_level = "debug"
 
             [search_attributes]

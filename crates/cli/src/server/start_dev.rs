@@ -149,6 +149,7 @@ impl Args {
             namespaces,
             search_attributes: self.search_attribute,
             limits,
+            memory_budget: perennial_runtime::RuntimeConfig::default().memory_budget,
             evaluation: perennial_runtime::Evaluation::ByItself,
             server,
             log_level: self.log_level,

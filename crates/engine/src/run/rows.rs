@@ -9,7 +9,7 @@ use prost::Message;
 
 use super::Run;
 use super::event::Attributes;
-use crate::part_rows::{put, row};
+use crate::part_rows::{put, row, row_len};
 use crate::{PartKey, RunKey, SharedMap};
 
 /// Rows that don't make a run. Only damage to the store can lead here.
@@ -84,6 +84,20 @@ impl Run {
             PartKey::Request(id) => row(&self.requests, id),
             PartKey::Update(id) => row(&self.updates, id),
             PartKey::Buffered(sequence) => row(&self.buffered, sequence),
+        }
+    }
+
+    /// How long a part's row is; 0 if the run has it no longer.
+    pub fn part_len(&self, key: &PartKey) -> usize {
+        match key {
+            PartKey::Activity(id) => row_len(&self.activities, id),
+            PartKey::Timer(id) => row_len(&self.timers, id),
+            PartKey::Child(id) => row_len(&self.children, id),
+            PartKey::Signal(id) => row_len(&self.signals, id),
+            PartKey::Cancel(id) => row_len(&self.cancels, id),
+            PartKey::Request(id) => row_len(&self.requests, id),
+            PartKey::Update(id) => row_len(&self.updates, id),
+            PartKey::Buffered(sequence) => row_len(&self.buffered, sequence),
         }
     }
 

@@ -75,6 +75,16 @@ impl Schedule {
         }
     }
 
+    /// How long all its rows are together.
+    pub fn rows_len(&self) -> usize {
+        let lens = [self.head.encoded_len(), self.config.encoded_len(), self.outcome.encoded_len()];
+        let running = self.running.values().map(|it| it.encoded_len());
+        let buffer = self.buffer.values().map(|it| it.encoded_len());
+        let backfills = self.backfills.values().map(|it| it.encoded_len());
+        lens.into_iter().chain(running).chain(buffer).chain(backfills).sum::<usize>()
+            + self.ahead.len() * size_of::<i64>()
+    }
+
     fn insert_part(&mut self, part: &SchedulePart, value: &[u8]) -> Result<(), prost::DecodeError> {
         match part {
             SchedulePart::Config => self.config = Arc::new(Message::decode(value)?),

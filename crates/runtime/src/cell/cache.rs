@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-use perennial_engine::RunKey;
 use perennial_engine::run::{Run, Unreadable};
+use perennial_engine::{PartKey, RunKey};
 use perennial_store::{Error, Fragment, StoredRun};
+use prost::Message;
 
 use super::messages::run_to_start;
 use super::pages::Pages;
@@ -15,6 +16,9 @@ use super::updates::Updates;
 
 /// Bytes of history a cached run keeps at hand: enough for a worker that keeps up.
 const RECENT_BYTES: usize = 16 * 1024;
+/// What a run takes beside its payloads, and what each of its parts does: a guess, on the high side.
+const RUN_BYTES: usize = 4 * 1024;
+const PART_BYTES: usize = 512;
 /// Closed runs kept in memory: someone may ask for one's result, or start its workflow id again.
 const CLOSED_KEPT: usize = 500;
 
@@ -49,6 +53,8 @@ pub(super) struct Cached {
     /// Fragments of its history up to its last event, without a gap.
     pub(super) recent: VecDeque<Fragment>,
     recent_bytes: usize,
+    /// Of its state, without what is attached to it.
+    state_bytes: usize,
     pub(super) watchers: Vec<(i64, ReplyTo)>,
     pub(super) queries: Queries,
     pub(super) updates: Updates,
@@ -95,6 +101,9 @@ struct Workflow {
 
 pub(super) struct Cache {
     capacity: usize,
+    bytes_max: usize,
+    /// Of all runs.
+    bytes: usize,
     workflows: HashMap<WorkflowName, Workflow>,
     runs: HashMap<RunKey, Cached>,
     by_use: BTreeMap<u64, RunKey>,
@@ -111,9 +120,11 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    pub(super) fn new(capacity: usize) -> Self {
+    pub(super) fn new(capacity: usize, bytes_max: usize) -> Self {
         Self {
             capacity,
+            bytes_max,
+            bytes: 0,
             workflows: HashMap::new(),
             runs: HashMap::new(),
             by_use: BTreeMap::new(),
@@ -250,11 +261,14 @@ impl Cache {
         workflow.runs.insert(run.head.run_id.clone(), Some(key));
         self.tick += 1;
         self.by_use.insert(self.tick, key);
+        let state_bytes = state_bytes(&run);
+        self.bytes += state_bytes;
         let cached = Cached {
             run,
             is_current,
             recent: VecDeque::new(),
             recent_bytes: 0,
+            state_bytes,
             watchers: Vec::new(),
             queries: Queries::default(),
             updates: Updates::default(),
@@ -271,6 +285,26 @@ impl Cache {
 
     pub(super) fn get_mut(&mut self, key: RunKey) -> Option<&mut Cached> {
         self.runs.get_mut(&key)
+    }
+
+    /// Takes a run as a step left it, with the events of the step.
+    pub(super) fn stepped<'a>(
+        &mut self,
+        run: Arc<Run>,
+        touched: impl Iterator<Item = &'a PartKey>,
+        fragments: Vec<Fragment>,
+    ) {
+        let Some(cached) = self.runs.get_mut(&run.key) else { return };
+        let (mut added, mut removed) = (run.head.encoded_len(), cached.run.head.encoded_len());
+        for part in touched {
+            added += part_bytes(&run, part);
+            removed += part_bytes(&cached.run, part);
+        }
+        let bytes_before = cached.bytes();
+        cached.state_bytes = (cached.state_bytes + added).saturating_sub(removed);
+        cached.run = run;
+        fragments.into_iter().for_each(|fragment| cached.keep_recent(fragment));
+        self.bytes = (self.bytes + cached.bytes()).saturating_sub(bytes_before);
     }
 
     /// Notes that the run in memory is ahead of the store.
@@ -314,6 +348,7 @@ impl Cache {
     /// Forgets a run that was deleted.
     pub(super) fn remove(&mut self, key: RunKey) -> Option<Cached> {
         let cached = self.runs.remove(&key)?;
+        self.bytes = self.bytes.saturating_sub(cached.bytes());
         self.by_use.remove(&cached.last_used);
         let name = (cached.run.head.namespace, cached.run.head.workflow_id.clone());
         if let Some(workflow) = self.workflows.get_mut(&name) {
@@ -338,7 +373,7 @@ impl Cache {
     /// or has someone waiting on it.
     pub(super) fn evict(&mut self) {
         self.forget_absent();
-        while self.closed.len() > CLOSED_KEPT {
+        while self.closed.len() > CLOSED_KEPT || (self.has_too_much() && !self.closed.is_empty()) {
             if let Some(key) = self.closed.pop_front()
                 && self.is_free(key)
             {
@@ -346,7 +381,7 @@ impl Cache {
             }
         }
         let mut looked_at = 0;
-        while self.runs.len() > self.capacity && looked_at < 64 {
+        while self.has_too_much() && looked_at < 64 {
             looked_at += 1;
             let Some((_, &key)) = self.by_use.first_key_value() else { return };
             if self.is_free(key) {
@@ -355,6 +390,16 @@ impl Cache {
                 self.touch(key);
             }
         }
+    }
+
+    /// More runs than there should be, or more bytes of them. A run that is alone may be of any size.
+    fn has_too_much(&self) -> bool {
+        self.runs.len() > self.capacity || (self.bytes > self.bytes_max && self.runs.len() > 1)
+    }
+
+    /// Bytes of all runs in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     fn is_free(&mut self, key: RunKey) -> bool {
@@ -391,6 +436,7 @@ impl Cache {
 
     fn forget(&mut self, key: RunKey) {
         let Some(cached) = self.runs.remove(&key) else { return };
+        self.bytes = self.bytes.saturating_sub(cached.bytes());
         self.by_use.remove(&cached.last_used);
         let name = (cached.run.head.namespace, cached.run.head.workflow_id.clone());
         if let Some(workflow) = self.workflows.get_mut(&name) {
@@ -411,7 +457,11 @@ impl Cache {
 }
 
 impl Cached {
-    pub(super) fn keep_recent(&mut self, fragment: Fragment) {
+    fn bytes(&self) -> usize {
+        self.state_bytes + self.recent_bytes
+    }
+
+    fn keep_recent(&mut self, fragment: Fragment) {
         self.recent_bytes += fragment.bytes.len();
         self.recent.push_back(fragment);
         while self.recent_bytes > RECENT_BYTES && self.recent.len() > 1 {
@@ -430,6 +480,18 @@ impl Cached {
         }
         let begins = self.recent.partition_point(|it| it.last_event_id < first_event_id);
         self.recent.range(begins..).cloned().collect()
+    }
+}
+
+fn state_bytes(run: &Run) -> usize {
+    let parts: usize = run.part_keys().map(|part| part_bytes(run, &part)).sum();
+    RUN_BYTES + run.head.encoded_len() + run.started.encoded_len() + parts
+}
+
+fn part_bytes(run: &Run, part: &PartKey) -> usize {
+    match run.part_len(part) {
+        0 => 0,
+        bytes => PART_BYTES + bytes,
     }
 }
 

@@ -197,7 +197,7 @@ impl Cell {
     pub(super) fn is_unseen(&self, incoming: &Incoming) -> bool {
         match &incoming.reply {
             ReplyTo::Sender(sent) => sent.key == 0 || self.open.has_message(sent.key),
-            ReplyTo::Caller(_) | ReplyTo::Then(_) | ReplyTo::Nobody => false,
+            ReplyTo::Caller(..) | ReplyTo::Then(_) | ReplyTo::Nobody => false,
         }
     }
 

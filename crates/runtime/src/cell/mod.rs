@@ -11,6 +11,7 @@ mod messages;
 mod pages;
 mod queries;
 mod request;
+mod request_size;
 mod resets;
 mod run_steps;
 mod schedule_cache;
@@ -44,6 +45,7 @@ use self::wakes::Wakes;
 use crate::Evaluation;
 use crate::api::Refusal;
 use crate::damage::{Damage, Damaged};
+use crate::memory::Shares;
 use crate::namespaces::Namespaces;
 use crate::queues::Queues;
 
@@ -142,6 +144,7 @@ pub(crate) struct Cell {
     turns: Turns,
     /// Memory that all pages of completions take.
     page_bytes: usize,
+    page_bytes_max: usize,
     open: OpenBatch,
     mail: Mail,
     unanswered: Unanswered,
@@ -166,6 +169,7 @@ impl Cell {
         limits: Arc<Limits>,
         zones: Arc<Zones>,
         cached: usize,
+        shares: Shares,
         evaluation: Evaluation,
         keys_per_lease: u32,
     ) -> Self {
@@ -176,14 +180,14 @@ impl Cell {
             keys: keys_under(epoch),
             keys_per_lease: keys_per_lease.clamp(1, KEYS_PER_LEASE_MAX),
             ids: FreshIds::from_seed(seed),
-            limits,
             zones,
-            cache: Cache::new(cached),
-            schedules: Schedules::new(cached),
+            cache: Cache::new(cached, shares.runs),
+            schedules: Schedules::new(cached, shares.schedules),
             awaited_starts: BTreeMap::new(),
             wakes: Wakes::new(evaluation),
             turns: Turns::default(),
             page_bytes: 0,
+            page_bytes_max: shares.pages.min(limits.pages_bytes),
             open: OpenBatch::default(),
             mail: Mail::default(),
             unanswered: Unanswered::default(),
@@ -192,6 +196,7 @@ impl Cell {
             ready: Vec::new(),
             in_flight: None,
             next_sequence: 1,
+            limits,
         }
     }
 
@@ -284,6 +289,11 @@ impl Cell {
     pub(crate) fn next_wake(&self) -> Option<Time> {
         let is_busy = !self.mail.is_empty() || !self.turns.is_empty();
         if is_busy { Some(Time(i64::MIN)) } else { self.wakes.next() }
+    }
+
+    /// Bytes of the runs and schedules in memory.
+    pub(crate) fn cached_bytes(&self) -> usize {
+        self.cache.bytes() + self.schedules.bytes()
     }
 
     /// Whether everything it was asked is answered for.

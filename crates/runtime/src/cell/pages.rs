@@ -69,7 +69,9 @@ impl Cell {
             return self.decide(key, command, world).map(drop).map_err(Refusal::from);
         }
         let memory_bytes = wire_bytes + size_of_val(commands.as_slice());
-        if self.page_bytes + memory_bytes > self.limits.pages_bytes {
+        // A run that is alone with its pages may have as many as are allowed.
+        let is_alone = self.page_bytes == pages.memory_bytes;
+        if self.page_bytes + memory_bytes > self.page_bytes_max && !is_alone {
             // Its other pages make room: if all kept theirs, none would come to an end.
             self.drop_pages(key);
             return Err(Refusal::PagesLost(format!(

@@ -17,12 +17,13 @@ use perennial_store::RecordWrite;
 use tokio::sync::oneshot;
 
 use crate::api::{CompletionPage, QueryOutcome, Refusal, Sent, Started, UpdateStatus, Watched};
+use crate::memory::Admitted;
 use crate::queues::{Grant, Poller, QueryTask};
 
 /// Where an answer goes.
 pub(crate) enum ReplyTo {
-    /// To a caller, who may have gone.
-    Caller(oneshot::Sender<Result<Response, Refusal>>),
+    /// To a caller, who may have gone. The request keeps its place in memory until then.
+    Caller(oneshot::Sender<Result<Response, Refusal>>, Admitted),
     /// To what comes next.
     Then(Box<dyn FnOnce(Result<Response, Refusal>) + Send>),
     /// To the sender of this message, who is in the same cell and hears of it in the same batch.
@@ -34,7 +35,10 @@ impl ReplyTo {
     pub(crate) fn send(self, response: Result<Response, Refusal>) {
         match self {
             // A caller that has gone needs no answer.
-            Self::Caller(caller) => drop(caller.send(response)),
+            Self::Caller(caller, admitted) => {
+                drop(caller.send(response));
+                drop(admitted);
+            }
             Self::Then(then) => then(response),
             // The cell is over: what is durable of the message is read from the store again.
             Self::Sender(_) | Self::Nobody => {}
@@ -44,7 +48,7 @@ impl ReplyTo {
     /// Whether nobody waits for it any more.
     pub(crate) fn is_gone(&self) -> bool {
         match self {
-            Self::Caller(caller) => caller.is_closed(),
+            Self::Caller(caller, _) => caller.is_closed(),
             Self::Then(_) | Self::Sender(_) => false,
             Self::Nobody => true,
         }
@@ -327,8 +331,11 @@ pub(crate) enum Release {
     Reply(ReplyTo, Box<Result<Response, Refusal>>),
     /// A task goes to the poller that was claimed for it.
     Grant(Poller, Grant),
-    /// A task waits for a poller.
-    Offer(WaitingTask),
+    /// A task waits for a poller, with a row in the store or without.
+    Offer {
+        task: WaitingTask,
+        is_stored: bool,
+    },
     /// A query waits for a poller.
     OfferQuery(QueryTask),
     /// The poller got nothing after all: it goes on waiting.

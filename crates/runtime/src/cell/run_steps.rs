@@ -330,7 +330,7 @@ impl Cell {
         }
         let is_visible = is_visible
             || before.as_deref().is_some_and(|before| pauses_differ(&run, before, touched.iter()));
-        write.touched.extend(touched);
+        write.touched.extend(touched.iter().cloned());
         if is_visible {
             let is_listed = write.created.is_none() && write.visibility.is_none();
             let listed = before.as_deref().filter(|_| is_listed);
@@ -349,16 +349,11 @@ impl Cell {
         write.run = Some(Arc::clone(&run));
         self.wakes.set(key.0, Sleeper::Run(run.name()), wake, world.now);
         let task_ended = had_task.is_some() && started_task(&run) != had_task;
-        if let Some(cached) = self.cache.get_mut(key) {
-            cached.run = Arc::clone(&run);
-            for fragment in fragments {
-                cached.keep_recent(fragment);
-            }
-            if task_ended {
+        self.cache.stepped(Arc::clone(&run), touched.iter(), fragments);
+        if task_ended {
+            if let Some(cached) = self.cache.get_mut(key) {
                 cached.updates.take_back();
             }
-        }
-        if task_ended {
             self.drop_pages(key);
         }
         self.cache.changed(key);

@@ -13,15 +13,22 @@ use super::request::Incoming;
 /// A namespace's key and a schedule id.
 pub(crate) type ScheduleId = (i64, String);
 
+/// What a schedule takes beside its rows, compiled times included: a guess, on the high side.
+const SCHEDULE_BYTES: usize = 8 * 1024;
+
 /// The latest schedule of an id, or that there is none.
 struct Cached {
     schedule: Option<Arc<Schedule>>,
+    bytes: usize,
     state: Commit,
     last_used: u64,
 }
 
 pub(super) struct Schedules {
     capacity: usize,
+    bytes_max: usize,
+    /// Of all schedules.
+    bytes: usize,
     by_id: HashMap<ScheduleId, Cached>,
     by_use: BTreeMap<u64, ScheduleId>,
     tick: u64,
@@ -32,9 +39,11 @@ pub(super) struct Schedules {
 }
 
 impl Schedules {
-    pub(super) fn new(capacity: usize) -> Self {
+    pub(super) fn new(capacity: usize, bytes_max: usize) -> Self {
         Self {
             capacity,
+            bytes_max,
+            bytes: 0,
             by_id: HashMap::new(),
             by_use: BTreeMap::new(),
             tick: 0,
@@ -76,11 +85,15 @@ impl Schedules {
         let tick = self.tick;
         let cached = self.by_id.entry(id.clone()).or_insert(Cached {
             schedule: None,
+            bytes: 0,
             state: Commit::Durable,
             last_used: tick,
         });
         self.by_use.remove(&cached.last_used);
         cached.last_used = tick;
+        let bytes = schedule.as_deref().map_or(0, |it| SCHEDULE_BYTES + it.rows_len());
+        self.bytes = (self.bytes + bytes).saturating_sub(cached.bytes);
+        cached.bytes = bytes;
         cached.schedule = schedule;
         self.by_use.insert(tick, id.clone());
     }
@@ -145,7 +158,7 @@ impl Schedules {
     /// Drops what was used longest ago, as long as there is too much, and never what isn't durable.
     pub(super) fn evict(&mut self) {
         let mut looked_at = 0;
-        while self.by_id.len() > self.capacity && looked_at < 64 {
+        while self.has_too_much() && looked_at < 64 {
             looked_at += 1;
             let Some((tick, id)) = self.by_use.pop_first() else { return };
             match self.by_id.get(&id).map(|cached| cached.state) {
@@ -154,10 +167,21 @@ impl Schedules {
                     self.find(&id);
                 }
                 Some(Commit::Durable) | None => {
-                    self.by_id.remove(&id);
+                    let removed = self.by_id.remove(&id);
+                    self.bytes -= removed.map_or(0, |cached| cached.bytes);
                 }
             }
         }
+    }
+
+    /// Bytes of all schedules in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// A schedule that is alone may be of any size.
+    fn has_too_much(&self) -> bool {
+        self.by_id.len() > self.capacity || (self.bytes > self.bytes_max && self.by_id.len() > 1)
     }
 
     pub(super) fn take_parked(&mut self) -> Vec<Incoming> {

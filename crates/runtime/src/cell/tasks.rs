@@ -52,12 +52,13 @@ impl Cell {
             created_at: world.now.0,
             sticky: offer.sticky,
         };
-        if kind == QueueKind::Activity || !run.has_speculative_task() {
+        let is_stored = kind == QueueKind::Activity || !run.has_speculative_task();
+        if is_stored {
             let slot = Slot::of(namespace, &run.head.workflow_id);
             let row = TaskRow { key: task_key, slot, value: encoded(&task) };
             self.open.put_task(task_key, TaskWrite::Put(row));
         }
-        self.open.release(Release::Offer(task));
+        self.open.release(Release::Offer { task, is_stored });
     }
 
     /// A task that waited and a poller have met.

@@ -119,6 +119,11 @@ impl CellLoop {
         self.epoch
     }
 
+    /// Bytes of the runs and schedules that it has in memory.
+    pub(crate) fn cached_bytes(&self) -> usize {
+        self.cell.cached_bytes()
+    }
+
     /// Which of the node's cells it is.
     pub(crate) fn id(&self) -> usize {
         self.id as usize
@@ -244,7 +249,7 @@ impl CellLoop {
                     }
                     // They are stored, and read from the store by the cell that begins anew; or, as queries are,
                     // lost with this one.
-                    Release::Offer(_) | Release::OfferQuery(_) | Release::Deliver(_) => {}
+                    Release::Offer { .. } | Release::OfferQuery(_) | Release::Deliver(_) => {}
                 }
             }
         }
@@ -310,5 +315,6 @@ fn cell_under(node: &Node, id: u32, epoch: Epoch) -> Cell {
     let seed = node.surroundings.fresh_seed();
     let (cells, cached) = (node.cell_count(), node.runs_cached);
     let (evaluation, keys) = (node.evaluation, node.keys_per_lease);
-    Cell::new(id, cells, epoch, seed, limits, zones, cached, evaluation, keys)
+    let shares = node.shares.of_one_cell(cells);
+    Cell::new(id, cells, epoch, seed, limits, zones, cached, shares, evaluation, keys)
 }

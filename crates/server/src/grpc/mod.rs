@@ -153,6 +153,8 @@ impl Api {
         };
         let message = message?;
         let _request = under_way.begin();
+        // Held while the call is under way.
+        let _admitted = self.services.admit(message.len())?;
         rpc.call(MetadataMap::from_headers(headers), message).await
     }
 }
