@@ -16,6 +16,8 @@ pub(crate) struct Shares {
     pub(crate) schedules: usize,
     /// Requests that aren't answered: as they arrive, in inboxes, and put aside until something is loaded.
     pub(crate) requests: usize,
+    /// What is on its way from the store to all cells.
+    pub(crate) loads: usize,
     /// Pages of completions in all cells.
     pub(crate) pages: usize,
     /// Tasks in memory that wait for workers.
@@ -25,18 +27,24 @@ pub(crate) struct Shares {
 impl Shares {
     pub(crate) fn of(budget: usize) -> Self {
         let eighth = budget / 8;
-        Self { runs: 2 * eighth, schedules: eighth, requests: eighth, pages: eighth, tasks: eighth }
+        Self {
+            runs: 2 * eighth,
+            schedules: eighth,
+            requests: eighth,
+            loads: eighth / 2,
+            pages: eighth,
+            tasks: eighth,
+        }
     }
-}
 
-impl Shares {
     /// A cell's part of what all cells of a node have together.
     pub(crate) fn of_one_cell(self, cells: u32) -> Self {
         let cells = cells.max(1) as usize;
-        let Self { runs, schedules, requests, pages, tasks } = self;
+        let Self { runs, schedules, requests, loads, pages, tasks } = self;
         Self {
             runs: runs / cells,
             schedules: schedules / cells,
+            loads: loads / cells,
             pages: pages / cells,
             requests,
             tasks,

@@ -7,6 +7,7 @@
 mod batch;
 mod cache;
 mod fragments;
+mod loading;
 mod messages;
 mod pages;
 mod queries;
@@ -37,6 +38,7 @@ pub(crate) use self::schedule_cache::{ScheduleId, read as read_schedule};
 
 use self::batch::OpenBatch;
 use self::cache::{Cache, Resolved, Unloaded, WaitFor};
+use self::loading::{Loading, run_bytes, schedule_bytes};
 use self::messages::{Mail, Unanswered};
 use self::schedule_cache::Schedules;
 use self::schedules::AwaitedStart;
@@ -138,6 +140,7 @@ pub(crate) struct Cell {
     zones: Arc<Zones>,
     cache: Cache,
     schedules: Schedules,
+    loading: Loading,
     /// Triggers whose runs are being started: whoever asked is told when they are there.
     awaited_starts: BTreeMap<ScheduleId, Vec<AwaitedStart>>,
     wakes: Wakes,
@@ -183,6 +186,7 @@ impl Cell {
             zones,
             cache: Cache::new(cached, shares.runs),
             schedules: Schedules::new(cached, shares.schedules),
+            loading: Loading::new(shares.loads),
             awaited_starts: BTreeMap::new(),
             wakes: Wakes::new(evaluation),
             turns: Turns::default(),
@@ -216,17 +220,21 @@ impl Cell {
         for input in inputs {
             match input {
                 Input::Asked(incoming) => self.ask_in_turn(*incoming, world, &mut effects),
-                Input::Loaded { wanted, found } => match self.cache.loaded(&wanted, found) {
-                    Ok(waiting) => {
-                        for incoming in waiting {
-                            self.ask(incoming, world, &mut effects);
+                Input::Loaded { wanted, found } => {
+                    self.loading.loaded(run_bytes(&found));
+                    match self.cache.loaded(&wanted, found) {
+                        Ok(waiting) => {
+                            for incoming in waiting {
+                                self.ask(incoming, world, &mut effects);
+                            }
+                        }
+                        Err(unloaded) => {
+                            self.try_again(&Wanted::Run(wanted), unloaded, world, &mut effects);
                         }
                     }
-                    Err(unloaded) => {
-                        self.try_again(&Wanted::Run(wanted), unloaded, world, &mut effects);
-                    }
-                },
+                }
                 Input::ScheduleLoaded { id, found } => {
+                    self.loading.loaded(schedule_bytes(&found));
                     match self.schedules.loaded(&id, found, &self.zones) {
                         Ok(waiting) => {
                             for incoming in waiting {
@@ -250,6 +258,7 @@ impl Cell {
         }
         self.deliver_mail(world, &mut effects);
         self.hand_out_tasks(world);
+        effects.loads = self.loading.take_next();
         effects.load_wakes = self.wakes.wanted(world.now, self.has_turns_to_take(world));
         let waits = std::mem::take(&mut self.mail.waits_for_receiver) && !self.mail.has_waited;
         if self.in_flight.is_none() && !waits {
@@ -392,8 +401,11 @@ impl Cell {
             Wanted::Schedule(id) => self.schedules.park(id.clone(), incoming),
         };
         match (is_first, is_awaited) {
-            (true, true) => effects.awaited_loads.push(wanted),
-            (true, false) => effects.loads.push(wanted),
+            (true, true) => {
+                self.loading.want_now();
+                effects.awaited_loads.push(wanted);
+            }
+            (true, false) => self.loading.want(wanted),
             (false, _) => {}
         }
     }
