@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: measures, and writes the report that the repository shows.
 
 mod chart;
+mod memory;
 mod schedules;
 mod servers;
 mod workflows;
@@ -26,6 +27,7 @@ Benchmarks:
   schedules   Schedules side by side with Temporal's dev server and DBOS: how late they act, how many are
               made a second, what they cost idle. `--quick` tries it out with a hundredth of everything,
               and writes no report.
+  memory      What our server holds at most: large runs, a long backlog, many large starts at once
 
 Run it on a quiet machine: everything in a report comes from one run.
 ";
@@ -40,6 +42,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitC
             };
             workflows::run(repository, count)?;
         }
+        [name] if name == "memory" => memory::run(repository)?,
         [name] if name == "schedules" => schedules::run(repository, &schedules::FULL)?,
         [name, option] if name == "schedules" && option == "--quick" => {
             schedules::run(repository, &schedules::QUICK)?;

@@ -10,10 +10,13 @@
 //! `load <host:port> crash <at once> 0 0` runs workflows until its standard input ends, on a server that is
 //! killed meanwhile, and says what was lost.
 //!
+//! `load <host:port> memory <at once> <waiting tasks> <process id of the server>` is large in bytes ([`memory`]).
+//!
 //! `load <host:port> schedules …` makes schedules; [`schedules`] says which there are.
 
 mod cost;
 mod crash;
+mod memory;
 mod raw;
 mod schedules;
 mod sdk;
@@ -37,7 +40,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const WARM_UP: Duration = Duration::from_secs(2);
 
 const USAGE: &str = "\
-usage: load <host:port> <sdk|raw|empty|sleep|crash> <at once> <seconds or workflows> <process id of the server>
+usage: load <host:port> <sdk|raw|empty|sleep|crash|memory> <at once> <seconds or workflows> <process id of the server>
        load <host:port> schedules <fire|create|burst|look|crash> …";
 
 fn main() -> ExitCode {
@@ -75,13 +78,15 @@ async fn workflows(arguments: &[String]) -> Option<serde_json::Value> {
         "empty" => raw::make_empty_calls(address, load).await,
         "sleep" => raw::put_to_sleep(address, load).await,
         "crash" => crash::run(address, load).await,
+        "memory" => memory::run(address, load).await,
         _ => raw::run(address, load).await,
     })
 }
 
 fn read(arguments: &[String]) -> Option<(&str, &str, Load)> {
     let [address, client, at_once, amount, server] = arguments else { return None };
-    let is_known = matches!(client.as_str(), "sdk" | "raw" | "empty" | "sleep" | "crash");
+    let is_known =
+        matches!(client.as_str(), "sdk" | "raw" | "empty" | "sleep" | "crash" | "memory");
     let load = Load {
         at_once: at_once.parse().ok()?,
         amount: amount.parse().ok()?,
