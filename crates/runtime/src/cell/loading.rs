@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use perennial_store::{StoredRun, StoredSchedule};
+use perennial_store::{Error, StoredRun, StoredSchedule};
 
 use super::Wanted;
 
@@ -50,13 +50,13 @@ impl Loading {
     }
 }
 
-pub(super) fn run_bytes(found: &Result<Option<StoredRun>, String>) -> usize {
+pub(super) fn run_bytes(found: &Result<Option<StoredRun>, Error>) -> usize {
     let Ok(Some(StoredRun { head, parts, first_fragment, .. })) = found else { return 0 };
     let parts: usize = parts.iter().map(|(_, value)| value.len()).sum();
     head.len() + parts + first_fragment.bytes.len()
 }
 
-pub(super) fn schedule_bytes(found: &Result<Option<StoredSchedule>, String>) -> usize {
+pub(super) fn schedule_bytes(found: &Result<Option<StoredSchedule>, Error>) -> usize {
     let Ok(Some(StoredSchedule { head, parts, .. })) = found else { return 0 };
     head.len() + parts.iter().map(|(_, value)| value.len()).sum::<usize>()
 }
