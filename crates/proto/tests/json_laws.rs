@@ -25,6 +25,21 @@ proptest! {
     }
 
     #[test]
+    fn json_is_measured_as_it_is_parsed(seed: u64) {
+        let mut chance = Chance(seed);
+        let message = chance.request();
+        let json = json::encode(&message, Payloads::Shorthand);
+        let texts = [json.to_string(), serde_json::to_string_pretty(&json).unwrap()];
+        for text in texts {
+            prop_assert_eq!(json::measure(text.as_bytes()).values, values_of(&json), "{}", text);
+        }
+        // So that many messages are enough to read it.
+        let bound = values_of(&json);
+        let read = json::decode_at_most(message.descriptor(), &json, Payloads::Shorthand, bound);
+        prop_assert!(are_same(&read, &message), "{}", json);
+    }
+
+    #[test]
     fn any_json_is_read_or_refused_and_what_is_read_can_be_written(seed: u64) {
         let mut chance = Chance(seed);
         let message = chance.request();
@@ -40,6 +55,16 @@ proptest! {
             Err(error) => prop_assert!(!error.problem.is_empty()),
         }
     }
+}
+
+/// Values and keys.
+fn values_of(json: &serde_json::Value) -> usize {
+    let within = match json {
+        serde_json::Value::Array(values) => values.iter().map(values_of).sum(),
+        serde_json::Value::Object(entries) => entries.values().map(|it| 1 + values_of(it)).sum(),
+        _ => 0,
+    };
+    1 + within
 }
 
 /// As they come over the wire: a field that was set to its default is as good as one that wasn't set.
