@@ -6,6 +6,7 @@
 mod api;
 mod batch;
 mod cell;
+mod config;
 mod damage;
 mod history;
 mod listing;
@@ -21,6 +22,7 @@ pub use api::{
     ActivityGrant, CompletionPage, LeavingWorker, Poller, QueryOutcome, QueueDescription, Refusal,
     ResetRun, Sent, Started, UpdateStatus, Watched, WorkflowTaskGrant,
 };
+pub use config::{Evaluation, RuntimeConfig};
 pub use damage::DamageCount;
 pub use memory::Admitted;
 pub use namespaces::Namespaces;
@@ -29,7 +31,6 @@ pub use schedules::{Ledger, LedgerPage, LedgerQuery, SchedulePage};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::tz::TimeZoneDatabase;
 use perennial_engine::run::{self, Command, Limits, Rejection, Run, StartRun, TaskStamp};
 use perennial_engine::{NamespaceKey, Span, Time, Zones};
 use perennial_proto::encoded;
@@ -64,53 +65,6 @@ pub struct Runtime {
 
 /// What is to change of a namespace, or why it can't.
 pub type NamespaceChange = Box<dyn FnOnce(&mut NamespaceRecord) -> Result<(), Rejection> + Send>;
-
-/// How a runtime is set up.
-#[derive(Clone)]
-pub struct RuntimeConfig {
-    /// How many cells share the work.
-    pub cells: u32,
-    /// How many runs each cell keeps in memory.
-    pub runs_cached: usize,
-    /// Bytes of memory for what grows with use: runs and schedules in memory, requests that aren't answered,
-    /// pages of completions, waiting tasks.
-    pub memory_budget: usize,
-    /// Keys that a cell makes under one lease before it takes the next: 2^31 at most.
-    pub keys_per_lease: u32,
-    /// How much is allowed.
-    pub limits: Limits,
-    /// The zones that cron strings are read in.
-    pub zones: Arc<Zones>,
-    /// Who looks at schedules when their time comes.
-    pub evaluation: Evaluation,
-}
-
-/// Who looks at schedules when their time comes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Evaluation {
-    /// They are looked at when they are due.
-    #[default]
-    ByItself,
-    /// Only when someone asks, with [`Runtime::evaluate_schedules`].
-    OnDemand,
-}
-
-impl Default for RuntimeConfig {
-    fn default() -> Self {
-        let system = TimeZoneDatabase::from_env();
-        let database =
-            if system.is_definitively_empty() { TimeZoneDatabase::bundled() } else { system };
-        Self {
-            cells: 1,
-            runs_cached: 10_000,
-            memory_budget: 256 * 1024 * 1024,
-            keys_per_lease: cell::KEYS_PER_LEASE_MAX,
-            limits: Limits::default(),
-            zones: Arc::new(Zones::new(database)),
-            evaluation: Evaluation::default(),
-        }
-    }
-}
 
 /// Why a runtime can't begin.
 #[derive(Debug, thiserror::Error)]

@@ -1,0 +1,56 @@
+//! How a runtime is set up.
+
+use std::sync::Arc;
+
+use jiff::tz::TimeZoneDatabase;
+use perennial_engine::Zones;
+use perennial_engine::run::Limits;
+
+use crate::cell::KEYS_PER_LEASE_MAX;
+
+/// How a runtime is set up.
+#[derive(Clone)]
+pub struct RuntimeConfig {
+    /// How many cells share the work.
+    pub cells: u32,
+    /// How many runs each cell keeps in memory.
+    pub runs_cached: usize,
+    /// Bytes of memory for what grows with use: runs and schedules in memory, requests that aren't answered,
+    /// pages of completions, waiting tasks.
+    pub memory_budget: usize,
+    /// Keys that a cell makes under one lease before it takes the next: 2^31 at most.
+    pub keys_per_lease: u32,
+    /// How much is allowed.
+    pub limits: Limits,
+    /// The zones that cron strings are read in.
+    pub zones: Arc<Zones>,
+    /// Who looks at schedules when their time comes.
+    pub evaluation: Evaluation,
+}
+
+/// Who looks at schedules when their time comes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Evaluation {
+    /// They are looked at when they are due.
+    #[default]
+    ByItself,
+    /// Only when someone asks, with [`crate::Runtime::evaluate_schedules`].
+    OnDemand,
+}
+
+impl Default for RuntimeConfig {
+    fn default() -> Self {
+        let system = TimeZoneDatabase::from_env();
+        let database =
+            if system.is_definitively_empty() { TimeZoneDatabase::bundled() } else { system };
+        Self {
+            cells: 1,
+            runs_cached: 10_000,
+            memory_budget: 256 * 1024 * 1024,
+            keys_per_lease: KEYS_PER_LEASE_MAX,
+            limits: Limits::default(),
+            zones: Arc::new(Zones::new(database)),
+            evaluation: Evaluation::default(),
+        }
+    }
+}
