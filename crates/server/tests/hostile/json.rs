@@ -97,9 +97,6 @@ async fn requests_and_answers_take_from_one_share_of_memory() {
     }
     let (code, answer) = scene.get(&format!("{START}0/history")).await;
     assert_eq!(code, 200, "{answer}");
-    // An answer that never fits says what to do.
-    let path = "/api/v1/namespaces/default/workflows?pageSize=1000";
-    assert_eq!(scene.get(path).await.0, 200);
     scene.stop().await;
 }
 
