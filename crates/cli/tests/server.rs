@@ -1,9 +1,10 @@
 //! The server as a process: it says where it is, answers there, and ends when it is told to.
 #![cfg(unix)]
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 struct Server {
@@ -19,7 +20,7 @@ impl Server {
             .args(["server"])
             .args(args)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .expect("the binary starts");
         let said = BufReader::new(process.stdout.take().expect("it is piped"));
@@ -49,6 +50,14 @@ impl Server {
             && answer.starts_with("HTTP/1.1 200 OK")
     }
 
+    /// Its exit code when it ends by itself, and what it said.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut said = String::new();
+        let mut errors = self.process.stderr.take().expect("it is piped");
+        errors.read_to_string(&mut said).expect("it says text");
+        (self.process.wait().expect("it can be waited for").code(), said)
+    }
+
     /// Asks it to end, and returns its exit code.
     fn stop(mut self) -> Option<i32> {
         let id = self.process.id().to_string();
@@ -76,4 +85,59 @@ fn server_keeps_its_file_for_the_next_one() {
         assert!(server.answers(), "{}", server.address);
         assert_eq!(server.stop(), Some(0));
     }
+}
+
+/// A server on a file in a folder of its own.
+fn on_file(name: &str) -> (Server, PathBuf) {
+    let folder =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("perennial.db");
+    let ports = ["--port", "0", "--http-port", "0"];
+    let server = Server::start(&[&["--db", file.to_str().unwrap()], &ports[..]].concat());
+    (server, file)
+}
+
+#[test]
+fn server_ends_with_a_failure_when_its_database_is_removed() {
+    let (server, file) = on_file("removed");
+    assert!(server.answers(), "{}", server.address);
+    fs::remove_file(&file).unwrap();
+    let (code, said) = server.end();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("was removed, renamed or replaced"), "{said}");
+}
+
+#[test]
+fn second_server_on_a_file_is_refused_with_who_has_it() {
+    let (server, file) = on_file("taken");
+    let link = file.with_file_name("link.db");
+    fs::hard_link(&file, &link).unwrap();
+    for name in [&file, &link] {
+        let refused = Command::new(env!("CARGO_BIN_EXE_perennial"))
+            .args(["server", "--port", "0", "--no-http", "--db"])
+            .arg(name)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{said}");
+        let who = format!("process {} has the file open", server.process.id());
+        assert!(said.contains(&who), "{said}");
+    }
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn server_without_its_redo_file_starts_only_when_told_to() {
+    let (mut server, file) = on_file("damaged");
+    server.process.kill().unwrap();
+    server.process.wait().unwrap();
+    fs::remove_file(file.with_file_name("perennial.db-redo")).unwrap();
+    let args = ["--db", file.to_str().unwrap(), "--port", "0", "--http-port", "0"];
+    let refused =
+        Command::new(env!("CARGO_BIN_EXE_perennial")).arg("server").args(args).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("--discard-damaged-redo"), "{said}");
+    let server = Server::start(&[&args[..], &["--discard-damaged-redo"]].concat());
+    assert_eq!(server.stop(), Some(0));
 }

@@ -10,7 +10,7 @@ const WITH_SCHEDULES: usize = 2;
 /// One of the first worlds breaks one of the expected promises, and holds without the sabotage.
 fn breaks(sabotage: Sabotage, worlds: usize, expected: &[&str]) {
     let mut broken = Vec::new();
-    for seed in (2..=24).step_by(worlds) {
+    for seed in (2..=60).step_by(worlds) {
         let report = simulate(seed, sabotage);
         assert_eq!(report.seed, seed);
         let Outcome::Broken { violation, trace } = &report.outcome else { continue };

@@ -22,8 +22,13 @@ pub(crate) struct DevServer {
 impl DevServer {
     /// Starts `binary`, ours or another one with the same command line, and returns when it answers.
     pub(crate) fn start(repository: &Repository, binary: &Path) -> Result<Self> {
+        let folder = repository.target.join("conformance").join(free_address()?.port().to_string());
+        Self::start_in(folder, binary)
+    }
+
+    /// The same with its files in this folder, which is made.
+    pub(crate) fn start_in(folder: PathBuf, binary: &Path) -> Result<Self> {
         let address = free_address()?;
-        let folder = repository.target.join("conformance").join(address.port().to_string());
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
         let (process, ready_in) = Self::launch(binary, address, &folder)?;
@@ -72,7 +77,11 @@ impl DevServer {
     pub(crate) fn bytes_on_disk(&self) -> Result<u64> {
         let mut bytes = 0;
         for file in fs::read_dir(&self.folder).context("cannot list the server's files")? {
-            bytes += file.and_then(|file| file.metadata()).context("cannot read a size")?.len();
+            let file = file.context("cannot list the server's files")?;
+            // Room that was put aside holds nothing.
+            if !file.file_name().to_string_lossy().ends_with("-reserve") {
+                bytes += file.metadata().context("cannot read a size")?.len();
+            }
         }
         Ok(bytes)
     }

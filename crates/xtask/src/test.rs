@@ -41,6 +41,7 @@ const STEPS: &[Step] = &[
     Step { name: "rust conformance", run: |session| sdk_suite(session, Suite::rust) },
     Step { name: "workflows across crashes", run: workflow_crashes },
     Step { name: "schedules across crashes", run: schedule_crashes },
+    Step { name: "workflows on full disks", run: full_disks },
 ];
 
 /// The three workspaces beside the product's own.
@@ -204,6 +205,17 @@ fn schedule_crashes(session: &mut Session<'_>) -> Result<Outcome> {
     let load = sdk_suites::build_load(session.repository, "dev")?;
     let said = crash::schedules::crash(session.repository, &binary, &load, &PLAN)?;
     println!("      {said}");
+    Ok(Outcome::Passed)
+}
+
+/// A few; `cargo xtask crash disk` has more.
+fn full_disks(session: &mut Session<'_>) -> Result<Outcome> {
+    const ROUNDS: u32 = 3;
+    let binary = binary(session.repository)?;
+    match crash::disk::crash(session.repository, &binary, ROUNDS)? {
+        Some(said) => println!("      {said}"),
+        None => return Ok(Outcome::Skipped("a small file system, which needs root to mount")),
+    }
     Ok(Outcome::Passed)
 }
 

@@ -112,8 +112,9 @@ async fn refusals_repeat_little_of_long_names() {
         query,
         ..ListWorkflowExecutionsRequest::default()
     };
-    let refusal = scene.ask("ListWorkflowExecutions", &list(format!("{long} = 1"))).await;
-    assert_refused(&refusal, "the query has 500004 bytes; at most 262144 are read");
+    let longer = "a".repeat(3_000_000);
+    let refusal = scene.ask("ListWorkflowExecutions", &list(format!("{longer} = 1"))).await;
+    assert_refused(&refusal, "the query has 3000004 bytes; at most 2097152 are read");
     let refusal =
         scene.ask("ListWorkflowExecutions", &list(format!("{} = 1", &long[..9_000]))).await;
     assert_refused(&refusal, "invalid search attribute: aaa");

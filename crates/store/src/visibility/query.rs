@@ -37,7 +37,7 @@ pub enum GroupBy {
 }
 
 /// The longest query that is read: it has room for thousands of ids, and becomes one statement of SQL.
-const TEXT_BYTES_MAX: usize = 256 * 1024;
+const TEXT_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 impl Query {
     /// Parses and checks a query; an empty one means every run.

@@ -1,6 +1,7 @@
-//! `cargo xtask crash`: kills the server under load, again and again, and looks for what was lost.
+//! `cargo xtask crash`: kills the server under load, or fills its disk, again and again, and looks for what was lost.
 
 mod audit;
+pub(crate) mod disk;
 pub(crate) mod schedules;
 pub(crate) mod workflows;
 
@@ -13,11 +14,12 @@ use crate::repository::Repository;
 use crate::usage;
 
 pub(crate) const HELP: &str = "\
-Kill the server with SIGKILL at random moments while it is busy, and start it again on the file it left.
-Fails if anything is lost, happens twice, or is stuck.
+Kill the server with SIGKILL at random moments while it is busy, and start it again on the file it left; or fill its
+disk. Fails if anything is lost, happens twice, or is stuck.
 
 Usage: cargo xtask crash workflows [--kills N]
        cargo xtask crash schedules [--schedules N] [--minutes N] [--kills N]
+       cargo xtask crash disk [--rounds N]
 
 workflows   A worker and clients of the official Rust SDK keep it busy: activities, signals, timers. What was
             acknowledged must all have happened, once.
@@ -28,12 +30,17 @@ schedules   Schedules that start a workflow every second, and a worker. Every se
   --schedules N   How many (1000)
   --minutes N     How long they act (10); the worker then gets the time it needs
   --kills N       How often (15 a minute)
+
+disk        The same load as of workflows, on a small file system (which needs root to mount) that is filled and freed.
+            While it is full, reads are served, writes refused, and health says so.
+  --rounds N      How often (20)
 ";
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitCode> {
     let said = match parse(arguments) {
         Ok(Wanted::Workflows { kills }) => workflows::run(repository, kills)?,
         Ok(Wanted::Schedules(plan)) => schedules::run(repository, &plan)?,
+        Ok(Wanted::Disk { rounds }) => disk::run(repository, rounds)?,
         Err(wrong) => return Ok(usage(&wrong, HELP)),
     };
     println!("{said}");
@@ -44,9 +51,11 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitC
 enum Wanted {
     Workflows { kills: u32 },
     Schedules(schedules::Plan),
+    Disk { rounds: u32 },
 }
 
 const KILLS: u32 = 100;
+const ROUNDS: u32 = 20;
 const SCHEDULES: u32 = 1_000;
 const MINUTES: u32 = 10;
 const KILLS_A_MINUTE: u32 = 15;
@@ -58,6 +67,7 @@ fn parse(arguments: &[String]) -> Result<Wanted, String> {
     let known: &[&str] = match what.as_str() {
         "workflows" => &["--kills"],
         "schedules" => &["--schedules", "--minutes", "--kills"],
+        "disk" => &["--rounds"],
         unknown => return Err(format!("`crash` can't use the argument `{unknown}`")),
     };
     let mut given = Vec::new();
@@ -74,6 +84,9 @@ fn parse(arguments: &[String]) -> Result<Wanted, String> {
     let get = |name| given.iter().find(|(option, _)| *option == name).map(|(_, value)| *value);
     if what == "workflows" {
         return Ok(Wanted::Workflows { kills: get("--kills").unwrap_or(KILLS) });
+    }
+    if what == "disk" {
+        return Ok(Wanted::Disk { rounds: get("--rounds").unwrap_or(ROUNDS) });
     }
     let minutes = get("--minutes").unwrap_or(MINUTES);
     Ok(Wanted::Schedules(schedules::Plan {
@@ -101,6 +114,7 @@ mod tests {
     #[test]
     fn options_that_are_left_out_have_the_values_that_help_says() {
         assert_eq!(parse_line("workflows"), Ok(Wanted::Workflows { kills: 100 }));
+        assert_eq!(parse_line("disk"), Ok(Wanted::Disk { rounds: 20 }));
         let plan =
             schedules::Plan { schedules: 1_000, lasting: Duration::from_secs(120), kills: 30 };
         assert_eq!(parse_line("schedules --minutes 2"), Ok(Wanted::Schedules(plan)));

@@ -1,7 +1,7 @@
 //! Workflows of the official SDK on a server that is killed again and again.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -14,7 +14,7 @@ use crate::{process, sdk_suites};
 use super::chance;
 
 /// Workflows in flight.
-const AT_ONCE: u32 = 16;
+pub(super) const AT_ONCE: u32 = 16;
 /// A server lives this long at least, and at most so much longer.
 const LIVES_MIN: Duration = Duration::from_millis(100);
 const LIVES_LONGER: Duration = Duration::from_millis(700);
@@ -48,12 +48,7 @@ pub(crate) fn crash(repository: &Repository, binary: &Path, kills: u32) -> Resul
     drop(working.stdin.take());
     let said = working.wait_with_output().context("cannot wait for the load")?;
     server.check_alive()?;
-    ensure!(said.status.success(), "the load failed ({})", said.status);
-    let said: Value = serde_json::from_slice(&said.stdout).context("the load printed no JSON")?;
-    let faults = said["faults"].as_array().context("the load said nothing about faults")?;
-    if !faults.is_empty() {
-        bail!("after {kills} kills: {}", serde_json::to_string_pretty(faults)?);
-    }
+    let said = faults_of(&said, &format!("after {kills} kills"))?;
     Ok(format!(
         "{} workflows with {} signals over {kills} kills: nothing lost, nothing twice, nothing stuck; \
          ready again after {:.0} ms at most",
@@ -61,4 +56,15 @@ pub(crate) fn crash(repository: &Repository, binary: &Path, kills: u32) -> Resul
         said["signals"],
         slowest.as_secs_f64() * 1_000.0
     ))
+}
+
+/// What the load says of itself; fails if that is a fault.
+pub(super) fn faults_of(output: &Output, when: &str) -> Result<Value> {
+    ensure!(output.status.success(), "the load failed ({})", output.status);
+    let said: Value = serde_json::from_slice(&output.stdout).context("the load printed no JSON")?;
+    let faults = said["faults"].as_array().context("the load said nothing about faults")?;
+    if !faults.is_empty() {
+        bail!("{when}: {}", serde_json::to_string_pretty(faults)?);
+    }
+    Ok(said)
 }

@@ -1,0 +1,175 @@
+//! Workflows of the official SDK on a server whose disk fills up and is freed, again and again.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::workflows::{AT_ONCE, faults_of};
+use crate::dev_server::DevServer;
+use crate::repository::Repository;
+use crate::{process, sdk_suites};
+
+/// Of the disk: the server's files fit in with room for the load.
+const DISK_MIB: u32 = 512;
+/// The load goes on this long between two full disks.
+const FREE_FOR: Duration = Duration::from_millis(1_500);
+/// By then the server has noticed that the disk is full, or has room again.
+const NOTICED_MAX: Duration = Duration::from_secs(30);
+/// A call on a full disk is answered at once; this is far more.
+const ANSWERED_MAX: &str = "10s";
+
+pub(super) fn run(repository: &Repository, rounds: u32) -> Result<String> {
+    let mut build = process::cargo(&repository.root);
+    process::run(build.args(["build", "--locked", "--package", "perennial-cli"]))?;
+    crash(repository, &repository.target.join("debug").join("perennial"), rounds)?
+        .context("a small file system can't be mounted here: that needs root on Linux")
+}
+
+/// Says what ran, in one line; fails with what was lost. `None` if no small disk is to be had.
+pub(crate) fn crash(repository: &Repository, binary: &Path, rounds: u32) -> Result<Option<String>> {
+    let Some(disk) = SmallDisk::mount(repository)? else { return Ok(None) };
+    let load = sdk_suites::build_load(repository, "dev")?;
+    let mut server = DevServer::start_in(disk.folder.join("server"), binary)?;
+    let cli = Client { binary, address: server.address().to_string() };
+    let mut working = Command::new(load)
+        .args([&cli.address, "crash", &AT_ONCE.to_string(), "0", "0"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start the load")?;
+    let mut slowest = Duration::ZERO;
+    for round in 0..rounds {
+        std::thread::sleep(FREE_FOR);
+        if let Some(status) = working.try_wait().context("cannot ask after the load")? {
+            bail!("the load has ended by itself ({status})");
+        }
+        let full_since = Instant::now();
+        while cli.is_serving() {
+            disk.fill()?;
+            ensure!(full_since.elapsed() < NOTICED_MAX, "the full disk isn't noticed");
+        }
+        cli.check_full_disk(round)?;
+        server.check_alive()?;
+        disk.free()?;
+        let free_since = Instant::now();
+        while !cli.is_serving() {
+            ensure!(free_since.elapsed() < NOTICED_MAX, "the room on the disk isn't noticed");
+        }
+        slowest = slowest.max(free_since.elapsed());
+    }
+    drop(working.stdin.take());
+    let said = working.wait_with_output().context("cannot wait for the load")?;
+    server.check_alive()?;
+    let said = faults_of(&said, &format!("after {rounds} full disks"))?;
+    Ok(Some(format!(
+        "{} workflows with {} signals over {rounds} full disks: nothing lost, nothing twice, nothing stuck; \
+         writes accepted again after {:.0} ms at most",
+        said["ran"],
+        said["signals"],
+        slowest.as_secs_f64() * 1_000.0
+    )))
+}
+
+/// A file system of its own in memory, gone when dropped.
+struct SmallDisk {
+    folder: PathBuf,
+}
+
+impl SmallDisk {
+    fn mount(repository: &Repository) -> Result<Option<Self>> {
+        let folder = repository.target.join("small-disk").join(std::process::id().to_string());
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
+        let size = format!("size={DISK_MIB}m");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&folder).stderr(Stdio::null());
+        match mount.status() {
+            Ok(status) if status.success() => Ok(Some(Self { folder })),
+            Ok(_) | Err(_) => {
+                fs::remove_dir(&folder)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Takes all room there is.
+    fn fill(&self) -> Result<()> {
+        let mut ballast = File::options().create(true).append(true).open(self.ballast())?;
+        for piece in [1 << 20, 4096] {
+            let piece = vec![0; piece];
+            loop {
+                match ballast.write(&piece) {
+                    Ok(_) => {}
+                    Err(error) if error.kind() == ErrorKind::StorageFull => break,
+                    Err(error) => return Err(error).context("cannot fill the disk"),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn free(&self) -> Result<()> {
+        fs::remove_file(self.ballast()).context("cannot free the disk")
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.folder.join("ballast")
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // One that stays is seen by whoever lists the mounts; there is nothing else to do here.
+        let _ = Command::new("umount").arg(&self.folder).status();
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// The command line, as an operator uses it.
+struct Client<'a> {
+    binary: &'a Path,
+    address: String,
+}
+
+impl Client<'_> {
+    fn is_serving(&self) -> bool {
+        let health = self.call(&["operator", "cluster", "health"]);
+        health.is_ok_and(|output| output.status.success())
+    }
+
+    /// Reads are answered, and writes are refused with what to do.
+    fn check_full_disk(&self, round: u32) -> Result<()> {
+        let read = self.call(&["workflow", "count"])?;
+        ensure!(read.status.success(), "a read on a full disk: {}", said_by(&read));
+        let id = format!("on-a-full-disk-{round}");
+        let write = self.call(&[
+            "workflow",
+            "start",
+            "--workflow-id",
+            &id,
+            "--type",
+            "Any",
+            "--task-queue",
+            "any",
+        ])?;
+        let said = said_by(&write);
+        let is_refused = !write.status.success() && said.contains("free at least a megabyte");
+        ensure!(is_refused, "a write on a full disk: {said}");
+        Ok(())
+    }
+
+    fn call(&self, arguments: &[&str]) -> Result<Output> {
+        let mut command = Command::new(self.binary);
+        command.args(arguments).args(["--address", &self.address]);
+        command.args(["--command-timeout", ANSWERED_MAX]);
+        command.output().context("cannot run the command line")
+    }
+}
+
+fn said_by(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it)).concat()
+}
