@@ -1,5 +1,6 @@
 //! The server as a process: it says where it is, answers there, and ends when it is told to.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -33,10 +33,6 @@ impl Reserve {
         Ok(reserve)
     }
 
-    pub(super) fn is_whole(&self) -> bool {
-        self.held_mib >= WANTED_MIB
-    }
-
     /// Gives the space back to the disk, for the tables to use.
     pub(super) fn give_up(&mut self) -> Result<(), Error> {
         self.held_mib = 0;
@@ -45,12 +41,24 @@ impl Reserve {
 
     /// Takes as much as there is.
     pub(super) fn take_all(&mut self) {
-        while !self.is_whole() && self.take_one_more().is_ok() {}
+        while self.held_mib < WANTED_MIB && self.take_one_more().is_ok() {}
+    }
+
+    /// Whether the disk has a megabyte more than this.
+    pub(super) fn has_one_more(&mut self) -> bool {
+        let held_mib = self.held_mib;
+        let has = self.take_one_more().is_ok();
+        if held_mib >= WANTED_MIB {
+            self.held_mib = held_mib;
+            // It gives back what it took to see: that doesn't fail.
+            let _ = self.file.allocate(held_mib * MIB);
+        }
+        has
     }
 
     /// Takes one more megabyte, if the disk has it.
-    pub(super) fn take_one_more(&mut self) -> Result<(), Error> {
-        let wanted = (self.held_mib + 1).min(WANTED_MIB);
+    fn take_one_more(&mut self) -> Result<(), Error> {
+        let wanted = self.held_mib + 1;
         match self.file.allocate(wanted * MIB) {
             Ok(()) => {
                 self.held_mib = wanted;

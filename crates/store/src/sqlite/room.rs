@@ -86,7 +86,10 @@ impl Room {
             }
             self.is_settled.store(true, Ordering::Release);
         }
-        if !reserve.is_whole() && reserve.take_one_more().is_err() {
+        // Not at once either: what the log gave back lasts a moment, and callers would hear yes and no in turns.
+        let since = lock(&self.full).as_ref().map(|(since, _)| *since);
+        let is_soon = since.is_some_and(|since| since.elapsed() < LOOK_AGAIN);
+        if is_soon || !reserve.has_one_more() {
             return;
         }
         reserve.take_all();

@@ -18,7 +18,9 @@ const DISK_MIB: u32 = 512;
 /// The load goes on this long between two full disks.
 const FREE_FOR: Duration = Duration::from_millis(1_500);
 /// By then the server has noticed that the disk is full, or has room again.
-const NOTICED_MAX: Duration = Duration::from_secs(30);
+const NOTICED_MAX: Duration = Duration::from_secs(60);
+/// A server that refuses writes for this long has found no room of its own.
+const STAYS_FULL: Duration = Duration::from_secs(3);
 /// A call on a full disk is answered at once; this is far more.
 const ANSWERED_MAX: &str = "10s";
 
@@ -47,11 +49,7 @@ pub(crate) fn crash(repository: &Repository, binary: &Path, rounds: u32) -> Resu
         if let Some(status) = working.try_wait().context("cannot ask after the load")? {
             bail!("the load has ended by itself ({status})");
         }
-        let full_since = Instant::now();
-        while cli.is_serving() {
-            disk.fill()?;
-            ensure!(full_since.elapsed() < NOTICED_MAX, "the full disk isn't noticed");
-        }
+        cli.fill_until_noticed(&disk)?;
         cli.check_full_disk(round)?;
         server.check_alive()?;
         disk.free()?;
@@ -96,20 +94,18 @@ impl SmallDisk {
         }
     }
 
-    /// Takes all room there is.
+    /// Takes the room that there is now. Not what is freed meanwhile: the server gives up its reserve when it finds the
+    /// disk full, and needs it.
     fn fill(&self) -> Result<()> {
+        let mut df = Command::new("df");
+        let said = process::output(df.args(["--output=avail", "-B1"]).arg(&self.folder))?;
+        let room: usize = said.lines().last().unwrap_or_default().trim().parse()?;
         let mut ballast = File::options().create(true).append(true).open(self.ballast())?;
-        for piece in [1 << 20, 4096] {
-            let piece = vec![0; piece];
-            loop {
-                match ballast.write(&piece) {
-                    Ok(_) => {}
-                    Err(error) if error.kind() == ErrorKind::StorageFull => break,
-                    Err(error) => return Err(error).context("cannot fill the disk"),
-                }
-            }
+        match ballast.write_all(&vec![0; room]) {
+            // The server took some of it.
+            Err(error) if error.kind() == ErrorKind::StorageFull => Ok(()),
+            done => done.context("cannot fill the disk"),
         }
-        Ok(())
     }
 
     fn free(&self) -> Result<()> {
@@ -139,6 +135,21 @@ impl Client<'_> {
     fn is_serving(&self) -> bool {
         let health = self.call(&["operator", "cluster", "health"]);
         health.is_ok_and(|output| output.status.success())
+    }
+
+    /// Fills the disk until the server stays as it is then: at first it may find some room in its own files.
+    fn fill_until_noticed(&self, disk: &SmallDisk) -> Result<()> {
+        let began = Instant::now();
+        let mut full_since = None;
+        while full_since.is_none_or(|since: Instant| since.elapsed() < STAYS_FULL) {
+            ensure!(began.elapsed() < NOTICED_MAX, "the full disk isn't noticed");
+            disk.fill()?;
+            full_since = match self.is_serving() {
+                true => None,
+                false => full_since.or_else(|| Some(Instant::now())),
+            };
+        }
+        Ok(())
     }
 
     /// Reads are answered, and writes are refused with what to do.
