@@ -11,6 +11,7 @@ use tracing_subscriber::filter::LevelFilter;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogLevel {
+    Trace,
     Debug,
     Info,
     Warn,
@@ -34,6 +35,7 @@ pub(crate) enum LogFormat {
 /// Sends what the program logs to standard error from here on.
 pub(crate) fn start(level: LogLevel, format: LogFormat) -> anyhow::Result<()> {
     let level = match level {
+        LogLevel::Trace => LevelFilter::TRACE,
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Info => LevelFilter::INFO,
         LogLevel::Warn => LevelFilter::WARN,

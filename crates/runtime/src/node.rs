@@ -15,6 +15,7 @@ mod watch;
 
 pub(crate) use self::surroundings::Surroundings;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
@@ -53,6 +54,8 @@ pub(crate) struct Node {
     pub(crate) failure: Failure,
     /// What keeps the store from its work, as it was a second ago.
     store_problem: Mutex<Option<String>>,
+    /// The last reading of the store failed.
+    reads_fail: AtomicBool,
     runs_cached: usize,
     pub(crate) shares: Shares,
     pub(crate) door: Arc<Door>,
@@ -123,6 +126,7 @@ impl Node {
             watching: Mutex::default(),
             failure: Failure::default(),
             store_problem: Mutex::default(),
+            reads_fail: AtomicBool::new(false),
             runs_cached: config.runs_cached,
             shares,
             door: Door::new(shares.requests),

@@ -160,7 +160,7 @@ fn the_calendar_says_what_a_spec_is() {
                   --log-level <LEVEL>
                       What to log, on standard error [default: never]
 
-                      [possible values: debug, info, warn, error, never]
+                      [possible values: trace, debug, info, warn, error, never]
 
                   --log-format <FORMAT>
                       How to log [default: text]
@@ -309,7 +309,7 @@ fn every_command_has_help_with_examples() {
                   --log-level <LEVEL>
                       What to log, on standard error [default: never]
 
-                      [possible values: debug, info, warn, error, never]
+                      [possible values: trace, debug, info, warn, error, never]
 
                   --log-format <FORMAT>
                       How to log [default: text]

@@ -157,6 +157,15 @@ impl CellLoop {
         let Effects { loads, awaited_loads, commit, releases, load_wakes } =
             self.cell.step(inputs, &world);
         let took = begun.elapsed();
+        tracing::trace!(
+            cell = self.id,
+            inputs = count,
+            first = asked,
+            microseconds = took.as_micros() as u64,
+            commits = commit.is_some(),
+            loads = loads.len() + awaited_loads.len(),
+            "took a turn"
+        );
         if took > SLOW_TURN {
             let (cell, first) = (self.id, asked.unwrap_or_default());
             let milliseconds = took.as_millis() as u64;

@@ -45,6 +45,8 @@ pub(crate) fn commit(store: &dyn Store, commits: Vec<Commit>) -> Vec<(usize, ToC
     let begun = Instant::now();
     let committed = store.commit(&batches);
     let took = begun.elapsed();
+    let microseconds = took.as_micros() as u64;
+    tracing::trace!(?cells, microseconds, is_durable = committed.is_ok(), "committed");
     if took > SLOW_COMMIT {
         let milliseconds = took.as_millis() as u64;
         tracing::warn!(milliseconds, cells = ?cells, "a commit took long: is the disk busy?");

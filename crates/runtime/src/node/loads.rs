@@ -3,6 +3,7 @@
 //! A cell reads a few things itself, which is quicker than waking another thread, and so what its open batch
 //! waits for. Many are read side by side on threads of their own, while the cell goes on.
 
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -115,12 +116,14 @@ impl Node {
             }
             Load::Entity { cell, epoch, wanted: Wanted::Schedule(id) } => {
                 let found = self.store.load_schedule(NamespaceKey(id.0), &id.1);
-                let read = Read::of(&found);
+                let read = self.note_read(&found);
                 self.tell(cell, ToCell::UnderLease(epoch, Input::ScheduleLoaded { id, found }));
                 read
             }
             Load::Wakes { cell, epoch, after, up_to } => {
-                let Ok(mut wakes) = self.store.wakes(after, up_to, PAGE) else {
+                let wakes = self.store.wakes(after, up_to, PAGE);
+                self.note_read(&wakes);
+                let Ok(mut wakes) = wakes else {
                     self.tell(cell, ToCell::UnderLease(epoch, Input::WakesUnread));
                     return Read::Failed;
                 };
@@ -141,8 +144,23 @@ impl Node {
         wanted: WantedRun,
         found: Result<Option<StoredRun>, Error>,
     ) -> Read {
-        let read = Read::of(&found);
+        let read = self.note_read(&found);
         self.tell(cell, ToCell::UnderLease(epoch, Input::Loaded { wanted, found }));
+        read
+    }
+
+    /// Logs when the store begins to fail reads, and when it answers again. What can't be read is asked for again.
+    fn note_read<T>(&self, answer: &Result<T, Error>) -> Read {
+        let read = Read::of(answer);
+        let fails = matches!(read, Read::Failed);
+        if self.reads_fail.swap(fails, Ordering::Relaxed) != fails {
+            match answer {
+                Err(error) if fails => {
+                    tracing::error!(%error, "the store can't be read: what needs it waits or is refused");
+                }
+                Ok(_) | Err(_) => tracing::info!("the store can be read again"),
+            }
+        }
         read
     }
 }
