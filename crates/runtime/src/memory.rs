@@ -30,7 +30,7 @@ impl Shares {
         Self {
             runs: 2 * eighth,
             schedules: eighth,
-            requests: eighth,
+            requests: eighth / 2,
             loads: eighth / 2,
             pages: eighth,
             tasks: eighth,

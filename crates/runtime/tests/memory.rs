@@ -38,7 +38,8 @@ fn runs_in_memory_are_bounded_by_bytes() {
 
 #[test]
 fn requests_without_room_are_refused_and_those_with_room_served() {
-    let mut world = World::new(8 * 100 * KB);
+    // A sixteenth of it is for requests.
+    let mut world = World::new(16 * 100 * KB);
     let runtime = world.runtime.clone();
     let ids = || (0..30).map(|number| format!("w-{number}"));
     let start = |id| runtime.start(world.namespace, id, large_start(10 * KB));

@@ -39,7 +39,7 @@ impl Default for ConnectionLimits {
             streams_max: 10_000,
             handshake_time: Duration::from_secs(10),
             request_time: Duration::from_secs(30),
-            incomplete_bytes_max: 64 * 1024 * 1024,
+            incomplete_bytes_max: 32 * 1024 * 1024,
         }
     }
 }
