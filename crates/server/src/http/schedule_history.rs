@@ -65,10 +65,10 @@ async fn page(
         request::query(query).map_err(|error| Status::invalid_argument(error.to_string()))?;
     for (name, text) in query {
         let number = || {
-            let number = text.parse::<i64>().ok().filter(|number| *number >= 0);
-            let problem =
-                format!("the query: `{name}`: expected a whole number, 0 or more, found {text:?}");
-            number.ok_or_else(|| Status::invalid_argument(problem))
+            let problem = format!("the query: `{name}`: expected a whole number, found {text:?}");
+            // The first page comes after nothing, and the service says what the least limit is.
+            let number = text.parse::<i64>().map(|number| number.max(0));
+            number.map_err(|_| Status::invalid_argument(problem))
         };
         match name.as_str() {
             // Its least and greatest are the service's to say.

@@ -3,7 +3,7 @@
 use perennial_engine::Time;
 use perennial_engine::schedule::{Schedule, Skip, Status};
 use perennial_proto::perennial::{Occurrence, Verdict};
-use perennial_proto::store::StartReason;
+use perennial_proto::store::{self as stored, StartReason};
 
 /// How a start came about.
 pub(super) fn start_reason(reason: StartReason) -> &'static str {
@@ -12,6 +12,19 @@ pub(super) fn start_reason(reason: StartReason) -> &'static str {
         StartReason::Catchup => "catch-up",
         StartReason::Trigger => "trigger",
         StartReason::Backfill => "backfill",
+    }
+}
+
+/// What became of a time when it was evaluated, or asked for.
+pub(super) fn outcome(verdict: stored::Verdict) -> &'static str {
+    match verdict {
+        stored::Verdict::Fired | stored::Verdict::Late => "triggered",
+        stored::Verdict::Buffered => "buffered",
+        stored::Verdict::Skipped => "skipped",
+        stored::Verdict::Dropped => "dropped",
+        stored::Verdict::Missed => "missed",
+        stored::Verdict::Excluded => "excluded",
+        stored::Verdict::Unspecified => "",
     }
 }
 

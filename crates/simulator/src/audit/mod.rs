@@ -18,7 +18,7 @@ use std::fmt;
 use perennial_engine::{NamespaceKey, RunKey, Time};
 use perennial_proto::store::{RunName, ScheduleName};
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
-use perennial_store::{MemoryStore, Store};
+use perennial_store::{Epoch, MemoryStore, Store};
 
 pub(crate) use self::schedules::ToldOfSchedule;
 pub(crate) use self::told::{ActivityEnd, Told};
@@ -146,6 +146,31 @@ impl Auditor {
     pub(crate) fn told_of_schedule(&mut self, told: ToldOfSchedule) {
         let found = self.schedules.told(told);
         found.into_iter().for_each(|violation| self.report(violation));
+    }
+
+    /// Schedules are evaluated only when someone asks.
+    pub(crate) fn set_on_demand(&mut self) {
+        self.schedules.set_on_demand();
+    }
+
+    /// A server begins, with so many cells.
+    pub(crate) fn server_began(&mut self, server: u64, cells: usize, now: Time) {
+        (0..cells).for_each(|cell| self.schedules.began(server, cell, now));
+    }
+
+    /// A cell takes its first turn after its machine slept.
+    pub(crate) fn cell_woke(&mut self, server: u64, cell: usize, now: Time) {
+        self.schedules.woke(server, cell, now);
+    }
+
+    /// The clock was put back.
+    pub(crate) fn clock_put_back(&mut self, now: Time) {
+        self.schedules.put_back(now);
+    }
+
+    /// A server took a lease of a cell.
+    pub(crate) fn leased(&mut self, cell: u32, epoch: Epoch, server: u64) {
+        self.schedules.leased(cell, epoch, server);
     }
 
     /// Schedules that are there.
