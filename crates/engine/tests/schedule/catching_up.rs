@@ -177,14 +177,14 @@ fn a_time_that_was_due_while_it_was_evaluated_is_late_but_not_missed() {
 fn an_outage_while_the_last_one_is_caught_up_has_a_start_of_its_own() {
     let mut world = World::new(with_catchup(86_400, CatchupMode::One, &["@every 1s"]));
     // More times than one step settles.
-    world.now = at("04:00:00");
+    world.now = at("09:00:00");
     world.evaluated = Evaluated::Since(world.now);
     world.do_it(Command::Wake);
     assert!(world.schedule.next_due().unwrap() < world.now, "there is more to settle");
-    world.down_until("04:00:20.5");
+    world.down_until("09:00:20.5");
     let story = world.story();
     let started: Vec<_> = story.lines().filter(|line| line.contains("late")).collect();
-    assert_eq!(started, ["04:00:00 | 00:00:01 late", "04:00:20.500 | 04:00:00 late"]);
+    assert_eq!(started, ["09:00:00 | 00:00:01 late", "09:00:20.500 | 09:00:00 late"]);
     assert_eq!(world.runs.len(), 2);
 }
 

@@ -16,9 +16,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use perennial_engine::{NamespaceKey, RunKey, Time};
-use perennial_proto::store::{RunName, ScheduleName};
+use perennial_proto::store::{RunMessage, RunName, ScheduleName};
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
 use perennial_store::{Epoch, MemoryStore, Store};
+use prost::Message;
 
 pub(crate) use self::schedules::ToldOfSchedule;
 pub(crate) use self::told::{ActivityEnd, Told};
@@ -202,7 +203,8 @@ impl Auditor {
             Ok(all) => all,
             Err(violation) => return self.report(violation),
         };
-        let undelivered = store.messages(i64::MIN, 1).is_ok_and(|messages| !messages.is_empty());
+        let undelivered =
+            store.messages(i64::MIN, 1).ok().and_then(|messages| messages.into_iter().next());
         let stuck = self.runs.values().find(|run| run.is_open());
         let others = schedules::Others {
             all: &all,
@@ -219,11 +221,18 @@ impl Auditor {
                 stuck.map(|run| run.violation("nothing is stuck", left_over(all.get(&run.run_id))))
             })
             .or_else(|| {
-                undelivered.then(|| Violation {
-                    promise: "messages arrive",
-                    workflow_id: String::new(),
-                    run_id: String::new(),
-                    what: "a message is undelivered though everyone is there".to_owned(),
+                undelivered.map(|stored| {
+                    let message = RunMessage::decode(stored.value.as_slice()).unwrap_or_default();
+                    let target = message.target.unwrap_or_default();
+                    Violation {
+                        promise: "messages arrive",
+                        workflow_id: target.workflow_id,
+                        run_id: message.sender.unwrap_or_default().run_id,
+                        what: format!(
+                            "{} is undelivered though everyone is there",
+                            message.request_id
+                        ),
+                    }
                 })
             })
             .or_else(|| self.schedules.check_settled(store, others));
