@@ -115,6 +115,17 @@ pub struct LeavingWorker {
     pub sticky_queue: String,
 }
 
+/// How busy a queue was when a poll of it ended with a task. Workers choose by it which queue they poll next, and
+/// with how many polls: it speaks of the polled queue alone, so that a worker's own queue isn't preferred for the
+/// tasks that wait in the normal one. All zero for tasks that nobody polled for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Tasks that wait in the queue behind this one.
+    pub backlog: i64,
+    /// How many polls more the worker should have open: one less if this one waited for long.
+    pub polls_delta: i32,
+}
+
 /// A workflow task, or a query alone, handed to a poller.
 #[derive(Debug, Clone)]
 pub struct WorkflowTaskGrant {
@@ -128,8 +139,8 @@ pub struct WorkflowTaskGrant {
     pub messages: Vec<ProtocolMessage>,
     /// It was taken from the sticky queue: history from where the worker left off is enough.
     pub sticky: bool,
-    /// Tasks that wait in the queue behind this one.
-    pub backlog: i64,
+    /// How busy the polled queue is.
+    pub demand: Demand,
     /// The history that goes with it, if all of it is at hand: saves reading it.
     pub recent: Vec<Fragment>,
 }
@@ -163,6 +174,8 @@ pub struct ActivityGrant {
     pub run: Arc<Run>,
     /// Which of its activities.
     pub scheduled_event_id: i64,
+    /// How busy the polled queue is.
+    pub demand: Demand,
 }
 
 /// How a query ended.

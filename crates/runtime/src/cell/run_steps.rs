@@ -191,6 +191,7 @@ impl Cell {
                     .map(|id| crate::api::ActivityGrant {
                         run: Arc::clone(&sent.run),
                         scheduled_event_id: *id,
+                        demand: crate::api::Demand::default(),
                     })
                     .collect();
             }
