@@ -44,7 +44,7 @@ pub(super) fn time_out(draft: &mut Draft<'_>) {
 }
 
 /// What a run that took too long has failed with.
-pub(crate) fn timeout_failure() -> Failure {
+pub fn timeout_failure() -> Failure {
     Failure {
         message: "workflow timeout".to_owned(),
         source: "Server".to_owned(),

@@ -35,7 +35,7 @@ use super::{Command, Context, Decision, Rejection, Reply, Run};
 /// Who does what nobody asked for, as Temporal's own server calls itself.
 const SERVER_IDENTITY: &str = "history-service";
 
-pub(crate) use close::timeout_failure;
+pub use close::timeout_failure;
 
 /// Who a schedule is to the runs it starts and ends.
 pub(crate) fn scheduler_identity(schedule_id: &str) -> String {
