@@ -25,6 +25,7 @@ pub use command::*;
 pub use context::{Context, Limits};
 pub use decide::reset::{Reset, ResetRun, reset};
 pub use decide::retry::checked_retry_policy;
+pub(crate) use decide::retry::complete_policy;
 pub(crate) use decide::scheduler_identity;
 pub use decide::start::{Start, start};
 pub use decide::start_by_message::start_by_message;
