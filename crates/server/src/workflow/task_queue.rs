@@ -126,12 +126,14 @@ impl Call<'_> {
             let mut kinds = request.task_queue_types();
             request.task_queue_types.is_empty() || kinds.any(|left| left == kind)
         };
+        // Otherwise the worker ends its polls itself, as it was told.
+        let ends_polls = self.shared().config.ends_polls_of_leaving_workers;
         self.runtime().end_polls(&LeavingWorker {
             namespace,
             leaves_workflow_tasks: leaves(TaskQueueType::Workflow),
             leaves_activities: leaves(TaskQueueType::Activity),
             worker_instance_key: request.worker_instance_key,
-            queue: request.task_queue,
+            queue: if ends_polls { request.task_queue } else { String::new() },
             sticky_queue: request.sticky_task_queue,
         });
         Ok(ShutdownWorkerResponse {})
