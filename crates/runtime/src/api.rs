@@ -8,6 +8,7 @@ use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::command::v1::Command;
 use perennial_proto::temporal::common::v1::{Payloads, WorkerVersionStamp};
+use perennial_proto::temporal::deployment::v1::WorkerDeploymentOptions;
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
 use perennial_proto::temporal::failure::v1::Failure;
 use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
@@ -90,8 +91,10 @@ pub struct Poller {
     pub normal_queue: Option<String>,
     /// Of the worker.
     pub identity: String,
-    /// The worker's build, if it told.
+    /// The worker's build, if it told: it goes into the history.
     pub worker_version: Option<WorkerVersionStamp>,
+    /// The worker's deployment, if it told: people are shown it.
+    pub deployment: Option<WorkerDeploymentOptions>,
     /// Which worker process, so that its shutdown can end its polls.
     pub worker_instance_key: String,
     /// Tasks a second the worker allows for the whole queue, if it told (activities).
@@ -204,8 +207,8 @@ pub struct UpdateStatus {
 /// A queue, for people.
 #[derive(Debug, Clone, Default)]
 pub struct QueueDescription {
-    /// Who polled it lately: identity, when, tasks a second allowed, build.
-    pub pollers: Vec<(String, Time, f64, Option<WorkerVersionStamp>)>,
+    /// Who polled it lately: identity, when, tasks a second allowed, deployment.
+    pub pollers: Vec<(String, Time, f64, Option<WorkerDeploymentOptions>)>,
     /// How many tasks wait.
     pub backlog: i64,
     /// For how long the oldest has waited, in nanoseconds.

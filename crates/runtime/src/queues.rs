@@ -91,7 +91,7 @@ struct Queue {
 struct Seen {
     at: Time,
     rate: f64,
-    worker_version: Option<perennial_proto::temporal::common::v1::WorkerVersionStamp>,
+    deployment: Option<perennial_proto::temporal::deployment::v1::WorkerDeploymentOptions>,
 }
 
 impl Queues {
@@ -118,7 +118,7 @@ impl Queues {
         let seen = Seen {
             at: now,
             rate: poller.info.max_tasks_per_second.unwrap_or(100_000.0),
-            worker_version: poller.info.worker_version.clone(),
+            deployment: poller.info.deployment.clone(),
         };
         queue.seen.insert(poller.identity().to_owned(), seen);
         queue.seen.retain(|_, seen| now.since(seen.at) < SHOWN_FOR);
@@ -247,9 +247,7 @@ impl Queues {
         let pollers = queue
             .seen
             .iter()
-            .map(|(identity, seen)| {
-                (identity.clone(), seen.at, seen.rate, seen.worker_version.clone())
-            })
+            .map(|(identity, seen)| (identity.clone(), seen.at, seen.rate, seen.deployment.clone()))
             .collect();
         let oldest = queue.backlog.oldest();
         QueueDescription {

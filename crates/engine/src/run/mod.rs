@@ -9,6 +9,7 @@
 //! command is refused.
 
 mod apply;
+mod builds;
 mod command;
 mod context;
 mod deadlines;

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use perennial_engine::run::Command;
 use perennial_engine::{NamespaceKey, Span};
-use perennial_proto::temporal::deployment::v1::WorkerDeploymentOptions;
 use perennial_proto::temporal::enums::v1::{
     DescribeTaskQueueMode, RateLimitSource, TaskQueueKind, TaskQueueType,
 };
@@ -156,14 +155,11 @@ fn stats(described: &QueueDescription) -> TaskQueueStats {
 fn pollers(described: &QueueDescription) -> Vec<PollerInfo> {
     let pollers = described.pollers.iter();
     pollers
-        .map(|(identity, polled_at, rate_per_second, version)| PollerInfo {
+        .map(|(identity, polled_at, rate_per_second, deployment)| PollerInfo {
             last_access_time: Some((*polled_at).into()),
             identity: identity.clone(),
             rate_per_second: *rate_per_second,
-            deployment_options: version.as_ref().map(|version| WorkerDeploymentOptions {
-                build_id: version.build_id.clone(),
-                ..WorkerDeploymentOptions::default()
-            }),
+            deployment_options: deployment.clone(),
             ..PollerInfo::default()
         })
         .collect()

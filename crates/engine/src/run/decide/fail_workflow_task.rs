@@ -14,14 +14,14 @@ use crate::run::{Context, FailWorkflowTask, Reply, Run};
 pub(super) fn decide(run: &Run, fail: FailWorkflowTask, cx: &Context<'_>) -> Decided {
     run.task_of(fail.token)?;
     let mut draft = run.draft(cx);
-    let FailWorkflowTask { cause, failure, identity, worker_version, .. } = fail;
+    let FailWorkflowTask { cause, failure, identity, binary_checksum, .. } = fail;
     fail_task(
         &mut draft,
         WorkflowTaskFailedEventAttributes {
             cause: cause.into(),
             failure,
             identity,
-            worker_version,
+            binary_checksum,
             ..WorkflowTaskFailedEventAttributes::default()
         },
     );
