@@ -6,7 +6,7 @@ use perennial_proto::temporal::failure::v1::failure::FailureInfo;
 use perennial_proto::temporal::failure::v1::{Failure, ServerFailureInfo};
 use perennial_proto::temporal::history::v1::WorkflowTaskFailedEventAttributes;
 
-use super::{Decided, SERVER_IDENTITY};
+use super::{Decided, SERVER_IDENTITY, pending_at_close};
 use crate::run::draft::Draft;
 use crate::run::event::Attributes;
 use crate::run::{Context, FailWorkflowTask, Reply, Run};
@@ -75,7 +75,9 @@ pub(super) fn abandon_task(draft: &mut Draft<'_>) {
             },
         );
     }
-    draft.run.head.workflow_task = None;
+    if let Some(task) = draft.run.head.workflow_task.take() {
+        pending_at_close::note_task(&mut draft.run, task);
+    }
     draft.flush_buffer();
 }
 

@@ -12,6 +12,7 @@ mod fail_workflow_task;
 mod heartbeat_activity;
 mod history_limit;
 mod pause;
+mod pending_at_close;
 mod reapply;
 mod receive;
 mod report_activity;
