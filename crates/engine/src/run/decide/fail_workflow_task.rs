@@ -6,14 +6,21 @@ use perennial_proto::temporal::failure::v1::failure::FailureInfo;
 use perennial_proto::temporal::failure::v1::{Failure, ServerFailureInfo};
 use perennial_proto::temporal::history::v1::WorkflowTaskFailedEventAttributes;
 
+use super::terminate::terminate;
 use super::{Decided, SERVER_IDENTITY, pending_at_close};
 use crate::run::draft::Draft;
 use crate::run::event::Attributes;
-use crate::run::{Context, FailWorkflowTask, Reply, Run};
+use crate::run::{Context, FailWorkflowTask, Reply, Run, Terminate};
 
 pub(super) fn decide(run: &Run, fail: FailWorkflowTask, cx: &Context<'_>) -> Decided {
     run.task_of(fail.token)?;
     let mut draft = run.draft(cx);
+    if fail.cause == WorkflowTaskFailedCause::GrpcMessageTooLarge {
+        // The worker can't tell what the workflow wants, and no other attempt will be smaller.
+        let (reason, identity) = (cause_name(fail.cause), SERVER_IDENTITY.to_owned());
+        terminate(&mut draft, Terminate { reason, identity, ..Terminate::default() });
+        return Ok(draft.done(Reply::Done));
+    }
     let FailWorkflowTask { cause, failure, identity, binary_checksum, .. } = fail;
     fail_task(
         &mut draft,
