@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 from temporalio.client import Client
 from temporalio.service import RPCError
@@ -60,8 +61,17 @@ def under_test() -> str:
 class DevServer:
     """Owns one process on one port (two with HTTP) and one database file. It can be killed and started again."""
 
-    def __init__(self, port: int, database: str, executable: str = "", http_port: int | None = None):
+    def __init__(
+        self,
+        port: int,
+        database: str,
+        executable: str = "",
+        http_port: int | None = None,
+        settings: dict[str, Any] | None = None,
+    ):
+        """`settings` are Temporal's dynamic configuration."""
         self.port = port
+        self.settings = settings or {}
         self.http_port = http_port
         self.database = database
         self._executable = executable or under_test()
@@ -87,9 +97,9 @@ class DevServer:
         command += ["--db-filename", self.database, "--log-level", "error"]
         if self.http_port:
             command += ["--http-port", str(self.http_port)]
-        if self._executable == TEMPORAL:
-            for setting, value in TEMPORAL_SETTINGS.items():
-                command += ["--dynamic-config-value", f"{setting}={value}"]
+        settings = TEMPORAL_SETTINGS if self._executable == TEMPORAL else {}
+        for setting, value in (settings | self.settings).items():
+            command += ["--dynamic-config-value", f"{setting}={value}"]
         for name, kind in SEARCH_ATTRIBUTES.items():
             command += ["--search-attribute", f"{name}={kind}"]
         return command

@@ -21,6 +21,16 @@ class Breaks:
 
 
 @workflow.defn
+class FailsOnce:
+    @workflow.run
+    async def run(self) -> int:
+        attempt = workflow.info().attempt
+        if attempt == 1:
+            raise ApplicationError("not yet")
+        return attempt
+
+
+@workflow.defn
 class Listens:
     """Until it is told to finish."""
 
@@ -56,4 +66,4 @@ class Listens:
             raise ApplicationError("no negative numbers")
 
 
-ALL = [Echo, Breaks, Listens]
+ALL = [Echo, Breaks, FailsOnce, Listens]

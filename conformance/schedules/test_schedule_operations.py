@@ -7,6 +7,7 @@ import pytest
 from dev_server import is_temporal
 from payloads import seconds
 from refusals import refused
+from temporalio.api.common.v1 import RetryPolicy
 from temporalio.api.schedule import v1 as proto
 from temporalio.api.workflowservice import v1 as api
 from temporalio.client import (
@@ -118,6 +119,31 @@ async def test_what_describe_tells_can_be_given_back_to_update(scheduled):
     assert after.schedule.action == before.schedule.action
     assert after.schedule.spec == before.schedule.spec
     assert after.schedule.state.notes == "changed"
+
+
+@pytest.mark.parametrize("policy", [{}, {"maximum_attempts": 3}, {"initial_interval": seconds(2)}])
+async def test_the_retry_policy_of_an_action_is_given_back_as_it_was_set(scheduled, policy):
+    """Its runs have the rest of it too."""
+    schedule = scheduled.raw_schedule()
+    schedule.action.start_workflow.retry_policy.CopyFrom(RetryPolicy(**policy))
+    await scheduled.create_raw(schedule)
+    given_back = (await scheduled.describe()).schedule.action.start_workflow
+    assert given_back.HasField("retry_policy")
+    assert given_back.retry_policy == RetryPolicy(**policy)
+
+    run = scheduled.client.get_workflow_handle(await scheduled.trigger())
+
+    async def started():
+        try:
+            return (await run.fetch_history()).events[0].workflow_execution_started_event_attributes
+        except RPCError:
+            return None
+
+    whole = (await until(started)).retry_policy
+    assert whole.maximum_attempts == policy.get("maximum_attempts", 0)
+    assert whole.initial_interval == policy.get("initial_interval", seconds(1))
+    assert whole.backoff_coefficient == 2
+    await run.terminate()
 
 
 async def test_each_change_of_configuration_changes_the_conflict_token(scheduled):

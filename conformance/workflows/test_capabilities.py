@@ -17,6 +17,7 @@ SYSTEM = [
     "eager_workflow_start",
     "sdk_metadata",
     "count_group_by_execution_status",
+    "build_id_based_versioning",
 ]
 
 OF_A_NAMESPACE = ["eager_workflow_start", "sync_update", "async_update", "workflow_task_completion_pagination"]

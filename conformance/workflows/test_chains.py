@@ -1,6 +1,8 @@
 """W10: continue-as-new, retries and cron: several runs under one workflow id."""
 
-from temporalio.api.enums.v1 import ContinueAsNewInitiator, RetryState, TimeoutType
+from temporalio.api.enums.v1 import ContinueAsNewInitiator, HistoryEventFilterType, RetryState, TimeoutType
+from temporalio.api.history.v1 import HistoryEvent
+from temporalio.api.workflowservice import v1 as api
 
 from commands import (
     cancel_workflow,
@@ -9,9 +11,10 @@ from commands import (
     fail_workflow,
     retry,
 )
-from histories import attributes, expected, table
+from histories import attributes, event_type, expected, table
 from payloads import memo, payloads, search_attributes, seconds, value, values
 from refusals import refused
+from scene import CALL
 
 EVERY_SECOND = "@every 1s"
 
@@ -148,6 +151,54 @@ async def test_a_run_timeout_is_retried_too(scene):
     assert told.attempt == 2
     assert told.continued_failure.message == "workflow timeout"
     assert told.continued_failure.timeout_failure_info.timeout_type == TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE
+
+
+async def unfollowed_close_event(scene, run_id: str) -> HistoryEvent:
+    """The run's close event, as a client gets it that knows of next runs only from continued-as-new."""
+    await scene.close_event(run_id)
+    request = api.GetWorkflowExecutionHistoryRequest(
+        namespace=scene.namespace,
+        execution=scene.execution(run_id),
+        history_event_filter_type=HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT,
+        wait_new_event=True,
+    )
+    page = await scene.service.get_workflow_execution_history(request, timeout=CALL)
+    [event] = page.history.events
+    return event
+
+
+async def test_clients_that_dont_follow_a_retry_are_told_that_the_run_was_continued(scene):
+    first = await scene.start(retry_policy=retry(attempts=2))
+    await scene.answer(fail_workflow("once"))
+    real = await scene.close_event(first.run_id)
+    told = await unfollowed_close_event(scene, first.run_id)
+    assert event_type(told) == "WorkflowExecutionContinuedAsNew"
+    assert (told.event_id, told.event_time) == (real.event_id, real.event_time)
+    continued = attributes(told)
+    assert continued.new_execution_run_id == attributes(real).new_execution_run_id
+    assert continued.failure == attributes(real).failure
+    # Who reads the whole history sees what happened, and the last attempt is nobody's continuation.
+    assert event_type((await scene.history(first.run_id))[-1]) == "WorkflowExecutionFailed"
+    await scene.answer(fail_workflow("twice"))
+    assert event_type(await unfollowed_close_event(scene, continued.new_execution_run_id)) == "WorkflowExecutionFailed"
+
+
+async def test_clients_that_dont_follow_a_timeout_are_told_that_the_run_was_continued(scene):
+    first = await scene.start(retry_policy=retry(attempts=2), workflow_run_timeout=seconds(1))
+    told = await unfollowed_close_event(scene, first.run_id)
+    assert event_type(told) == "WorkflowExecutionContinuedAsNew"
+    assert attributes(told).new_execution_run_id
+    assert attributes(told).failure.message == "workflow timeout"
+    assert attributes(told).failure.timeout_failure_info.timeout_type == TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE
+
+
+async def test_clients_that_dont_follow_a_cron_run_are_told_that_it_was_continued(scene):
+    first = await scene.start(cron_schedule=EVERY_SECOND)
+    await scene.answer(complete_workflow("one"))
+    told = await unfollowed_close_event(scene, first.run_id)
+    assert event_type(told) == "WorkflowExecutionContinuedAsNew"
+    assert attributes(told).new_execution_run_id
+    assert values(attributes(told).last_completion_result) == ["one"]
 
 
 async def test_a_cancel_during_a_retry_back_off_wakes_the_worker(scene):

@@ -1,6 +1,7 @@
 """The errors clients rely on: their code, their message and their detail."""
 
 import asyncio
+import uuid
 
 import pytest
 from temporalio.api.errordetails.v1 import NamespaceNotFoundFailure, QueryFailedFailure
@@ -171,6 +172,47 @@ async def test_a_stale_workflow_task_is_not_found(scene):
     task = await scene.answer()
     answer = await refused(scene.complete_task(task))
     assert told(answer) == ("NOT_FOUND", "Workflow task not found.", ["NotFoundFailure"])
+
+
+def field(number: int, text: str) -> bytes:
+    """A field of an encoded message."""
+    return bytes([number << 3 | 2, len(text)]) + text.encode()
+
+
+def temporal_token(namespace_id: str, workflow_id: str, run_id: str) -> bytes:
+    """As a server of Temporal's gives it out: a namespace, a workflow, a run, an event and an attempt."""
+    return field(1, namespace_id) + field(2, workflow_id) + field(3, run_id) + bytes([4 << 3, 2, 5 << 3, 1])
+
+
+BY_TOKEN = {
+    "workflow task completed": ("respond_workflow_task_completed", api.RespondWorkflowTaskCompletedRequest),
+    "workflow task failed": ("respond_workflow_task_failed", api.RespondWorkflowTaskFailedRequest),
+    "activity completed": ("respond_activity_task_completed", api.RespondActivityTaskCompletedRequest),
+    "activity failed": ("respond_activity_task_failed", api.RespondActivityTaskFailedRequest),
+    "activity canceled": ("respond_activity_task_canceled", api.RespondActivityTaskCanceledRequest),
+    "heartbeat": ("record_activity_task_heartbeat", api.RecordActivityTaskHeartbeatRequest),
+    "query answered": ("respond_query_task_completed", api.RespondQueryTaskCompletedRequest),
+}
+
+
+@pytest.mark.parametrize("method, request_type", BY_TOKEN.values(), ids=BY_TOKEN.keys())
+async def test_a_token_is_refused_by_what_is_wrong_with_it(scene, nowhere, method, request_type):
+    async def answer(token: bytes, namespace: str = scene.namespace):
+        request = request_type(namespace=namespace, task_token=token)
+        return told(await refused(getattr(scene.service, method)(request, timeout=CALL)))
+
+    describe = api.DescribeNamespaceRequest(namespace=scene.namespace)
+    namespace_id = (await scene.service.describe_namespace(describe, timeout=CALL)).namespace_info.id
+    of_nothing = temporal_token(namespace_id, scene.workflow_id, str(uuid.uuid4()))
+
+    assert await answer(b"xyz") == ("INVALID_ARGUMENT", "Error deserializing task token.", [])
+    assert await answer(b"") == ("INVALID_ARGUMENT", "Task token not set on request.", [])
+    code, _, details = await answer(of_nothing)
+    assert (code, details) == ("NOT_FOUND", ["NotFoundFailure"])
+    # Whatever the token is, the namespace comes first.
+    for token in [b"xyz", b"", of_nothing]:
+        code, _, details = await answer(token, nowhere.namespace)
+        assert (code, details) == ("NOT_FOUND", ["NamespaceNotFoundFailure"])
 
 
 async def test_an_update_with_start_of_a_closed_workflow_id_that_may_not_be_reused(scene):

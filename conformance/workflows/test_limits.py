@@ -108,3 +108,17 @@ async def test_too_long_a_signal_name_is_refused(scene):
     await scene.start()
     answer = await refused(scene.signal("s" * 1001))
     assert (answer.code, answer.message) == ("INVALID_ARGUMENT", "SignalName length exceeds limit.")
+
+
+@pytest.mark.differs_from_temporal("its limit is 51,200, though its documents say 50,000")
+async def test_a_history_of_more_than_50_000_events_ends_its_run(scene):
+    await scene.start()
+    # Behind the four events of the workflow task.
+    await scene.answer(*(record_marker("m") for _ in range(50_000 - 4)))
+    described = (await scene.describe()).workflow_execution_info
+    assert described.history_length == 50_000
+    assert await scene.status() == "RUNNING"
+    await scene.signal("one more")
+    closed = await scene.close_event()
+    assert event_type(closed) == "WorkflowExecutionTerminated"
+    assert attributes(closed).reason == "Workflow history count exceeds limit."

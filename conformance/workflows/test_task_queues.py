@@ -3,13 +3,14 @@
 import asyncio
 
 from temporalio.api.common.v1 import Priority
-from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.enums.v1 import TaskQueueKind, TaskQueueType
 from temporalio.api.taskqueue.v1 import TaskQueue, TaskQueueMetadata
 from temporalio.api.workflowservice import v1 as api
 
 from commands import schedule_activity
 from payloads import seconds
 from scene import CALL, IDENTITY
+from sticky import sticky_poller_is_known
 from waiting import until
 
 WORKFLOW = TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW
@@ -17,9 +18,8 @@ ACTIVITY = TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY
 
 
 async def describe(scene, kind=WORKFLOW, **fields) -> api.DescribeTaskQueueResponse:
-    request = api.DescribeTaskQueueRequest(
-        namespace=scene.namespace, task_queue=TaskQueue(name=scene.task_queue), task_queue_type=kind, **fields
-    )
+    fields.setdefault("task_queue", TaskQueue(name=scene.task_queue))
+    request = api.DescribeTaskQueueRequest(namespace=scene.namespace, task_queue_type=kind, **fields)
     return await scene.service.describe_task_queue(request, timeout=CALL)
 
 
@@ -65,6 +65,53 @@ async def test_the_oldest_task_comes_first(scene):
     await until(backlog, lambda count: count == 5)
     order = [(await scene.workflow_task()).workflow_execution.workflow_id[-1] for _ in range(5)]
     assert order == list("01234")
+
+
+async def test_a_poll_tells_the_backlog_of_its_own_queue(scene):
+    """Workers choose by it which queue they poll next: told of the normal queue's, they would never poll that."""
+    sticky = scene.task_queue + "-sticky"
+    kept = [f"{scene.workflow_id}-{n}" for n in range(3)]
+    for workflow_id in kept:
+        await scene.start(workflow_id=workflow_id)
+        await scene.answer(sticky=sticky)
+    polling = asyncio.create_task(scene.workflow_task(sticky=sticky))
+    await sticky_poller_is_known(scene, sticky)
+    for n in range(4):
+        await scene.start(workflow_id=f"{scene.workflow_id}-waiting-{n}")
+
+    async def backlog():
+        return (await describe(scene, report_stats=True)).stats.approximate_backlog_count
+
+    await until(backlog, lambda count: count == 4)
+    for n, workflow_id in enumerate(kept):
+        await scene.signal("wake up", workflow_id=workflow_id)
+        if n == 0:
+            task = await polling
+            assert task.backlog_count_hint == 0
+            assert task.poller_scaling_decision.poll_request_delta_suggestion <= 0
+
+    async def sticky_backlog():
+        queue = TaskQueue(name=sticky, kind=TaskQueueKind.TASK_QUEUE_KIND_STICKY, normal_name=scene.task_queue)
+        described = await describe(scene, task_queue=queue, include_task_queue_status=True)
+        return described.task_queue_status.backlog_count_hint
+
+    await until(sticky_backlog, lambda count: count == 2)
+    assert [(await scene.workflow_task(sticky=sticky)).backlog_count_hint for _ in range(2)] == [1, 0]
+    task = await scene.workflow_task()
+    assert task.backlog_count_hint == 3
+    assert task.poller_scaling_decision.poll_request_delta_suggestion == 1
+
+
+async def test_a_poll_that_waited_for_long_was_one_too_many(scene):
+    """Workers that choose how many polls they have open close one then."""
+    polling = [asyncio.create_task(scene.workflow_task()), asyncio.create_task(scene.activity_task())]
+    # Who polls for that long has nothing to do.
+    await asyncio.wait(polling, timeout=1.5)
+    await scene.start()
+    task = await polling[0]
+    assert task.poller_scaling_decision.poll_request_delta_suggestion == -1
+    await scene.complete_task(task, schedule_activity("a", scene.task_queue))
+    assert (await polling[1]).poller_scaling_decision.poll_request_delta_suggestion == -1
 
 
 async def test_a_backlog_is_worked_off_by_priority(scene):

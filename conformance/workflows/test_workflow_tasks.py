@@ -178,6 +178,34 @@ async def test_a_completion_can_return_the_next_task_at_once(scene):
     await scene.complete_task(answer.workflow_task, complete_workflow())
 
 
+async def test_an_answer_too_large_to_be_sent_ends_the_run(scene):
+    """No other attempt would be smaller."""
+    too_large = WorkflowTaskFailedCause.Value("WORKFLOW_TASK_FAILED_CAUSE_GRPC_MESSAGE_TOO_LARGE")
+    await scene.start()
+    task = await scene.workflow_task()
+    await scene.signal("unseen")
+    await scene.fail_task(task, cause=too_large, failure=failure("it says"))
+    events = await scene.history()
+    assert event_types(events)[3:] == [
+        "WorkflowTaskFailed",
+        "WorkflowExecutionSignaled",
+        "WorkflowExecutionTerminated",
+    ]
+    failed, terminated = attributes(events[3]), attributes(events[5])
+    assert failed.cause == WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND
+    assert failed.identity == terminated.identity == "history-service"
+    assert not failed.HasField("failure")
+    assert terminated.reason == "GrpcMessageTooLarge"
+
+
+async def test_an_answer_too_large_to_be_sent_again_ends_the_run_too(scene):
+    too_large = WorkflowTaskFailedCause.Value("WORKFLOW_TASK_FAILED_CAUSE_GRPC_MESSAGE_TOO_LARGE")
+    await scene.start()
+    await scene.fail_task(await scene.workflow_task(), failure=failure("oops"))
+    await scene.fail_task(await scene.workflow_task(), cause=too_large)
+    assert event_types(await scene.history())[3:] == ["WorkflowTaskFailed", "WorkflowExecutionTerminated"]
+
+
 async def test_a_sticky_queue_without_a_poller_is_passed_over(scene):
     await scene.start()
     await scene.complete_task(await scene.workflow_task(), sticky=scene.task_queue + "-sticky")

@@ -8,7 +8,7 @@ use prost::Message;
 use serde_json::Value;
 
 const COUNT_MAX: usize = 100;
-const VALUE_BYTES_MAX: usize = 2 * 1024;
+pub(crate) const VALUE_BYTES_MAX: usize = 2 * 1024;
 const BYTES_MAX: usize = 40 * 1024;
 
 /// What every run has, and nobody sets.

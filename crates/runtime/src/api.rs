@@ -8,6 +8,7 @@ use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::command::v1::Command;
 use perennial_proto::temporal::common::v1::{Payloads, WorkerVersionStamp};
+use perennial_proto::temporal::deployment::v1::WorkerDeploymentOptions;
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
 use perennial_proto::temporal::failure::v1::Failure;
 use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
@@ -90,8 +91,10 @@ pub struct Poller {
     pub normal_queue: Option<String>,
     /// Of the worker.
     pub identity: String,
-    /// The worker's build, if it told.
+    /// The worker's build, if it told: it goes into the history.
     pub worker_version: Option<WorkerVersionStamp>,
+    /// The worker's deployment, if it told: people are shown it.
+    pub deployment: Option<WorkerDeploymentOptions>,
     /// Which worker process, so that its shutdown can end its polls.
     pub worker_instance_key: String,
     /// Tasks a second the worker allows for the whole queue, if it told (activities).
@@ -115,6 +118,17 @@ pub struct LeavingWorker {
     pub sticky_queue: String,
 }
 
+/// How busy a queue was when a poll of it ended with a task. Workers choose by it which queue they poll next, and
+/// with how many polls: it speaks of the polled queue alone, so that a worker's own queue isn't preferred for the
+/// tasks that wait in the normal one. All zero for tasks that nobody polled for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Tasks that wait in the queue behind this one.
+    pub backlog: i64,
+    /// How many polls more the worker should have open: one less if this one waited for long.
+    pub polls_delta: i32,
+}
+
 /// A workflow task, or a query alone, handed to a poller.
 #[derive(Debug, Clone)]
 pub struct WorkflowTaskGrant {
@@ -128,8 +142,8 @@ pub struct WorkflowTaskGrant {
     pub messages: Vec<ProtocolMessage>,
     /// It was taken from the sticky queue: history from where the worker left off is enough.
     pub sticky: bool,
-    /// Tasks that wait in the queue behind this one.
-    pub backlog: i64,
+    /// How busy the polled queue is.
+    pub demand: Demand,
     /// The history that goes with it, if all of it is at hand: saves reading it.
     pub recent: Vec<Fragment>,
 }
@@ -163,6 +177,8 @@ pub struct ActivityGrant {
     pub run: Arc<Run>,
     /// Which of its activities.
     pub scheduled_event_id: i64,
+    /// How busy the polled queue is.
+    pub demand: Demand,
 }
 
 /// How a query ended.
@@ -191,8 +207,8 @@ pub struct UpdateStatus {
 /// A queue, for people.
 #[derive(Debug, Clone, Default)]
 pub struct QueueDescription {
-    /// Who polled it lately: identity, when, tasks a second allowed, build.
-    pub pollers: Vec<(String, Time, f64, Option<WorkerVersionStamp>)>,
+    /// Who polled it lately: identity, when, tasks a second allowed, deployment.
+    pub pollers: Vec<(String, Time, f64, Option<WorkerDeploymentOptions>)>,
     /// How many tasks wait.
     pub backlog: i64,
     /// For how long the oldest has waited, in nanoseconds.

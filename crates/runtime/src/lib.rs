@@ -19,8 +19,8 @@ mod schedules;
 pub mod simulation;
 
 pub use api::{
-    ActivityGrant, CompletionPage, LeavingWorker, Poller, QueryOutcome, QueueDescription, Refusal,
-    ResetRun, Sent, Started, UpdateStatus, Watched, WorkflowTaskGrant,
+    ActivityGrant, CompletionPage, Demand, LeavingWorker, Poller, QueryOutcome, QueueDescription,
+    Refusal, ResetRun, Sent, Started, UpdateStatus, Watched, WorkflowTaskGrant,
 };
 pub use config::{Evaluation, RuntimeConfig};
 pub use damage::DamageCount;
@@ -311,33 +311,27 @@ impl Runtime {
 
     /// Waits for a workflow task. The caller drops the future when its time is up.
     pub async fn poll_workflow_task(&self, poller: Poller) -> Result<WorkflowTaskGrant, Refusal> {
-        match self.poll(poller, QueueKind::Workflow).await? {
-            Grant::Workflow(mut grant) => {
-                if let Some(queue) = &grant.run.started.task_queue {
-                    grant.backlog = self.node.queues.backlog_of(&QueueName {
-                        namespace: NamespaceKey(grant.run.head.namespace),
-                        name: queue.name.clone(),
-                        kind: QueueKind::Workflow,
-                    });
-                }
-                Ok(*grant)
-            }
+        let (grant, demand) = self.poll(poller, QueueKind::Workflow).await?;
+        match grant {
+            Grant::Workflow(grant) => Ok(WorkflowTaskGrant { demand, ..*grant }),
             Grant::Activity(_) => Err(Refusal::Unavailable("another kind of task".to_owned())),
         }
     }
 
     /// Waits for an activity.
     pub async fn poll_activity(&self, poller: Poller) -> Result<ActivityGrant, Refusal> {
-        match self.poll(poller, QueueKind::Activity).await? {
-            Grant::Activity(grant) => Ok(grant),
+        let (grant, demand) = self.poll(poller, QueueKind::Activity).await?;
+        match grant {
+            Grant::Activity(grant) => Ok(ActivityGrant { demand, ..grant }),
             Grant::Workflow(_) => Err(Refusal::Unavailable("another kind of task".to_owned())),
         }
     }
 
-    async fn poll(&self, poller: Poller, kind: QueueKind) -> Result<Grant, Refusal> {
+    async fn poll(&self, poller: Poller, kind: QueueKind) -> Result<(Grant, Demand), Refusal> {
+        let since = self.now();
         let (poller, mut granted) = queues::Poller::new(poller, kind);
         let (queues, queue) = (&self.node.queues, poller.queue.clone());
-        let mut met = queues.poll(poller, self.now());
+        let mut met = queues.poll(poller, since);
         let held = queues.held(&queue);
         // Nothing else is awake to hand out what a queue's pace holds back: the polls that wait for it are.
         loop {
@@ -348,7 +342,10 @@ impl Runtime {
             let held_for = queues.held_for(&queue, self.now());
             tokio::select! {
                 biased;
-                grant = &mut granted => return grant.map_err(|_| Refusal::TimedOut),
+                grant = &mut granted => {
+                    let grant = grant.map_err(|_| Refusal::TimedOut)?;
+                    return Ok((grant, queues.demand(&queue, since, self.now())));
+                }
                 () = is_held => {}
                 () = sleep(held_for) => met = queues.hand_out(&queue, self.now()),
             }

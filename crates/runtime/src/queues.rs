@@ -23,12 +23,15 @@ use self::backlog::Backlog;
 use self::departures::Departures;
 use self::pace::Pace;
 use self::room::Room;
-use crate::api::{LeavingWorker, QueueDescription};
+use crate::api::{Demand, LeavingWorker, QueueDescription};
 
 /// A queue counts as polled this long after its last poll.
 const POLLED_WITHIN: Span = Span::seconds(10);
 /// Pollers are shown to people this long after their last poll.
 const SHOWN_FOR: Span = Span::seconds(300);
+
+/// A poll that waited this long for its task was one too many.
+const IDLE_AFTER: Span = Span::seconds(1);
 
 /// From this many queues on, those that nobody uses are forgotten.
 const QUEUES_KEPT: usize = 1_000;
@@ -88,7 +91,7 @@ struct Queue {
 struct Seen {
     at: Time,
     rate: f64,
-    worker_version: Option<perennial_proto::temporal::common::v1::WorkerVersionStamp>,
+    deployment: Option<perennial_proto::temporal::deployment::v1::WorkerDeploymentOptions>,
 }
 
 impl Queues {
@@ -115,7 +118,7 @@ impl Queues {
         let seen = Seen {
             at: now,
             rate: poller.info.max_tasks_per_second.unwrap_or(100_000.0),
-            worker_version: poller.info.worker_version.clone(),
+            deployment: poller.info.deployment.clone(),
         };
         queue.seen.insert(poller.identity().to_owned(), seen);
         queue.seen.retain(|_, seen| now.since(seen.at) < SHOWN_FOR);
@@ -227,8 +230,15 @@ impl Queues {
         }
     }
 
-    pub(crate) fn backlog_of(&self, queue: &QueueName) -> i64 {
-        self.lock().get(queue).map_or(0, |queue| queue.backlog.len() as i64)
+    /// How busy a queue is, as a poll sees it that came then and got a task now.
+    pub(crate) fn demand(&self, queue: &QueueName, polled_at: Time, now: Time) -> Demand {
+        let backlog = self.lock().get(queue).map_or(0, |queue| queue.backlog.len() as i64);
+        let polls_delta = match backlog {
+            0 if now.since(polled_at) >= IDLE_AFTER => -1,
+            0 => 0,
+            _ => 1,
+        };
+        Demand { backlog, polls_delta }
     }
 
     pub(crate) fn describe(&self, queue: &QueueName, now: Time) -> QueueDescription {
@@ -237,9 +247,7 @@ impl Queues {
         let pollers = queue
             .seen
             .iter()
-            .map(|(identity, seen)| {
-                (identity.clone(), seen.at, seen.rate, seen.worker_version.clone())
-            })
+            .map(|(identity, seen)| (identity.clone(), seen.at, seen.rate, seen.deployment.clone()))
             .collect();
         let oldest = queue.backlog.oldest();
         QueueDescription {

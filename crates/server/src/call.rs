@@ -24,6 +24,8 @@ pub(crate) struct Call<'a> {
     shared: &'a Shared,
     client_name: Option<String>,
     face: Face,
+    /// The client follows the run id that a close event names, whichever event it is.
+    follows_next_run_id: bool,
     /// The client gives up then.
     deadline: Option<Instant>,
 }
@@ -62,10 +64,13 @@ impl Face {
 impl<'a> Call<'a> {
     pub(crate) fn new(shared: &'a Shared, metadata: &MetadataMap) -> Self {
         let client_name = metadata.get("client-name").and_then(|value| value.to_str().ok());
+        let features = metadata.get("supported-features").and_then(|value| value.to_str().ok());
         Self {
             shared,
             client_name: client_name.map(str::to_owned),
             face: Face::of(metadata),
+            follows_next_run_id: features
+                .is_some_and(|features| features.split(',').any(|it| it == "follows-next-run-id")),
             deadline: timeout(metadata.as_ref()).map(|timeout| Instant::now() + timeout),
         }
     }
@@ -101,6 +106,12 @@ impl<'a> Call<'a> {
             self.face.source().clone_into(&mut context.source);
         }
         Some(context)
+    }
+
+    /// Whether the client follows the run id that a close event names. The others know it only from
+    /// continued-as-new.
+    pub(crate) fn follows_next_run_id(&self) -> bool {
+        self.follows_next_run_id
     }
 
     /// How long a long poll may last: `at_most`, and so much less than the client waits that the empty

@@ -27,6 +27,8 @@ pub struct ServerConfig {
     pub poll_time: Duration,
     /// A wait for history or for an update lasts this long before the client asks again.
     pub long_poll_time: Duration,
+    /// A worker that says it goes leaves the end of its polls to the server, which tells workers so.
+    pub ends_polls_of_leaving_workers: bool,
     /// Requests that are under way when the server stops have this long to end.
     pub grace: Duration,
     /// Who may call over HTTP.
@@ -43,6 +45,7 @@ impl Default for ServerConfig {
             request_bytes_max: 4 * 1024 * 1024,
             poll_time: Duration::from_secs(60),
             long_poll_time: Duration::from_secs(20),
+            ends_polls_of_leaving_workers: true,
             grace: Duration::from_secs(10),
             http: HttpConfig::default(),
             connections: ConnectionLimits::default(),

@@ -21,6 +21,8 @@ impl Headers {
         let mut headers = vec![
             ("client-name".to_owned(), "perennial-cli".to_owned()),
             ("client-version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+            // A close event that names a next run comes as it is.
+            ("supported-features".to_owned(), "follows-next-run-id".to_owned()),
             ("temporal-namespace".to_owned(), settings.namespace.clone()),
         ];
         if let Some(key) = &settings.api_key {

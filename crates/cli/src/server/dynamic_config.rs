@@ -44,6 +44,9 @@ pub(super) fn apply(
                 let millis = i64::try_from(duration(given)?.as_millis()).unwrap_or(i64::MAX);
                 limits.workflow_task_timeout = Span::millis(millis);
             }
+            "frontend.enablecancelworkerpollsonshutdown" => {
+                server.ends_polls_of_leaving_workers = flag(given)?;
+            }
             "history.longpollexpirationinterval" => server.long_poll_time = duration(given)?,
             _ => unknown.push(given.key.clone()),
         }
@@ -59,6 +62,16 @@ fn count(given: &ConfigValue) -> Result<i64, Usage> {
 fn size(given: &ConfigValue) -> Result<usize, Usage> {
     let size = given.value.as_u64().and_then(|size| usize::try_from(size).ok());
     size.ok_or_else(|| wrong(given, "a whole number, 0 or more"))
+}
+
+/// Temporal takes text for a flag too, and its CLI passes it on.
+fn flag(given: &ConfigValue) -> Result<bool, Usage> {
+    let flag = match &given.value {
+        Value::Bool(flag) => Some(*flag),
+        Value::String(text) => text.to_lowercase().parse().ok(),
+        Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    flag.ok_or_else(|| wrong(given, "true or false"))
 }
 
 /// A duration: text as in `"10s"`, or a number of seconds.
@@ -97,11 +110,13 @@ mod tests {
         let (limits, server, unknown) = applied(&[
             "limit.historyCount.suggestContinueAsNew=50",
             "history.longPollExpirationInterval=\"5s\"",
+            "frontend.enableCancelWorkerPollsOnShutdown=false",
             "frontend.enableServerVersionCheck=false",
         ])
         .unwrap();
         assert_eq!(limits.suggest_continue_events, 50);
         assert_eq!(server.long_poll_time, Duration::from_secs(5));
+        assert!(!server.ends_polls_of_leaving_workers);
         assert_eq!(unknown, ["frontend.enableServerVersionCheck"]);
     }
 

@@ -150,10 +150,12 @@ async fn ask(
 
 /// The run that goes on where this event ended one.
 fn continued_as(event: &HistoryEvent) -> Option<String> {
-    match event.attributes.as_ref()? {
-        Attributes::WorkflowExecutionContinuedAsNewEventAttributes(attributes) => {
-            Some(attributes.new_execution_run_id.clone())
-        }
-        _ => None,
-    }
+    let run_id = match event.attributes.as_ref()? {
+        Attributes::WorkflowExecutionContinuedAsNewEventAttributes(it) => &it.new_execution_run_id,
+        Attributes::WorkflowExecutionCompletedEventAttributes(it) => &it.new_execution_run_id,
+        Attributes::WorkflowExecutionFailedEventAttributes(it) => &it.new_execution_run_id,
+        Attributes::WorkflowExecutionTimedOutEventAttributes(it) => &it.new_execution_run_id,
+        _ => return None,
+    };
+    (!run_id.is_empty()).then(|| run_id.clone())
 }

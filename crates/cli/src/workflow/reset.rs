@@ -72,7 +72,7 @@ enum Reapply {
 const EXAMPLES: &str = r#"Examples:
   perennial workflow reset order-42 --type LastWorkflowTask --reason "fixed the bug"
   perennial workflow reset order-42 --event-id 14 --reapply-exclude Signal --reason "sent too early"
-  perennial workflow reset --query 'BuildIds = "versioned:7"' --type BuildId --build-id 7 --reason "bad build"
+  perennial workflow reset --query 'BuildIds = "unversioned:7"' --type BuildId --build-id 7 --reason "bad build"
 "#;
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {

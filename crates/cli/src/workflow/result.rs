@@ -8,7 +8,7 @@ use crate::session::Session;
 
 /// Wait for a workflow's result
 ///
-/// Ends with an error if the workflow doesn't complete. A workflow that continues as new is followed.
+/// Ends with an error if the workflow doesn't complete. A workflow that continues as new or is retried is followed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

@@ -21,26 +21,27 @@ fn an_activity_is_completed_for_its_worker() {
     scene.check(
         "workflow describe order-1",
         expect![[r#"
-        Execution Info:
-          WorkflowId  order-1
-          RunId  <uuid>
-          Type  Parent
-          Status  Running
-          Namespace  default
-          TaskQueue  main
-          StartTime  <time>
-          HistoryLength  11
-          HistorySize  <took>
-          StateTransitions  7
+            Execution Info:
+              WorkflowId  order-1
+              RunId  <uuid>
+              Type  Parent
+              Status  Running
+              Namespace  default
+              TaskQueue  main
+              StartTime  <time>
+              SearchAttributes  {"BuildIds":{"metadata":{"encoding":"anNvbi9wbGFpbg==","type":"S2V5d29yZExpc3Q="},"data":"WyJ1bnZlcnNpb25lZCJd"}}
+              HistoryLength  11
+              HistorySize  <took>
+              StateTransitions  7
 
-        Pending activities: 1
-        ActivityId  Type  State  Attempt  Next  LastFailure  Worker
-        charge  ChargeCard  Started  1  worker
+            Pending activities: 1
+            ActivityId  Type  State  Attempt  Next  LastFailure  Worker
+            charge  ChargeCard  Started  1  worker
 
-        Pending child workflows: 1
-        WorkflowId  Type  RunId
-        order-1-child  Waits  <uuid>
-    "#]],
+            Pending child workflows: 1
+            WorkflowId  Type  RunId
+            order-1-child  Waits  <uuid>
+        "#]],
     );
     let complete = "activity complete -w order-1 --activity-id charge --result '{\"paid\": true}'";
     scene.check(

@@ -54,24 +54,25 @@ fn a_started_workflow_is_shown_listed_counted_and_described() {
     scene.check(
         "workflow describe order-1",
         expect![[r#"
-        Execution Info:
-          WorkflowId  order-1
-          RunId  <uuid>
-          Type  Waits
-          Status  Running
-          Namespace  default
-          TaskQueue  main
-          Summary  the first order
-          StartTime  <time>
-          Memo  {"note":"x"}
-          HistoryLength  4
-          HistorySize  <took>
-          StateTransitions  3
+            Execution Info:
+              WorkflowId  order-1
+              RunId  <uuid>
+              Type  Waits
+              Status  Running
+              Namespace  default
+              TaskQueue  main
+              Summary  the first order
+              StartTime  <time>
+              Memo  {"note":"x"}
+              SearchAttributes  {"BuildIds":{"metadata":{"encoding":"anNvbi9wbGFpbg==","type":"S2V5d29yZExpc3Q="},"data":"WyJ1bnZlcnNpb25lZCJd"}}
+              HistoryLength  4
+              HistorySize  <took>
+              StateTransitions  3
 
-        Pending activities: 0
+            Pending activities: 0
 
-        Pending child workflows: 0
-    "#]],
+            Pending child workflows: 0
+        "#]],
     );
     scene.check("workflow describe order-1 --reset-points --output none", expect![[""]]);
 }
@@ -182,6 +183,7 @@ fn execute_shows_the_history_and_the_result() {
               TaskQueue  main
               StartTime  <time>
               CloseTime  <time>
+              SearchAttributes  {"BuildIds":{"metadata":{"encoding":"anNvbi9wbGFpbg==","type":"S2V5d29yZExpc3Q="},"data":"WyJ1bnZlcnNpb25lZCJd"}}
               HistoryLength  5
               HistorySize  <took>
               StateTransitions  3

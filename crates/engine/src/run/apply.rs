@@ -166,9 +166,8 @@ impl Run {
                         self.head.sdk_version.clone_from(&metadata.sdk_version);
                     }
                 }
-                if completed.worker_version.is_some() {
-                    self.head.worker_version.clone_from(&completed.worker_version);
-                }
+                self.head.worker_version.clone_from(&completed.worker_version);
+                self.note_build(completed.worker_version.as_ref());
                 self.add_reset_point(event, completed);
             }
             Attributes::WorkflowTaskTimedOutEventAttributes(timed_out) => {
@@ -201,10 +200,10 @@ impl Run {
     ) {
         let stamp = completed.worker_version.as_ref();
         let build_id = stamp.map_or("", |stamp| stamp.build_id.as_str());
-        let name = if build_id.is_empty() { &completed.binary_checksum } else { build_id };
         let points = self.head.reset_points.get_or_insert_default();
-        let is_known =
-            |point: &ResetPointInfo| point.build_id == name || point.binary_checksum == name;
+        let is_known = |point: &ResetPointInfo| {
+            point.build_id == build_id && point.binary_checksum == completed.binary_checksum
+        };
         if points.points.iter().any(is_known) {
             return;
         }

@@ -247,7 +247,7 @@ pub struct FailWorkflowTask {
     /// Of the worker.
     pub identity: String,
     /// The worker's build, if it told.
-    pub worker_version: Option<WorkerVersionStamp>,
+    pub binary_checksum: String,
 }
 
 /// How a caller names an activity.
@@ -268,6 +268,8 @@ pub struct ReportActivity {
     pub outcome: ActivityOutcome,
     /// Of the worker.
     pub identity: String,
+    /// The worker's build, if it told.
+    pub worker_version: Option<WorkerVersionStamp>,
 }
 
 /// How an attempt of an activity ended.
@@ -364,8 +366,6 @@ pub struct StartRun {
 pub struct EagerStart {
     /// Of the worker.
     pub identity: String,
-    /// Its build, if it told.
-    pub worker_version: Option<WorkerVersionStamp>,
 }
 
 /// What became of a message this run sent. See [`Command::Settle`].

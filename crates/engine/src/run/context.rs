@@ -22,7 +22,7 @@ pub struct Context<'a> {
     pub evaluated: Evaluated,
 }
 
-/// How much is allowed. The defaults are Temporal's.
+/// How much is allowed. The defaults are those that Temporal documents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
     /// Bytes of one payload, or of all payloads of one field.
@@ -74,7 +74,7 @@ impl Default for Limits {
             completion_bytes: 40 * 1024 * 1024,
             pages_bytes: 256 * 1024 * 1024,
             id_bytes: 1000,
-            history_events: 50 * 1024,
+            history_events: 50_000,
             history_bytes: 50 * 1024 * 1024,
             warn_events: 10_000,
             warn_bytes: 10 * 1024 * 1024,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use perennial_proto::store as stored;
-use perennial_proto::temporal::common::v1::Priority;
+use perennial_proto::temporal::common::v1::{Priority, WorkerVersionStamp};
 use perennial_proto::temporal::enums::v1::EventType;
 use perennial_proto::temporal::history::v1::{HistoryEvent, WorkflowTaskScheduledEventAttributes};
 
@@ -302,11 +302,20 @@ impl<'a> Draft<'a> {
 
     /// Writes the events of a transient or speculative task that is about to matter into the history.
     pub(crate) fn write_down_task(&mut self) {
+        self.write_down_task_of(None);
+    }
+
+    /// The same, for a worker that told its build.
+    pub(crate) fn write_down_task_of(&mut self, worker_version: Option<&WorkerVersionStamp>) {
         let Some(task) = self.run.head.workflow_task.clone() else { return };
         if task.kind() == stored::WorkflowTaskKind::Normal {
             return;
         }
-        for event in self.run.unwritten_task_events() {
+        for mut event in self.run.unwritten_task_events() {
+            if let Some(Attributes::WorkflowTaskStartedEventAttributes(it)) = &mut event.attributes
+            {
+                it.worker_version = worker_version.cloned();
+            }
             self.record_event(event);
         }
         if let Some(written) = &mut self.run.head.workflow_task {

@@ -9,6 +9,7 @@
 //! command is refused.
 
 mod apply;
+mod builds;
 mod command;
 mod context;
 mod deadlines;
@@ -25,9 +26,11 @@ pub use command::*;
 pub use context::{Context, Limits};
 pub use decide::reset::{Reset, ResetRun, reset};
 pub use decide::retry::checked_retry_policy;
+pub(crate) use decide::retry::complete_policy;
+pub(crate) use decide::scheduler_identity;
 pub use decide::start::{Start, start};
 pub use decide::start_by_message::start_by_message;
-pub(crate) use decide::{scheduler_identity, timeout_failure};
+pub use decide::timeout_failure;
 pub use draft::{Decision, Effect, Offer, Transition};
 pub use replay::{Identity, Origin};
 pub use reply::*;

@@ -132,7 +132,8 @@ impl Run {
         types.map(|kind| kind.name.as_str()).collect()
     }
 
-    /// Its search attributes as people see them: with those that say what an operator holds back.
+    /// Its search attributes as people see them: with those that say what an operator holds back,
+    /// and which builds of workers it has been with.
     pub fn shown_search_attributes(&self) -> SearchAttributes {
         let mut shown = self.head.search_attributes.clone().unwrap_or_default();
         let types = self.paused_activity_types();
@@ -142,6 +143,7 @@ impl Run {
             let payload = json_payload(&json!(paused), Some(Kind::KeywordList));
             shown.indexed_fields.insert("TemporalPauseInfo".to_owned(), payload);
         }
+        self.show_builds(&mut shown);
         shown
     }
 

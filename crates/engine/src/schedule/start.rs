@@ -22,7 +22,7 @@ use super::spec;
 use super::times::timestamp;
 use crate::Time;
 use crate::fields::json_payload;
-use crate::run::scheduler_identity;
+use crate::run::{complete_policy, scheduler_identity};
 
 /// Runs that describe shows, of those that were started last.
 const RECENT: usize = 10;
@@ -193,7 +193,8 @@ impl Draft<'_> {
             workflow_execution_timeout: action.workflow_execution_timeout,
             workflow_run_timeout: action.workflow_run_timeout,
             workflow_task_timeout: action.workflow_task_timeout,
-            retry_policy: action.retry_policy,
+            // The action is given back as it was set; a run has all of it.
+            retry_policy: action.retry_policy.map(complete_policy),
             memo: action.memo,
             search_attributes: Some(search_attributes),
             header: Some(Header { fields: header.fields }),

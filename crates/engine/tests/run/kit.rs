@@ -173,7 +173,7 @@ impl World {
             cause: WorkflowTaskFailedCause::WorkflowWorkerUnhandledFailure,
             failure: Some(failure("boom")),
             identity: "worker".to_owned(),
-            worker_version: None,
+            binary_checksum: String::new(),
         };
         self.send(Command::FailWorkflowTask(Box::new(fail))).expect("the worker has the task");
         self
@@ -210,7 +210,8 @@ impl World {
         outcome: ActivityOutcome,
     ) -> Result<Reply, Rejection> {
         let target = ActivityTarget::Id(activity_id.to_owned());
-        let report = ReportActivity { target, outcome, identity: "worker".to_owned() };
+        let report =
+            ReportActivity { target, outcome, identity: "worker".to_owned(), worker_version: None };
         self.send(Command::ReportActivity(Box::new(report)))
     }
 

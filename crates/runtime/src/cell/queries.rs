@@ -12,7 +12,7 @@ use perennial_proto::temporal::query::v1::{WorkflowQuery, WorkflowQueryResult};
 
 use super::request::{Release, ReplyTo, Response};
 use super::{Cell, World};
-use crate::api::{QueryOutcome, Refusal, WorkflowTaskGrant};
+use crate::api::{Demand, QueryOutcome, Refusal, WorkflowTaskGrant};
 use crate::queues::{Grant, Poller, QueryTask, QueueKind, QueueName};
 
 /// Queries that may wait on one run.
@@ -150,7 +150,7 @@ impl Cell {
                 queries: BTreeMap::new(),
                 messages: Vec::new(),
                 sticky: task.is_sticky,
-                backlog: 0,
+                demand: Demand::default(),
                 recent: if task.is_sticky { Vec::new() } else { cached.recent_from(1) },
             })
         });

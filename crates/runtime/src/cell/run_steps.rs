@@ -14,6 +14,7 @@ use perennial_store::{Listed, NewRun};
 use super::cache::WaitFor;
 use super::fragments::fragments_of;
 use super::request::{Incoming, Release, ReplyTo, Request, Response};
+use super::updates::limit_reached;
 use super::wakes::Sleeper;
 use super::{Cell, World};
 use crate::api::{Refusal, Sent, Started, Watched};
@@ -41,6 +42,10 @@ impl Cell {
             Request::StartWithUpdate { namespace, workflow_id, start, request, wait } => {
                 if let Some(started) = self.already_updated(key, &request) {
                     return self.update_started(started, *request, wait, reply, world);
+                }
+                // A run that this starts takes the update with it, past everything else that asks.
+                if let Err(rejection) = self.limits.admit_update(0, 0) {
+                    return self.answer(key, reply, Err(limit_reached(rejection)));
                 }
                 self.staged_update = Some((*request).clone());
                 let started = self.start(key, namespace, &workflow_id, *start, world);
@@ -191,6 +196,7 @@ impl Cell {
                     .map(|id| crate::api::ActivityGrant {
                         run: Arc::clone(&sent.run),
                         scheduled_event_id: *id,
+                        demand: crate::api::Demand::default(),
                     })
                     .collect();
             }

@@ -8,7 +8,7 @@ use perennial_store::{TaskRow, TaskWrite};
 
 use super::request::Release;
 use super::{Cell, World};
-use crate::api::{ActivityGrant, WorkflowTaskGrant};
+use crate::api::{ActivityGrant, Demand, WorkflowTaskGrant};
 use crate::queues::{Grant, Poller, QueueKind, QueueName};
 
 impl Cell {
@@ -114,7 +114,12 @@ impl Cell {
                 self.grant_for(key, poller.is_sticky()).map(|it| Grant::Workflow(Box::new(it)))
             }
             TaskRef::Activity(stamp) => self.run(key).map(|run| {
-                Grant::Activity(ActivityGrant { run, scheduled_event_id: stamp.scheduled_event_id })
+                let scheduled_event_id = stamp.scheduled_event_id;
+                Grant::Activity(ActivityGrant {
+                    run,
+                    scheduled_event_id,
+                    demand: Demand::default(),
+                })
             }),
         });
         self.open.release(match grant {
@@ -135,7 +140,7 @@ impl Cell {
             queries: cached.queries.send_with_task(),
             messages: cached.updates.send(started_event_id),
             sticky,
-            backlog: 0,
+            demand: Demand::default(),
             recent: cached.recent_from(first),
         })
     }

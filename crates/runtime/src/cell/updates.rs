@@ -164,13 +164,8 @@ impl Cell {
         // Those that wait are told of the run's close: whoever asks about one of them finds it open.
         if !cached.updates.admitted.contains_key(&id) {
             let waiting = cached.updates.admitted.len();
-            match run.may_admit_update(&id, waiting, &self.limits) {
-                Ok(()) => {}
-                // There is room again when others are done.
-                Err(Rejection::LimitExceeded(why)) => {
-                    return waiter.told(self, key, Err(Refusal::Overloaded(why)));
-                }
-                Err(rejection) => return waiter.told(self, key, Err(rejection.into())),
+            if let Err(rejection) = run.may_admit_update(&id, waiting, &self.limits) {
+                return waiter.told(self, key, Err(limit_reached(rejection)));
             }
             cached.updates.last_order += 1;
             let order = cached.updates.last_order;
@@ -280,6 +275,15 @@ impl Cell {
                 waiter.told(self, key, status);
             }
         }
+    }
+}
+
+/// Why an update isn't admitted.
+pub(super) fn limit_reached(rejection: Rejection) -> Refusal {
+    match rejection {
+        // There is room again when others are done.
+        Rejection::LimitExceeded(why) => Refusal::Overloaded(why),
+        other => other.into(),
     }
 }
 

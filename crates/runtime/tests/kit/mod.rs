@@ -29,6 +29,7 @@ pub(crate) fn poller(namespace: NamespaceKey) -> Poller {
         normal_queue: None,
         identity: "worker".to_owned(),
         worker_version: None,
+        deployment: None,
         worker_instance_key: String::new(),
         max_tasks_per_second: None,
     }
@@ -115,6 +116,7 @@ pub(crate) fn report(grant: &ActivityGrant) -> Command {
         target: ActivityTarget::Token(TaskStamp::from(&**activity)),
         outcome: ActivityOutcome::Completed(None),
         identity: "worker".to_owned(),
+        worker_version: None,
     }))
 }
 

@@ -27,11 +27,12 @@ pub(crate) fn read_task(keys: &Keys, bytes: &[u8]) -> Answer<TaskToken> {
     if bytes.is_empty() {
         return Err(Status::invalid_argument("Task token not set on request."));
     }
-    let sealed = Sealed::read(bytes).ok_or_else(unreadable)?;
-    let token = TaskToken::decode(sealed.body).map_err(|_| unreadable())?;
-    if token.workflow_id.is_empty() || token.run_id.is_empty() {
-        return Err(unreadable());
-    }
+    let decoded = Sealed::read(bytes)
+        .and_then(|sealed| Some((TaskToken::decode(sealed.body).ok()?, sealed)))
+        .filter(|(token, _)| !token.workflow_id.is_empty() && !token.run_id.is_empty());
+    let Some((token, sealed)) = decoded else {
+        return Err(if is_of_temporal(bytes) { task_unknown() } else { unreadable() });
+    };
     keys.check(task_scope(&token), &sealed).map_err(|_| task_unknown())?;
     Ok(token)
 }
@@ -39,6 +40,26 @@ pub(crate) fn read_task(keys: &Keys, bytes: &[u8]) -> Answer<TaskToken> {
 /// The token isn't one that this server gave out in this namespace.
 pub(crate) fn task_unknown() -> Status {
     not_found("The task of this task token is not known in this namespace.")
+}
+
+/// Whether it is a token that a server of Temporal's gave out: a worker that has moved here from one drops the task,
+/// as if it had ended meanwhile.
+fn is_of_temporal(bytes: &[u8]) -> bool {
+    /// A task's, or a query's: the names of other fields, the same numbers.
+    #[derive(Clone, PartialEq, Message)]
+    struct TemporalToken {
+        #[prost(string, tag = "1")]
+        namespace_id: String,
+        #[prost(string, tag = "2")]
+        workflow_id_or_task_queue: String,
+        #[prost(string, tag = "3")]
+        run_id_or_task_id: String,
+    }
+    TemporalToken::decode(bytes).is_ok_and(|token| {
+        !token.namespace_id.is_empty()
+            && !token.workflow_id_or_task_queue.is_empty()
+            && !token.run_id_or_task_id.is_empty()
+    })
 }
 
 fn unreadable() -> Status {
@@ -122,5 +143,9 @@ mod tests {
         let mut moved = seal_task(&keys, &token());
         moved[1] = 8;
         assert_eq!(refusal(&moved), unknown);
+        // It is of a server of Temporal's: the texts `n`, `wf` and `run` in its first fields.
+        let of_temporal = b"\x0a\x01n\x12\x02wf\x1a\x03run\x20\x02\x28\x01";
+        assert_eq!(refusal(of_temporal), unknown);
+        assert_eq!(refusal(&of_temporal[..7]), unreadable);
     }
 }

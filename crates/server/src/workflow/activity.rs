@@ -5,7 +5,7 @@ use perennial_engine::run::{
     ReportActivity,
 };
 use perennial_proto::store::RunName;
-use perennial_proto::temporal::common::v1::Payloads;
+use perennial_proto::temporal::common::v1::{Payloads, WorkerVersionStamp};
 use perennial_proto::temporal::failure::v1::Failure;
 use perennial_proto::temporal::failure::v1::failure::FailureInfo;
 use perennial_proto::temporal::workflowservice::v1::{
@@ -29,6 +29,20 @@ use crate::validate::{self, invalid};
 
 /// An activity somewhere.
 type Which = (RunName, ActivityTarget);
+
+/// Who reports.
+struct Reporter {
+    identity: String,
+    /// The worker's build, if it told.
+    build: Option<WorkerVersionStamp>,
+}
+
+/// Whoever knows an activity by its id needn't be a worker.
+impl From<String> for Reporter {
+    fn from(identity: String) -> Self {
+        Self { identity, build: None }
+    }
+}
 
 impl Call<'_> {
     pub(crate) async fn record_activity_task_heartbeat(
@@ -62,12 +76,14 @@ impl Call<'_> {
         })
     }
 
+    #[allow(deprecated, reason = "workers without deployments tell their build the old way")]
     pub(crate) async fn respond_activity_task_completed(
         &self,
         request: RespondActivityTaskCompletedRequest,
     ) -> Answer<RespondActivityTaskCompletedResponse> {
         let which = self.by_token(&request.namespace, &request.task_token).await?;
-        self.completed(which, request.result, request.identity).await?;
+        let by = Reporter { identity: request.identity, build: request.worker_version };
+        self.completed(which, request.result, by).await?;
         Ok(RespondActivityTaskCompletedResponse {})
     }
 
@@ -81,17 +97,19 @@ impl Call<'_> {
             request.run_id,
             request.activity_id,
         )?;
-        self.completed(which, request.result, request.identity).await?;
+        self.completed(which, request.result, request.identity.into()).await?;
         Ok(RespondActivityTaskCompletedByIdResponse {})
     }
 
+    #[allow(deprecated, reason = "workers without deployments tell their build the old way")]
     pub(crate) async fn respond_activity_task_failed(
         &self,
         request: RespondActivityTaskFailedRequest,
     ) -> Answer<RespondActivityTaskFailedResponse> {
         let which = self.by_token(&request.namespace, &request.task_token).await?;
         let details = request.last_heartbeat_details;
-        let failures = self.failed(which, request.failure, details, request.identity).await?;
+        let by = Reporter { identity: request.identity, build: request.worker_version };
+        let failures = self.failed(which, request.failure, details, by).await?;
         Ok(RespondActivityTaskFailedResponse { failures })
     }
 
@@ -106,16 +124,19 @@ impl Call<'_> {
             request.activity_id,
         )?;
         let details = request.last_heartbeat_details;
-        let failures = self.failed(which, request.failure, details, request.identity).await?;
+        let by = request.identity.into();
+        let failures = self.failed(which, request.failure, details, by).await?;
         Ok(RespondActivityTaskFailedByIdResponse { failures })
     }
 
+    #[allow(deprecated, reason = "workers without deployments tell their build the old way")]
     pub(crate) async fn respond_activity_task_canceled(
         &self,
         request: RespondActivityTaskCanceledRequest,
     ) -> Answer<RespondActivityTaskCanceledResponse> {
         let which = self.by_token(&request.namespace, &request.task_token).await?;
-        self.canceled(which, request.details, request.identity).await?;
+        let by = Reporter { identity: request.identity, build: request.worker_version };
+        self.canceled(which, request.details, by).await?;
         Ok(RespondActivityTaskCanceledResponse {})
     }
 
@@ -129,7 +150,7 @@ impl Call<'_> {
             request.run_id,
             request.activity_id,
         )?;
-        self.canceled(which, request.details, request.identity).await?;
+        self.canceled(which, request.details, request.identity.into()).await?;
         Ok(RespondActivityTaskCanceledByIdResponse {})
     }
 
@@ -161,7 +182,7 @@ impl Call<'_> {
         if self.is_too_large(details.as_ref()) {
             let failure = server_failure("Heartbeat details exceed size limit.");
             let outcome = ActivityOutcome::Failed(Some(failure), None);
-            self.report((run, target), outcome, identity).await?;
+            self.report((run, target), outcome, identity.into()).await?;
             return Ok(HeartbeatReply { cancel_requested: true, ..HeartbeatReply::default() });
         }
         let command = Command::HeartbeatActivity(HeartbeatActivity { target, details, identity });
@@ -175,19 +196,14 @@ impl Call<'_> {
         })
     }
 
-    async fn completed(
-        &self,
-        which: Which,
-        result: Option<Payloads>,
-        identity: String,
-    ) -> Answer<()> {
+    async fn completed(&self, which: Which, result: Option<Payloads>, by: Reporter) -> Answer<()> {
         let outcome = if self.is_too_large(result.as_ref()) {
             let failure = server_failure("Complete result exceeds size limit.");
             ActivityOutcome::Failed(Some(failure), None)
         } else {
             ActivityOutcome::Completed(result)
         };
-        self.report(which, outcome, identity).await
+        self.report(which, outcome, by).await
     }
 
     /// Returns what of the report was too large to be kept.
@@ -196,7 +212,7 @@ impl Call<'_> {
         which: Which,
         failure: Option<Failure>,
         mut details: Option<Payloads>,
-        identity: String,
+        by: Reporter,
     ) -> Answer<Vec<Failure>> {
         if let Some(failure) = &failure {
             check_failure(failure)?;
@@ -215,33 +231,29 @@ impl Call<'_> {
             }
             failure => failure,
         };
-        self.report(which, ActivityOutcome::Failed(failure, details), identity).await?;
+        self.report(which, ActivityOutcome::Failed(failure, details), by).await?;
         Ok(refused)
     }
 
-    async fn canceled(
-        &self,
-        which: Which,
-        details: Option<Payloads>,
-        identity: String,
-    ) -> Answer<()> {
+    async fn canceled(&self, which: Which, details: Option<Payloads>, by: Reporter) -> Answer<()> {
         let outcome = if self.is_too_large(details.as_ref()) {
             let failure = server_failure("Cancel details exceed size limit.");
             ActivityOutcome::Failed(Some(failure), None)
         } else {
             ActivityOutcome::Canceled(details)
         };
-        self.report(which, outcome, identity).await
+        self.report(which, outcome, by).await
     }
 
     async fn report(
         &self,
         (run, target): Which,
         outcome: ActivityOutcome,
-        identity: String,
+        by: Reporter,
     ) -> Answer<()> {
+        let Reporter { identity, build: worker_version } = by;
         validate::identity(&identity)?;
-        let report = ReportActivity { target, outcome, identity };
+        let report = ReportActivity { target, outcome, identity, worker_version };
         let command = Command::ReportActivity(Box::new(report));
         self.send(run, command).await?;
         Ok(())

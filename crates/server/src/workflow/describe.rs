@@ -31,16 +31,22 @@ impl Call<'_> {
         let first = forwards(self.runtime(), &run, Vec::new(), 1, 1, PageLimits::of(1)).await?;
         let first = first.decoded()?.events.into_iter().next().unwrap_or_default();
         let now = self.runtime().now();
-        let activities = run.activities.values();
-        let children = run.children.values();
+        // Of a closed run, what it left behind.
+        let left = run.head.pending_at_close.as_ref();
+        let activities = run.activities.values().map(|activity| &**activity);
+        let activities = activities.chain(left.into_iter().flat_map(|left| &left.activities));
+        let children = run.children.values().map(|child| &**child);
+        let children = children.chain(left.into_iter().flat_map(|left| &left.children));
+        let left_task = || left.and_then(|left| left.workflow_task.as_ref());
+        let workflow_task = run.head.workflow_task.as_ref().or_else(left_task);
         Ok(DescribeWorkflowExecutionResponse {
             execution_config: Some(config(&run, &first)),
             workflow_execution_info: Some(info(&run)),
             pending_activities: activities
                 .map(|activity| pending::activity(activity, now))
                 .collect(),
-            pending_children: children.map(|child| pending::child(child)).collect(),
-            pending_workflow_task: run.head.workflow_task.as_ref().map(pending::workflow_task),
+            pending_children: children.map(pending::child).collect(),
+            pending_workflow_task: workflow_task.map(pending::workflow_task),
             workflow_extended_info: Some(extended_info(&run, &first)),
             ..DescribeWorkflowExecutionResponse::default()
         })

@@ -1,9 +1,12 @@
 //! Reading a history: in pages, backwards, and as it grows.
 
-use perennial_engine::run::Run;
+use perennial_engine::run::{Run, timeout_failure};
 use perennial_proto::store::RunName;
-use perennial_proto::temporal::enums::v1::HistoryEventFilterType;
-use perennial_proto::temporal::history::v1::History;
+use perennial_proto::temporal::enums::v1::{EventType, HistoryEventFilterType};
+use perennial_proto::temporal::history::v1::history_event::Attributes;
+use perennial_proto::temporal::history::v1::{
+    History, HistoryEvent, WorkflowExecutionContinuedAsNewEventAttributes,
+};
 use perennial_proto::temporal::workflowservice::v1::{
     GetWorkflowExecutionHistoryRequest, GetWorkflowExecutionHistoryResponse,
     GetWorkflowExecutionHistoryReverseRequest, GetWorkflowExecutionHistoryReverseResponse,
@@ -109,6 +112,7 @@ impl Call<'_> {
         }
         let last = run.last_event_id();
         let events = forwards(self.runtime(), &run, recent, last, last, PageLimits::of(1)).await?;
+        let events = if self.follows_next_run_id() { events } else { continued(events)? };
         Ok(page(events, None))
     }
 
@@ -147,6 +151,58 @@ impl Call<'_> {
     fn takes_unwritten_events(&self) -> bool {
         !["perennial-cli", "temporal-cli", "temporal-ui"].contains(&self.client_name())
     }
+}
+
+/// A close event that names a next run, as continued-as-new: clients that follow chains by nothing else would take the
+/// end of one attempt for the end of the workflow.
+fn continued(close: Events) -> Answer<Events> {
+    let mut continued = Events::default();
+    for event in close.decoded()?.events {
+        let attributes = event.attributes.as_ref().and_then(as_continued_as_new);
+        continued.push(&match attributes {
+            Some(attributes) => HistoryEvent {
+                event_id: event.event_id,
+                event_time: event.event_time,
+                event_type: EventType::WorkflowExecutionContinuedAsNew.into(),
+                version: event.version,
+                task_id: event.task_id,
+                attributes: Some(Attributes::WorkflowExecutionContinuedAsNewEventAttributes(
+                    attributes,
+                )),
+                ..HistoryEvent::default()
+            },
+            None => event,
+        });
+    }
+    Ok(continued)
+}
+
+#[allow(
+    deprecated,
+    reason = "Temporal's server tells the failure too, which these clients may show"
+)]
+fn as_continued_as_new(
+    close: &Attributes,
+) -> Option<WorkflowExecutionContinuedAsNewEventAttributes> {
+    let (new_execution_run_id, last_completion_result, failure) = match close {
+        Attributes::WorkflowExecutionCompletedEventAttributes(it) => {
+            (&it.new_execution_run_id, it.result.clone(), None)
+        }
+        Attributes::WorkflowExecutionFailedEventAttributes(it) => {
+            (&it.new_execution_run_id, None, it.failure.clone())
+        }
+        Attributes::WorkflowExecutionTimedOutEventAttributes(it) => {
+            (&it.new_execution_run_id, None, Some(timeout_failure()))
+        }
+        // Every other event names no run, or is continued-as-new already.
+        _ => return None,
+    };
+    (!new_execution_run_id.is_empty()).then(|| WorkflowExecutionContinuedAsNewEventAttributes {
+        new_execution_run_id: new_execution_run_id.clone(),
+        last_completion_result,
+        failure,
+        ..WorkflowExecutionContinuedAsNewEventAttributes::default()
+    })
 }
 
 fn token(keys: &Keys, run: &Run, cursor: &HistoryCursor) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use perennial_engine::run::StartRun;
 use perennial_engine::{NamespaceKey, Span};
-use perennial_proto::store::NamespaceRecord;
+use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::enums::v1::UpdateWorkflowExecutionLifecycleStage as Stage;
 use perennial_proto::temporal::update::v1::Request;
 use perennial_proto::temporal::workflowservice::v1::execute_multi_operation_request::operation::Operation as Asked;
@@ -13,6 +13,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     ExecuteMultiOperationRequest, ExecuteMultiOperationResponse, StartWorkflowExecutionRequest,
     UpdateWorkflowExecutionRequest,
 };
+use perennial_runtime::{Refusal, Started, UpdateStatus};
 use tonic::Status;
 
 use super::update::update_response;
@@ -47,10 +48,18 @@ impl Call<'_> {
         }
 
         let namespace_key = NamespaceKey(namespace.key);
+        let asked = (start.request_id.clone(), update_id(&update));
+        let target = RunName {
+            namespace: namespace.key,
+            workflow_id: workflow_id.clone(),
+            ..RunName::default()
+        };
         let both =
             self.runtime().start_with_update(namespace_key, workflow_id, start, update, stage);
-        let Some(both) = self.wait(self.shared().config.long_poll_time, both).await else {
-            return Err(Status::deadline_exceeded("context deadline exceeded"));
+        let both = match self.wait(self.shared().config.long_poll_time, both).await {
+            Some(both) => both,
+            // The client polls the update from here on.
+            None => self.so_far(target, asked).await,
         };
         let (started, updated) = match both {
             Ok(both) => both,
@@ -75,6 +84,20 @@ impl Call<'_> {
                 response(Answered::UpdateWorkflow(updated)),
             ],
         })
+    }
+
+    /// Where a start and its update are, for a client that waited as long as it may.
+    async fn so_far(
+        &self,
+        target: RunName,
+        (request_id, update_id): (String, String),
+    ) -> Result<(Started, Result<UpdateStatus, Refusal>), Refusal> {
+        let polled = self.runtime().poll_update(target, update_id, Stage::Unspecified).await;
+        // It has ended in this moment, and left no trace: the same request again ends at once.
+        let status = polled.map_err(|_| Refusal::Unavailable("try again".to_owned()))?;
+        let run = self.runtime().read(status.run.clone()).await?;
+        let is_new = run.head.start_request_id == request_id;
+        Ok((Started { run, is_new, eager_task: None }, Ok(status)))
     }
 
     fn start_operation(
@@ -130,6 +153,10 @@ fn start_and_update(
         }
         _ => invalid("Operations have to be exactly [Start, Update]."),
     }
+}
+
+fn update_id(update: &Request) -> String {
+    update.meta.as_ref().map(|meta| meta.update_id.clone()).unwrap_or_default()
 }
 
 /// What became of an operation that was only checked.

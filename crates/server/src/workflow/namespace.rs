@@ -25,6 +25,7 @@ use crate::call::Call;
 use crate::errors::{Answer, namespace_already_exists, namespace_not_found, refused};
 use crate::names;
 use crate::search_attributes::kind_name;
+use crate::server::ServerConfig;
 use crate::tokens::{Pages, Purpose};
 use crate::validate::invalid;
 use tonic::Status;
@@ -83,7 +84,7 @@ impl Call<'_> {
                 );
             }
         };
-        Ok(describe(record, self.runtime().limits()))
+        Ok(describe(record, self.runtime().limits(), &self.shared().config))
     }
 
     pub(crate) async fn list_namespaces(
@@ -103,9 +104,9 @@ impl Call<'_> {
         let page: Vec<&Arc<NamespaceRecord>> = rest.by_ref().take(size).collect();
         let last = page.last().filter(|_| rest.peek().is_some());
         let next_page_token = pages.next(last.map(|last| last.name.clone().into_bytes()));
-        let limits = self.runtime().limits();
+        let (limits, config) = (self.runtime().limits(), &self.shared().config);
         Ok(ListNamespacesResponse {
-            namespaces: page.into_iter().map(|record| describe(record, limits)).collect(),
+            namespaces: page.into_iter().map(|record| describe(record, limits, config)).collect(),
             next_page_token,
         })
     }
@@ -146,7 +147,7 @@ impl Call<'_> {
         let updated = self.runtime().update_namespace(key, Box::new(change)).await;
         let updated = updated.map_err(refused)?;
         let DescribeNamespaceResponse { namespace_info, config, replication_config, .. } =
-            describe(&updated, self.runtime().limits());
+            describe(&updated, self.runtime().limits(), &self.shared().config);
         Ok(UpdateNamespaceResponse {
             namespace_info,
             config,
@@ -195,7 +196,11 @@ fn next_state(present: i32, asked: i32) -> Result<i32, Rejection> {
     }
 }
 
-fn describe(record: &NamespaceRecord, limits: &run::Limits) -> DescribeNamespaceResponse {
+fn describe(
+    record: &NamespaceRecord,
+    limits: &run::Limits,
+    config: &ServerConfig,
+) -> DescribeNamespaceResponse {
     let cluster = ClusterReplicationConfig {
         cluster_name: CLUSTER_NAME.to_owned(),
         ..ClusterReplicationConfig::default()
@@ -208,7 +213,7 @@ fn describe(record: &NamespaceRecord, limits: &run::Limits) -> DescribeNamespace
             owner_email: record.owner_email.clone(),
             data: record.data.clone(),
             id: record.id.clone(),
-            capabilities: Some(capabilities()),
+            capabilities: Some(capabilities(config)),
             limits: Some(Limits {
                 blob_size_limit_error: bytes(limits.payload_bytes),
                 memo_size_limit_error: bytes(limits.memo_bytes),
@@ -234,14 +239,14 @@ fn describe(record: &NamespaceRecord, limits: &run::Limits) -> DescribeNamespace
 }
 
 /// A flag is true only when the thing works.
-fn capabilities() -> Capabilities {
+fn capabilities(config: &ServerConfig) -> Capabilities {
     Capabilities {
         eager_workflow_start: true,
         sync_update: true,
         async_update: true,
         workflow_pause: true,
         // The SDK then waits for us to end its polls.
-        worker_poll_complete_on_shutdown: true,
+        worker_poll_complete_on_shutdown: config.ends_polls_of_leaving_workers,
         poller_autoscaling: true,
         workflow_task_completion_pagination: true,
         ..Capabilities::default()

@@ -3,7 +3,7 @@
 use perennial_engine::NamespaceKey;
 use perennial_proto::temporal::common::v1::{WorkerVersionCapabilities, WorkerVersionStamp};
 use perennial_proto::temporal::deployment::v1::WorkerDeploymentOptions;
-use perennial_proto::temporal::enums::v1::TaskQueueKind;
+use perennial_proto::temporal::enums::v1::{TaskQueueKind, WorkerVersioningMode};
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 use perennial_proto::temporal::workflowservice::v1::{
     PollActivityTaskQueueRequest, PollActivityTaskQueueResponse, PollWorkflowTaskQueueRequest,
@@ -11,12 +11,11 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 use perennial_runtime::{Poller, Refusal};
 
-use super::start::worker_version;
 use super::task;
 use crate::call::Call;
 use crate::encoded::WithHistory;
 use crate::errors::{Answer, refused};
-use crate::validate;
+use crate::validate::{self, invalid};
 
 impl Call<'_> {
     #[allow(deprecated, reason = "workers without deployments tell their build the old way")]
@@ -29,7 +28,7 @@ impl Call<'_> {
             request.task_queue,
             request.identity,
             request.worker_instance_key,
-            build(request.worker_version_capabilities, request.deployment_options.as_ref()),
+            Build::read(request.worker_version_capabilities, request.deployment_options)?,
             None,
         )?;
         // Without them no task could be handed on.
@@ -54,7 +53,7 @@ impl Call<'_> {
             request.task_queue,
             request.identity,
             request.worker_instance_key,
-            build(request.worker_version_capabilities, request.deployment_options.as_ref()),
+            Build::read(request.worker_version_capabilities, request.deployment_options)?,
             request.task_queue_metadata.and_then(|metadata| metadata.max_tasks_per_second),
         )?;
         let keys = self.token_keys().await?;
@@ -72,7 +71,7 @@ impl Call<'_> {
         queue: Option<TaskQueue>,
         identity: String,
         worker_instance_key: String,
-        worker_version: Option<WorkerVersionStamp>,
+        build: Build,
         max_tasks_per_second: Option<f64>,
     ) -> Answer<Poller> {
         let namespace = NamespaceKey(self.namespace(namespace)?.key);
@@ -84,21 +83,45 @@ impl Call<'_> {
             queue: queue.name,
             normal_queue: is_sticky.then_some(queue.normal_name),
             identity,
-            worker_version,
+            worker_version: build.stamp,
+            deployment: build.deployment,
             worker_instance_key,
             max_tasks_per_second,
         })
     }
 }
 
-fn build(
-    capabilities: Option<WorkerVersionCapabilities>,
-    deployment: Option<&WorkerDeploymentOptions>,
-) -> Option<WorkerVersionStamp> {
-    let told = capabilities.filter(|told| !told.build_id.is_empty());
-    told.map(|told| WorkerVersionStamp {
-        build_id: told.build_id,
-        use_versioning: told.use_versioning,
-    })
-    .or_else(|| worker_version(deployment))
+/// What a worker tells about its build.
+struct Build {
+    stamp: Option<WorkerVersionStamp>,
+    deployment: Option<WorkerDeploymentOptions>,
+}
+
+impl Build {
+    /// Refuses workers that leave it to the server which tasks go to which build: they would get those of any.
+    fn read(
+        capabilities: Option<WorkerVersionCapabilities>,
+        deployment: Option<WorkerDeploymentOptions>,
+    ) -> Answer<Self> {
+        let is_versioned = |it: &WorkerDeploymentOptions| {
+            it.worker_versioning_mode() == WorkerVersioningMode::Versioned
+        };
+        if capabilities.as_ref().is_some_and(|it| it.use_versioning)
+            || deployment.as_ref().is_some_and(is_versioned)
+        {
+            return invalid(
+                "this server doesn't route tasks by worker version yet: start the worker without \
+                 versioning (in the SDKs: no use_worker_versioning, no UseBuildIDForVersioning)",
+            );
+        }
+        let told = capabilities.filter(|told| !told.build_id.is_empty());
+        let stamp =
+            told.map(|told| WorkerVersionStamp { build_id: told.build_id, use_versioning: false });
+        // Older workers tell their build only the other way.
+        let deployment = deployment.or_else(|| {
+            let build_id = stamp.as_ref()?.build_id.clone();
+            Some(WorkerDeploymentOptions { build_id, ..WorkerDeploymentOptions::default() })
+        });
+        Ok(Self { stamp, deployment })
+    }
 }

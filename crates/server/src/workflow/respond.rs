@@ -16,7 +16,6 @@ use perennial_proto::temporal::workflowservice::v1::{
 use perennial_runtime::CompletionPage;
 use prost::Message;
 
-use super::start::worker_version;
 use super::task;
 use crate::call::Call;
 use crate::errors::{Answer, namespace_not_found, refused_about};
@@ -62,9 +61,7 @@ impl Call<'_> {
             sdk_metadata: request.sdk_metadata,
             metering_metadata: request.metering_metadata,
             binary_checksum: request.binary_checksum,
-            worker_version: request
-                .worker_version_stamp
-                .or_else(|| worker_version(request.deployment_options.as_ref())),
+            worker_version: request.worker_version_stamp,
             query_answers: request.query_results.into_iter().collect(),
             ..CompleteWorkflowTask::default()
         };
@@ -143,9 +140,7 @@ impl Call<'_> {
             cause: WorkflowTaskFailedCause::try_from(request.cause).unwrap_or_default(),
             failure,
             identity: request.identity,
-            worker_version: request
-                .worker_version
-                .or_else(|| worker_version(request.deployment_options.as_ref())),
+            binary_checksum: request.binary_checksum,
         }));
         self.send(tokens::run_of(&token), command).await?;
         Ok(RespondWorkflowTaskFailedResponse {})

@@ -3,10 +3,9 @@
 use perennial_engine::NamespaceKey;
 use perennial_engine::run::{EagerStart, StartRun};
 use perennial_proto::store::NamespaceRecord;
+use perennial_proto::temporal::common::v1::Link;
 use perennial_proto::temporal::common::v1::link::workflow_event::{EventReference, Reference};
 use perennial_proto::temporal::common::v1::link::{Variant, WorkflowEvent};
-use perennial_proto::temporal::common::v1::{Link, WorkerVersionStamp};
-use perennial_proto::temporal::deployment::v1::WorkerDeploymentOptions;
 use perennial_proto::temporal::enums::v1::{
     EventType, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
 };
@@ -66,10 +65,9 @@ impl Call<'_> {
         failures::check(request.continued_failure.as_ref(), "continuedFailure")?;
         let memo = self.checked_memo(request.memo)?;
 
-        let eager = request.request_eager_execution.then(|| EagerStart {
-            identity: request.identity.clone(),
-            worker_version: worker_version(request.eager_worker_deployment_options.as_ref()),
-        });
+        let eager = request
+            .request_eager_execution
+            .then(|| EagerStart { identity: request.identity.clone() });
         let started = WorkflowExecutionStartedEventAttributes {
             workflow_id: request.workflow_id,
             workflow_type: request.workflow_type,
@@ -145,16 +143,6 @@ pub(super) fn link(namespace: &str, workflow_id: &str, run_id: &str, reference: 
         reference: Some(reference),
     };
     Link { variant: Some(Variant::WorkflowEvent(event)) }
-}
-
-/// The build of a worker that says which deployment it belongs to.
-pub(super) fn worker_version(
-    options: Option<&WorkerDeploymentOptions>,
-) -> Option<WorkerVersionStamp> {
-    options.filter(|options| !options.build_id.is_empty()).map(|options| WorkerVersionStamp {
-        build_id: options.build_id.clone(),
-        use_versioning: false,
-    })
 }
 
 /// Both policies of a start, explicit and free of the old one that mixed them.

@@ -32,7 +32,9 @@ impl Call<'_> {
             sdk_metadata: true,
             count_group_by_execution_status: true,
             supports_schedules: true,
-            build_id_based_versioning: false,
+            // An exception: the server doesn't route tasks by build, and refuses workers that ask for it. But
+            // without this flag several SDKs don't tell their build at all.
+            build_id_based_versioning: true,
             nexus: false,
             ..Capabilities::default()
         };

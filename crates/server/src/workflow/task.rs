@@ -9,7 +9,7 @@ use perennial_proto::temporal::taskqueue::v1::{PollerScalingDecision, TaskQueue}
 use perennial_proto::temporal::workflowservice::v1::{
     PollActivityTaskQueueResponse, PollWorkflowTaskQueueResponse,
 };
-use perennial_runtime::{ActivityGrant, WorkflowTaskGrant};
+use perennial_runtime::{ActivityGrant, Demand, WorkflowTaskGrant};
 use tonic::Status;
 
 use crate::call::Call;
@@ -63,14 +63,14 @@ pub(super) async fn workflow_task(
         }),
         workflow_type: run.started.workflow_type.clone(),
         previous_started_event_id: head.previous_started_event_id,
-        backlog_count_hint: grant.backlog,
+        backlog_count_hint: grant.demand.backlog,
         next_page_token,
         workflow_execution_task_queue: run.started.task_queue.as_ref().map(|queue| TaskQueue {
             name: queue.name.clone(),
             kind: TaskQueueKind::Normal.into(),
             normal_name: String::new(),
         }),
-        poller_scaling_decision: scaling(grant.backlog),
+        poller_scaling_decision: scaling(grant.demand),
         ..PollWorkflowTaskQueueResponse::default()
     };
     if let Some((query_id, query)) = grant.query {
@@ -141,6 +141,7 @@ pub(super) fn activity(
         heartbeat_timeout: scheduled.heartbeat_timeout,
         retry_policy: scheduled.retry_policy,
         priority: merged(grant.run.priority(), scheduled.priority),
+        poller_scaling_decision: scaling(grant.demand),
         ..PollActivityTaskQueueResponse::default()
     })
 }
@@ -166,9 +167,10 @@ fn merged(workflow: Option<&Priority>, activity: Option<Priority>) -> Option<Pri
     })
 }
 
-/// More pollers, if tasks wait.
-fn scaling(backlog: i64) -> Option<PollerScalingDecision> {
-    (backlog > 0).then_some(PollerScalingDecision { poll_request_delta_suggestion: 1 })
+/// More or fewer polls, if the server knows better than the worker.
+fn scaling(demand: Demand) -> Option<PollerScalingDecision> {
+    let poll_request_delta_suggestion = demand.polls_delta;
+    (demand.polls_delta != 0).then_some(PollerScalingDecision { poll_request_delta_suggestion })
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use perennial_engine::run::Command;
 use perennial_engine::{NamespaceKey, Span};
-use perennial_proto::temporal::deployment::v1::WorkerDeploymentOptions;
 use perennial_proto::temporal::enums::v1::{
     DescribeTaskQueueMode, RateLimitSource, TaskQueueKind, TaskQueueType,
 };
@@ -126,12 +125,14 @@ impl Call<'_> {
             let mut kinds = request.task_queue_types();
             request.task_queue_types.is_empty() || kinds.any(|left| left == kind)
         };
+        // Otherwise the worker ends its polls itself, as it was told.
+        let ends_polls = self.shared().config.ends_polls_of_leaving_workers;
         self.runtime().end_polls(&LeavingWorker {
             namespace,
             leaves_workflow_tasks: leaves(TaskQueueType::Workflow),
             leaves_activities: leaves(TaskQueueType::Activity),
             worker_instance_key: request.worker_instance_key,
-            queue: request.task_queue,
+            queue: if ends_polls { request.task_queue } else { String::new() },
             sticky_queue: request.sticky_task_queue,
         });
         Ok(ShutdownWorkerResponse {})
@@ -154,14 +155,11 @@ fn stats(described: &QueueDescription) -> TaskQueueStats {
 fn pollers(described: &QueueDescription) -> Vec<PollerInfo> {
     let pollers = described.pollers.iter();
     pollers
-        .map(|(identity, polled_at, rate_per_second, version)| PollerInfo {
+        .map(|(identity, polled_at, rate_per_second, deployment)| PollerInfo {
             last_access_time: Some((*polled_at).into()),
             identity: identity.clone(),
             rate_per_second: *rate_per_second,
-            deployment_options: version.as_ref().map(|version| WorkerDeploymentOptions {
-                build_id: version.build_id.clone(),
-                ..WorkerDeploymentOptions::default()
-            }),
+            deployment_options: deployment.clone(),
             ..PollerInfo::default()
         })
         .collect()

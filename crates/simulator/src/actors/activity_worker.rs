@@ -67,7 +67,12 @@ pub(super) async fn handle(actor: Actor, identity: String, grant: ActivityGrant)
         }
         ActivityEnd::Canceled => ActivityOutcome::Canceled(None),
     };
-    let report = ReportActivity { target: ActivityTarget::Token(stamp), outcome, identity };
+    let report = ReportActivity {
+        target: ActivityTarget::Token(stamp),
+        outcome,
+        identity,
+        worker_version: None,
+    };
     let mut times = 1 + u32::from(is_wild && actor.chance.percent(15));
     for _ in 0..6 {
         let (target, report) = (run.clone(), Command::ReportActivity(Box::new(report.clone())));

@@ -45,6 +45,7 @@ impl Worker {
             normal_queue,
             identity: self.identity.clone(),
             worker_version: None,
+            deployment: None,
             worker_instance_key: String::new(),
             max_tasks_per_second: None,
         }

@@ -107,7 +107,7 @@ async fn fail(actor: &Actor, worker: &Worker, run: &RunName, token: TaskStamp) {
         cause: WorkflowTaskFailedCause::WorkflowWorkerUnhandledFailure,
         failure: None,
         identity: worker.identity.clone(),
-        worker_version: None,
+        binary_checksum: String::new(),
     };
     let _ = send(actor, run, Command::FailWorkflowTask(Box::new(fail))).await;
 }

@@ -1,6 +1,7 @@
 //! The end of one attempt of an activity: another one, or an outcome.
 
 use perennial_proto::store as stored;
+use perennial_proto::temporal::common::v1::WorkerVersionStamp;
 use perennial_proto::temporal::enums::v1::RetryState;
 use perennial_proto::temporal::failure::v1::Failure;
 use perennial_proto::temporal::history::v1::ActivityTaskStartedEventAttributes;
@@ -37,6 +38,15 @@ fn counted_attempt(activity: &stored::PendingActivity) -> i32 {
 /// Writes down that the activity was started: only now, when its last attempt has ended, because
 /// attempts leave no trace in the history. Returns the event's id, or 0 if it is in the buffer.
 pub(super) fn record_started(draft: &mut Draft<'_>, activity: &stored::PendingActivity) -> i64 {
+    record_started_by(draft, activity, None)
+}
+
+/// As [`record_started`], when the worker itself says how the attempt ended, and so which build it is.
+pub(super) fn record_started_by(
+    draft: &mut Draft<'_>,
+    activity: &stored::PendingActivity,
+    worker_version: Option<WorkerVersionStamp>,
+) -> i64 {
     if activity.started_at == 0 {
         return 0;
     }
@@ -47,6 +57,7 @@ pub(super) fn record_started(draft: &mut Draft<'_>, activity: &stored::PendingAc
             request_id: activity.request_id.clone(),
             attempt: counted_attempt(activity),
             last_failure: activity.last_failure.clone(),
+            worker_version,
             ..ActivityTaskStartedEventAttributes::default()
         },
     ));

@@ -18,16 +18,26 @@ impl Run {
             return Ok(());
         }
         let unfinished = self.updates.values().filter(|update| update.outcome.is_none()).count();
-        if waiting + unfinished >= limits.updates_in_flight {
+        limits.admit_update(waiting + unfinished, waiting + self.updates.len())
+    }
+}
+
+impl Limits {
+    /// Whether a run takes another update beside `in_flight` ones that have no outcome, of `total`.
+    ///
+    /// # Errors
+    /// If it has as many as it may.
+    pub fn admit_update(&self, in_flight: usize, total: usize) -> Result<(), Rejection> {
+        if in_flight >= self.updates_in_flight {
             return Err(Rejection::LimitExceeded(format!(
                 "limit on number of concurrent in-flight updates has been reached ({})",
-                limits.updates_in_flight
+                self.updates_in_flight
             )));
         }
-        if waiting + self.updates.len() >= limits.updates {
+        if total >= self.updates {
             return Err(Rejection::FailedPrecondition(format!(
                 "The limit on the total number of distinct updates in this workflow has been reached ({}). Make sure any duplicate updates share an Update ID so the server can deduplicate them, and consider rejecting updates that you aren't going to process. You can also Continue-as-New to avoid this; we recommend you check Continue-as-New Suggested in your Workflow.",
-                limits.updates
+                self.updates
             )));
         }
         Ok(())

@@ -16,10 +16,10 @@ use perennial_proto::temporal::history::v1::{
 };
 use perennial_proto::temporal::update::v1::{Outcome, outcome};
 
-use super::cron;
 use super::fail_workflow_task::abandon_task;
 use super::retry::{self, Ending};
 use super::start::Birth;
+use super::{cron, pending_at_close};
 use crate::run::Identity;
 use crate::run::draft::{Draft, Effect};
 use crate::run::event::Attributes;
@@ -44,7 +44,7 @@ pub(super) fn time_out(draft: &mut Draft<'_>) {
 }
 
 /// What a run that took too long has failed with.
-pub(crate) fn timeout_failure() -> Failure {
+pub fn timeout_failure() -> Failure {
     Failure {
         message: "workflow timeout".to_owned(),
         source: "Server".to_owned(),
@@ -236,9 +236,10 @@ fn to_schedule(draft: &Draft<'_>) -> Option<stored::RunMessage> {
     })
 }
 
-/// Nothing is pending in a closed run.
+/// Nothing is pending in a closed run. What was is kept for those who look at it.
 pub(super) fn drop_pending(draft: &mut Draft<'_>) {
     fail_accepted_updates(draft);
+    pending_at_close::note(&mut draft.run);
     let run = &mut draft.run;
     let is_pending = |key: &PartKey| !matches!(key, PartKey::Request(_) | PartKey::Update(_));
     draft.touched.extend(run.part_keys().filter(is_pending));

@@ -52,7 +52,7 @@ fn carry_out(
     cx: &Context<'_>,
 ) -> Result<Decision, CommandFailure> {
     let mut draft = run.draft(cx);
-    draft.write_down_task();
+    draft.write_down_task_of(complete.worker_version.as_ref());
     let task = draft.run.head.workflow_task.clone().unwrap_or_default();
     let completed_event_id = draft.record(Attributes::WorkflowTaskCompletedEventAttributes(
         WorkflowTaskCompletedEventAttributes {
@@ -74,7 +74,9 @@ fn carry_out(
         ..sticky
     });
     let progress = commands::carry_out(&mut draft, complete, completed_event_id)?;
-    Ok(finish(draft, complete, &task, progress))
+    // Lists find a run by the builds it has been with.
+    draft.is_visible |= draft.run.head.build_ids != run.head.build_ids;
+    Ok(finish(draft, complete, &task, progress, run.head.history_bytes))
 }
 
 fn finish(
@@ -82,6 +84,7 @@ fn finish(
     complete: &CompleteWorkflowTask,
     task: &stored::WorkflowTask,
     progress: Progress,
+    history_bytes: i64,
 ) -> Decision {
     let Progress { mut eager_activities, wants_task, updates } = progress;
     // The same completion may have closed the run, and its activities with it.
@@ -102,7 +105,7 @@ fn finish(
                 }
             }
             if complete.return_new_task {
-                reply.new_task_started = start_next(&mut draft, complete);
+                reply.new_task_started = start_next(&mut draft, complete, history_bytes);
             }
         }
     }
@@ -110,7 +113,7 @@ fn finish(
 }
 
 /// Starts the next task on the worker that has just finished one, instead of offering it.
-fn start_next(draft: &mut Draft<'_>, complete: &CompleteWorkflowTask) -> bool {
+fn start_next(draft: &mut Draft<'_>, complete: &CompleteWorkflowTask, history_bytes: i64) -> bool {
     use crate::run::{Effect, StartWorkflowTask, TaskRef};
     let offered = draft.effects.iter().position(|effect| {
         matches!(effect, Effect::Offer(offer) if matches!(offer.task, TaskRef::Workflow(_)))
@@ -124,9 +127,8 @@ fn start_next(draft: &mut Draft<'_>, complete: &CompleteWorkflowTask) -> bool {
         request_id: draft.cx.ids.next(draft.cx.now),
         worker_version: complete.worker_version.clone(),
     };
-    let Ok(decision) = super::start_workflow_task::decide(&draft.run, start, draft.cx) else {
-        return false;
-    };
+    let started = super::start_workflow_task::in_step(&draft.run, start, history_bytes, draft.cx);
+    let Ok(decision) = started else { return false };
     let Some(step) = decision.transition else { return false };
     draft.run = step.run;
     draft.events.extend(step.events);
@@ -150,7 +152,7 @@ fn refuse(
             cause: cause.into(),
             failure: Some(server_failure(text.clone())),
             identity: complete.identity.clone(),
-            worker_version: complete.worker_version.clone(),
+            binary_checksum: complete.binary_checksum.clone(),
             ..WorkflowTaskFailedEventAttributes::default()
         },
     );

@@ -6,22 +6,29 @@ use perennial_proto::temporal::failure::v1::failure::FailureInfo;
 use perennial_proto::temporal::failure::v1::{Failure, ServerFailureInfo};
 use perennial_proto::temporal::history::v1::WorkflowTaskFailedEventAttributes;
 
-use super::{Decided, SERVER_IDENTITY};
+use super::terminate::terminate;
+use super::{Decided, SERVER_IDENTITY, pending_at_close};
 use crate::run::draft::Draft;
 use crate::run::event::Attributes;
-use crate::run::{Context, FailWorkflowTask, Reply, Run};
+use crate::run::{Context, FailWorkflowTask, Reply, Run, Terminate};
 
 pub(super) fn decide(run: &Run, fail: FailWorkflowTask, cx: &Context<'_>) -> Decided {
     run.task_of(fail.token)?;
     let mut draft = run.draft(cx);
-    let FailWorkflowTask { cause, failure, identity, worker_version, .. } = fail;
+    if fail.cause == WorkflowTaskFailedCause::GrpcMessageTooLarge {
+        // The worker can't tell what the workflow wants, and no other attempt will be smaller.
+        let (reason, identity) = (cause_name(fail.cause), SERVER_IDENTITY.to_owned());
+        terminate(&mut draft, Terminate { reason, identity, ..Terminate::default() });
+        return Ok(draft.done(Reply::Done));
+    }
+    let FailWorkflowTask { cause, failure, identity, binary_checksum, .. } = fail;
     fail_task(
         &mut draft,
         WorkflowTaskFailedEventAttributes {
             cause: cause.into(),
             failure,
             identity,
-            worker_version,
+            binary_checksum,
             ..WorkflowTaskFailedEventAttributes::default()
         },
     );
@@ -75,7 +82,9 @@ pub(super) fn abandon_task(draft: &mut Draft<'_>) {
             },
         );
     }
-    draft.run.head.workflow_task = None;
+    if let Some(task) = draft.run.head.workflow_task.take() {
+        pending_at_close::note_task(&mut draft.run, task);
+    }
     draft.flush_buffer();
 }
 

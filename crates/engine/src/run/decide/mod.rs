@@ -12,6 +12,7 @@ mod fail_workflow_task;
 mod heartbeat_activity;
 mod history_limit;
 mod pause;
+mod pending_at_close;
 mod reapply;
 mod receive;
 mod report_activity;
@@ -35,7 +36,7 @@ use super::{Command, Context, Decision, Rejection, Reply, Run};
 /// Who does what nobody asked for, as Temporal's own server calls itself.
 const SERVER_IDENTITY: &str = "history-service";
 
-pub(crate) use close::timeout_failure;
+pub use close::timeout_failure;
 
 /// Who a schedule is to the runs it starts and ends.
 pub(crate) fn scheduler_identity(schedule_id: &str) -> String {

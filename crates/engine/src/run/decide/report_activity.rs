@@ -10,7 +10,7 @@ use perennial_proto::temporal::history::v1::{
 };
 
 use super::Decided;
-use super::activity_attempt::{Ending, end_attempt, record_started, retry_state};
+use super::activity_attempt::{Ending, end_attempt, record_started_by, retry_state};
 use crate::run::event::Attributes;
 use crate::run::{
     ActivityOutcome, ActivityTarget, Context, Rejection, Reply, ReportActivity, Run, TaskStamp,
@@ -22,7 +22,7 @@ pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Dec
     let mut draft = run.draft(cx);
     match report.outcome {
         ActivityOutcome::Completed(result) => {
-            let started_event_id = record_started(&mut draft, &activity);
+            let started_event_id = record_started_by(&mut draft, &activity, report.worker_version);
             draft.happen(Attributes::ActivityTaskCompletedEventAttributes(
                 ActivityTaskCompletedEventAttributes {
                     result,
@@ -48,7 +48,8 @@ pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Dec
                     end_attempt(&mut draft, id, at, interval, failure, &report.identity);
                 }
                 Ending::Final(state) => {
-                    let started_event_id = record_started(&mut draft, &activity);
+                    let started_event_id =
+                        record_started_by(&mut draft, &activity, report.worker_version);
                     draft.happen(Attributes::ActivityTaskFailedEventAttributes(
                         ActivityTaskFailedEventAttributes {
                             failure: Some(failure),
@@ -68,7 +69,7 @@ pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Dec
                 let why = "unable to mark activity as canceled without activity being request canceled first";
                 return Err(Rejection::InvalidArgument(why.to_owned()));
             }
-            let started_event_id = record_started(&mut draft, &activity);
+            let started_event_id = record_started_by(&mut draft, &activity, report.worker_version);
             draft.happen(Attributes::ActivityTaskCanceledEventAttributes(
                 ActivityTaskCanceledEventAttributes {
                     details,

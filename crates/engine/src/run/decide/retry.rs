@@ -94,7 +94,7 @@ fn is_retryable(failure: &Failure, non_retryable_types: &[String]) -> bool {
 }
 
 /// A policy with its defaults filled in.
-pub(super) fn complete_policy(mut policy: RetryPolicy) -> RetryPolicy {
+pub(crate) fn complete_policy(mut policy: RetryPolicy) -> RetryPolicy {
     if Span::of(policy.initial_interval.as_ref()) == Span::ZERO {
         policy.initial_interval = Some(Span::seconds(1).into());
     }

@@ -26,7 +26,11 @@ pub(super) fn check_count(run: &Run, cx: &Context<'_>) -> Result<(), Rejection> 
     if run.head.signal_count < cx.limits.signals {
         return Ok(());
     }
-    Err(Rejection::LimitExceeded("exceeded workflow execution limit for signal events".into()))
+    Err(Rejection::LimitExceeded(format!(
+        "exceeded workflow execution limit for signal events ({}): have the workflow continue as new \
+         before it has as many, or raise the setting history.maximumSignalsPerExecution",
+        cx.limits.signals
+    )))
 }
 
 /// Gives the signal to the workflow.

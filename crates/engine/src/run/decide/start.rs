@@ -230,7 +230,7 @@ fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Cont
             task: TaskStamp::from(&task),
             identity: eager.identity,
             request_id: cx.ids.next(cx.now),
-            worker_version: eager.worker_version,
+            worker_version: None,
         };
         is_eager = start_with_it(&mut created, start, cx);
     }
@@ -239,7 +239,7 @@ fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Cont
 
 /// Starts the first workflow task in the same step that made it.
 fn start_with_it(created: &mut Transition, start: StartWorkflowTask, cx: &Context<'_>) -> bool {
-    let Ok(decision) = super::start_workflow_task::decide(&created.run, start, cx) else {
+    let Ok(decision) = super::start_workflow_task::in_step(&created.run, start, 0, cx) else {
         return false;
     };
     let Some(step) = decision.transition else { return false };

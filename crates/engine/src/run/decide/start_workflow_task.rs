@@ -5,10 +5,21 @@ use perennial_proto::temporal::enums::v1::SuggestContinueAsNewReason;
 use perennial_proto::temporal::history::v1::WorkflowTaskStartedEventAttributes;
 
 use super::Decided;
+use crate::run::draft::Draft;
 use crate::run::event::Attributes;
 use crate::run::{Context, Rejection, Reply, Run, StartWorkflowTask, TaskStamp};
 
 pub(super) fn decide(run: &Run, start: StartWorkflowTask, cx: &Context<'_>) -> Decided {
+    in_step(run, start, run.head.history_bytes, cx)
+}
+
+/// Starts a task in the step that scheduled it. The worker is told how long the history was before that step.
+pub(super) fn in_step(
+    run: &Run,
+    start: StartWorkflowTask,
+    history_bytes: i64,
+    cx: &Context<'_>,
+) -> Decided {
     run.open()?;
     let task = offered(run, &start)?;
     let mut draft = run.draft(cx);
@@ -23,13 +34,12 @@ pub(super) fn decide(run: &Run, start: StartWorkflowTask, cx: &Context<'_>) -> D
         if let Some(again) = &mut draft.run.head.workflow_task {
             again.stamp = task.stamp;
         }
-        record_start(&mut draft, start);
+        record_start(&mut draft, start, history_bytes);
     } else if kind == stored::WorkflowTaskKind::Normal {
-        record_start(&mut draft, start);
+        record_start(&mut draft, start, history_bytes);
     } else {
         let now = draft.now();
         let suggestion = suggestion(&draft.run, cx);
-        let history_bytes = draft.run.head.history_bytes;
         if let Some(task) = &mut draft.run.head.workflow_task {
             task.started_event_id = task.scheduled_event_id + 1;
             task.started_at = now.0;
@@ -50,7 +60,7 @@ fn offered(run: &Run, start: &StartWorkflowTask) -> Result<stored::WorkflowTask,
     task.ok_or_else(|| Rejection::TaskNotFound("Workflow task not found.".to_owned()))
 }
 
-fn record_start(draft: &mut crate::run::draft::Draft<'_>, start: StartWorkflowTask) {
+fn record_start(draft: &mut Draft<'_>, start: StartWorkflowTask, history_bytes: i64) {
     let scheduled_event_id =
         draft.run.head.workflow_task.as_ref().map_or(0, |task| task.scheduled_event_id);
     let reasons = suggestion(&draft.run, draft.cx);
@@ -61,7 +71,7 @@ fn record_start(draft: &mut crate::run::draft::Draft<'_>, start: StartWorkflowTa
             request_id: start.request_id,
             suggest_continue_as_new: !reasons.is_empty(),
             suggest_continue_as_new_reasons: reasons.into_iter().map(Into::into).collect(),
-            history_size_bytes: draft.run.head.history_bytes,
+            history_size_bytes: history_bytes,
             worker_version: start.worker_version,
             ..WorkflowTaskStartedEventAttributes::default()
         },

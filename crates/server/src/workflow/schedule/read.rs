@@ -93,7 +93,7 @@ impl Call<'_> {
                 );
             }
         }
-        workflow.retry_policy = validate::retry_policy(workflow.retry_policy)?;
+        validate::retry_policy(workflow.retry_policy.clone())?;
         validate::priority(workflow.priority.as_ref())?;
         workflow.search_attributes =
             search_attributes::checked(workflow.search_attributes, namespace)?;

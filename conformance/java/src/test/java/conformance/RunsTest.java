@@ -51,6 +51,12 @@ final class RunsTest {
   }
 
   @Test
+  void resultOfARetriedWorkflowIsThatOfItsLastAttempt() {
+    WorkflowStub run = scene.startRetried(Workflows.FailOnce.class);
+    assertEquals(2, run.getResult(Integer.class));
+  }
+
+  @Test
   void sideEffectAndVersionKeepTheirValueThroughReplay() {
     WorkflowStub run = scene.start(Workflows.DrawOnce.class);
     String drawn = run.getResult(String.class);

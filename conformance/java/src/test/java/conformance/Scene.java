@@ -48,8 +48,18 @@ final class Scene implements AutoCloseable {
   }
 
   WorkflowStub startAs(String workflowId, Class<?> type, Object... input) {
-    WorkflowOptions options =
-        WorkflowOptions.newBuilder().setTaskQueue(taskQueue).setWorkflowId(workflowId).build();
+    return startWith(WorkflowOptions.newBuilder().setWorkflowId(workflowId), type, input);
+  }
+
+  /** Starts a workflow that is run again at once when it fails. */
+  WorkflowStub startRetried(Class<?> type, Object... input) {
+    WorkflowOptions.Builder options = WorkflowOptions.newBuilder();
+    options.setWorkflowId("java-" + UUID.randomUUID()).setRetryOptions(Workflows.atOnce());
+    return startWith(options, type, input);
+  }
+
+  private WorkflowStub startWith(WorkflowOptions.Builder given, Class<?> type, Object... input) {
+    WorkflowOptions options = given.setTaskQueue(taskQueue).build();
     WorkflowStub run = client.newUntypedWorkflowStub(type.getSimpleName(), options);
     run.start(input);
     return run;

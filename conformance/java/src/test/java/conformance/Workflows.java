@@ -4,6 +4,7 @@ import io.temporal.activity.ActivityCancellationType;
 import io.temporal.activity.ActivityOptions;
 import io.temporal.activity.LocalActivityOptions;
 import io.temporal.common.RetryOptions;
+import io.temporal.failure.ApplicationFailure;
 import io.temporal.workflow.QueryMethod;
 import io.temporal.workflow.SignalMethod;
 import io.temporal.workflow.UpdateMethod;
@@ -31,6 +32,7 @@ final class Workflows {
     SleepImpl.class,
     AskChildImpl.class,
     CountDownImpl.class,
+    FailOnceImpl.class,
     DrawOnceImpl.class,
     JavaListedImpl.class,
   };
@@ -45,7 +47,7 @@ final class Workflows {
     return Workflow.newActivityStub(Activities.class, options.build());
   }
 
-  private static RetryOptions atOnce() {
+  static RetryOptions atOnce() {
     return RetryOptions.newBuilder()
         .setInitialInterval(Duration.ofMillis(1))
         .setBackoffCoefficient(1)
@@ -280,6 +282,24 @@ final class Workflows {
         Workflow.continueAsNew(from - 1, said + from + " ");
       }
       return said;
+    }
+  }
+
+  @WorkflowInterface
+  public interface FailOnce {
+    /** Returns the attempt that succeeded. */
+    @WorkflowMethod
+    int run();
+  }
+
+  public static final class FailOnceImpl implements FailOnce {
+    @Override
+    public int run() {
+      int attempt = Workflow.getInfo().getAttempt();
+      if (attempt == 1) {
+        throw ApplicationFailure.newFailure("not yet", "NotYet");
+      }
+      return attempt;
     }
   }
 
