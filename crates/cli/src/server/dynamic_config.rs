@@ -37,6 +37,9 @@ pub(super) fn apply(
             | "limit.numpendingchildexecutions.error"
             | "limit.numpendingsignals.error"
             | "limit.numpendingcancelrequests.error" => limits.pending = size(given)?,
+            "system.numconsecutiveworkflowtaskproblemstotriggersearchattribute" => {
+                limits.reported_task_failures = count(given)?;
+            }
             "history.maximumsignalsperexecution" => limits.signals = count(given)?,
             "history.maxtotalupdates" => limits.updates = size(given)?,
             "history.maxinflightupdates" => limits.updates_in_flight = size(given)?,
