@@ -19,6 +19,7 @@ mod ledger;
 mod list;
 mod list_matching_times;
 mod preview;
+mod remarks;
 mod spec_of;
 mod toggle;
 mod trigger;

@@ -18,6 +18,7 @@ use super::fetch::{self, Described};
 use super::how::HowArgs;
 use super::id::ScheduleIdArgs;
 use super::only_perennial;
+use super::remarks;
 use super::what::WhatArgs;
 use super::when::WhenArgs;
 use crate::client::Client;
@@ -105,7 +106,12 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         }
     };
     let response = perennial::UpdateScheduleResponse { conflict_token };
-    session.output.message(&response, |output| Ok(output.line(format!("Updated {id}"))?))
+    session.output.message(&response, |output| Ok(output.line(format!("Updated {id}"))?))?;
+    session.output.flush()?;
+    if args.when.is_given() {
+        remarks::warn_of(&args.when, &id, &session.client).await;
+    }
+    Ok(())
 }
 
 impl Args {
