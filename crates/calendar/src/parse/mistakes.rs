@@ -43,3 +43,55 @@ pub fn likely_mistakes(text: &str, dialect: Dialect) -> Vec<Warning> {
         _ => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str, dialect: Dialect) -> String {
+        let told: Vec<String> =
+            likely_mistakes(text, dialect).iter().map(ToString::to_string).collect();
+        told.join("\n")
+    }
+
+    #[test]
+    fn a_sixth_field_that_says_nothing_may_be_meant_as_seconds() {
+        for text in ["*/5 * * * * *", "0 9 * * * */2", "CRON_TZ=Europe/Oslo 0 9 * * * * # daily"] {
+            assert!(
+                told(text, Dialect::Temporal).starts_with("the sixth field is the year"),
+                "{text}"
+            );
+        }
+        for text in ["0 9 * * * 2027", "DIALECT=dbos */5 * * * * *", "0 */5 * * * * *", "@daily"] {
+            assert_eq!(told(text, Dialect::Temporal), "", "{text}");
+        }
+        assert_eq!(told("*/5 * * * * *", Dialect::Dbos), "");
+    }
+
+    #[test]
+    fn every_second_or_minute_of_a_fixed_time_is_probably_one_too_many() {
+        let seconds =
+            "the first field is the second, and * is each of the 60; write 0 for once a minute";
+        assert_eq!(told("* 30 9 * * * *", Dialect::Temporal), seconds);
+        assert_eq!(told("* 30 9 * * *", Dialect::Dbos), seconds);
+        let minutes = "the minute is *: it fires each minute from 09:00 to 09:59; write 0 for once";
+        for dialect in [Dialect::Temporal, Dialect::Dbos, Dialect::Classic] {
+            assert_eq!(told("* 9 * * *", dialect), minutes);
+            assert_eq!(told("* 9-17 * * *", dialect), "");
+            assert_eq!(told("* * * * *", dialect), "");
+        }
+    }
+
+    #[test]
+    fn other_forms_have_no_such_mistakes() {
+        for text in [
+            "{\"hour\": \"9\", \"minute\": \"*\", \"year\": \"*\" }",
+            "PT30M",
+            "5h/15m",
+            "",
+            "NOT=a",
+        ] {
+            assert_eq!(told(text, Dialect::Temporal), "", "{text}");
+        }
+    }
+}
