@@ -7,6 +7,7 @@ from temporalio.api.enums.v1 import WorkflowTaskFailedCause as Cause
 from temporalio.api.workflowservice import v1 as api
 
 from commands import complete_workflow, failure
+from payloads import seconds
 from scene import CALL
 from sticky import sticky_poller_is_known
 from waiting import until
@@ -94,4 +95,17 @@ async def test_a_failure_of_the_worker_that_remembers_the_run_is_no_attempt(scen
     task = await scene.workflow_task()
     assert task.attempt == 1
     await scene.fail_task(task)
+    assert (await scene.workflow_task()).attempt == 2
+
+
+async def test_a_timeout_of_the_worker_that_remembers_the_run_is_no_attempt(scene):
+    sticky = f"{scene.task_queue}-sticky"
+    await scene.start(workflow_task_timeout=seconds(1))
+    await scene.complete_task(await scene.workflow_task(), sticky=sticky)
+    polling = asyncio.create_task(scene.workflow_task(sticky=sticky))
+    await sticky_poller_is_known(scene, sticky)
+    await scene.signal("s")
+    assert (await polling).attempt == 1
+    # Nobody answers.
+    assert (await scene.workflow_task()).attempt == 1
     assert (await scene.workflow_task()).attempt == 2

@@ -35,8 +35,7 @@ mod tests {
 
     #[test]
     fn a_user_is_found_by_id() {
-        let passwd =
-            "root:x:0:0:root:/root:/bin/sh\n\nbroken\nada:x:1001:1001::/nowhere:/bin/sh\n";
+        let passwd = "root:x:0:0:root:/root:/bin/sh\n\nbroken\nada:x:1001:1001::/nowhere:/bin/sh\n";
         assert_eq!(name_in(passwd, "1001"), Some("ada"));
         assert_eq!(name_in(passwd, "0"), Some("root"));
         assert_eq!(name_in(passwd, "7"), None);

@@ -99,11 +99,12 @@ mod tests {
     fn known_keys_take_effect_and_the_others_are_named() {
         let (limits, server, unknown) = applied(&[
             "limit.historyCount.suggestContinueAsNew=50",
+            "system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute=2",
             "history.longPollExpirationInterval=\"5s\"",
             "frontend.enableServerVersionCheck=false",
         ])
         .unwrap();
-        assert_eq!(limits.suggest_continue_events, 50);
+        assert_eq!((limits.suggest_continue_events, limits.reported_task_failures), (50, 2));
         assert_eq!(server.long_poll_time, Duration::from_secs(5));
         assert_eq!(unknown, ["frontend.enableServerVersionCheck"]);
     }
