@@ -1,6 +1,7 @@
 """A server process under test: Perennial, or the real Temporal that the tests are checked against."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -99,6 +100,15 @@ class DevServer:
     def kill(self):
         """Gives the server no chance to save anything."""
         self._end(signal.SIGKILL)
+
+    @contextlib.contextmanager
+    def suspended(self):
+        """The process does nothing meanwhile, as on a machine that is suspended."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def _end(self, how: signal.Signals):
         process, self._process = self._process, None

@@ -215,6 +215,84 @@ async def test_a_backfill_can_be_tried_watched_and_canceled(scheduled, native):
     assert {line["start_reason"] for line in lines} == {"backfill"}
 
 
+async def test_a_backfill_tells_what_became_of_each_time(scheduled, native):
+    await scheduled.create(EVERY_SECOND, paused=True)
+    window = {"start_time": rfc3339(LONG_AGO), "end_time": rfc3339(LONG_AGO + dt.timedelta(seconds=3))}
+    native.call("TriggerSchedule", overlap_policy="SCHEDULE_OVERLAP_POLICY_ALLOW_ALL")
+    answer = native.call("BackfillSchedule", overlap_policy="SCHEDULE_OVERLAP_POLICY_ALLOW_ALL", **window)
+    assert answer["backfill"]["backfill_id"] == "1", "backfills count by themselves"
+    times = [rfc3339(LONG_AGO + dt.timedelta(seconds=n)) for n in range(4)]
+    assert [one["nominal_time"] for one in answer["occurrences"]] == times
+    assert {one["schedule_id"] for one in answer["occurrences"]} == {scheduled.id}
+    assert {one["outcome"] for one in answer["occurrences"]} == {"triggered"}
+    run_ids = [scheduled.run_id(LONG_AGO + dt.timedelta(seconds=n)) for n in range(4)]
+    assert [one["run"]["workflow_id"] for one in answer["occurrences"]] == run_ids
+
+    # The same times once more: their runs are open, and the policy says no.
+    again = native.call("BackfillSchedule", overlap_policy="SCHEDULE_OVERLAP_POLICY_SKIP", **window)
+    assert again["backfill"]["backfill_id"] == "2"
+    listed, token = [], ""
+    while True:
+        page = native.call("ListBackfillOccurrences", backfill_id=2, limit=3, next_page_token=token)
+        listed += page.get("occurrences", [])
+        token = page.get("next_page_token")
+        if not token:
+            break
+    assert [(one["outcome"], one["reason"], "run" in one) for one in listed] == [
+        ("skipped", "overlap_policy_skip", False)
+    ] * 4
+    with pytest.raises(grpc.RpcError, match="has no backfill 7"):
+        native.call("ListBackfillOccurrences", backfill_id=7)
+
+
+async def test_a_trigger_beyond_the_limit_of_the_buffer_is_dropped(scheduled, native):
+    await scheduled.create(overlap=ScheduleOverlapPolicy.BUFFER_ALL)
+    native.call("UpdateSchedule", extensions={"buffer_max": 1})
+    outcomes = [native.call("TriggerSchedule") for _ in range(3)]
+    assert [list(outcome) for outcome in outcomes] == [["started"], ["buffered"], ["dropped"]]
+    assert outcomes[2]["dropped"] == "buffer_full"
+    lines = native.call("ListOccurrences", manual=True)["occurrences"]
+    assert [line["verdict"] for line in lines][-1] == "VERDICT_DROPPED"
+
+
+async def test_an_exhausted_or_deleted_schedule_says_why_to_whoever_changes_it(scheduled, native):
+    await scheduled.create(limited_actions=True, remaining_actions=1, spec=EVERY_SECOND)
+    await scheduled.until_info(lambda info: info.action_count == 1)
+    assert native.call("ResumeSchedule")["status_reason"] == "remaining_actions_exhausted"
+    assert native.call("UpdateSchedule", notes="x")["status_reason"] == "remaining_actions_exhausted"
+    native.call("DeleteSchedule", reason="not needed any more")
+    with pytest.raises(grpc.RpcError, match="it was deleted at .*: not needed any more") as refused:
+        native.call("PauseSchedule")
+    assert refused.value.code() == grpc.StatusCode.NOT_FOUND
+
+
+async def test_a_skip_stands_behind_the_start_that_caused_it(scheduled, native):
+    await scheduled.create(EVERY_SECOND)
+    await scheduled.until_info(lambda info: info.overlap_skipped >= 2)
+    names = [next(iter(set(event) - {"sequence", "recorded_at"})) for event in native.call("ListScheduleEvents")["events"]]
+    assert names[:3] == ["created", "triggered", "trigger_skipped"]
+
+
+async def test_what_is_left_of_the_maximum_of_runs_is_shown(scheduled, native):
+    await scheduled.create(overlap=ScheduleOverlapPolicy.ALLOW_ALL)
+    native.call("UpdateSchedule", extensions={"max_runs": 3})
+    native.call("TriggerSchedule")
+    assert native.call("DescribeSchedule")["remaining_runs"] == "2"
+    listed = native.call("ListSchedules", query=f"ScheduleId = '{scheduled.id}'")["schedules"]
+    assert [one["remaining_runs"] for one in listed] == ["2"]
+
+
+async def test_a_verdict_keeps_its_time_of_decision_when_others_join_it(scheduled, native):
+    await scheduled.create(EVERY_SECOND)
+    await scheduled.until_info(lambda info: info.overlap_skipped >= 1)
+    first = native.call("ListOccurrences")["occurrences"][1]
+    await scheduled.until_info(lambda info: info.overlap_skipped >= 3)
+    later = native.call("ListOccurrences")["occurrences"][1]
+    assert (first["reason"], later["reason"]) == ("overlap_policy_skip",) * 2
+    assert later["decided_at"] == first["decided_at"]
+    assert later["last_decided_at"] > first["last_decided_at"]
+
+
 async def test_each_start_that_was_asked_for_is_listed_once_however_the_pages_fall(scheduled, native):
     await scheduled.create(overlap=ScheduleOverlapPolicy.ALLOW_ALL)
     times = [f"2026-03-01T09:00:0{second}Z" for second in ("0.250", "0.750", "0.500", "1", "1.900")]

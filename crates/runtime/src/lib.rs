@@ -26,7 +26,9 @@ pub use config::{Evaluation, RuntimeConfig};
 pub use damage::DamageCount;
 pub use memory::Admitted;
 pub use namespaces::Namespaces;
-pub use schedules::{Ledger, LedgerPage, LedgerQuery, SchedulePage};
+pub use schedules::{
+    EvaluatedSchedule, EvaluationPass, Ledger, LedgerPage, LedgerQuery, SchedulePage,
+};
 
 use std::sync::Arc;
 use std::time::Duration;

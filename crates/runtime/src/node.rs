@@ -3,6 +3,7 @@
 //! What a thread does in one turn is a function of its own, so a simulated world takes the same turns in an
 //! order of its choice, without threads ([`crate::simulation`]).
 
+mod attendance;
 pub(crate) mod cell_loop;
 mod cell_thread;
 pub(crate) mod commits;

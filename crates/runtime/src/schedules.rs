@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use perennial_engine::run::Rejection;
-use perennial_engine::schedule::{Command, CreateSchedule, LedgerLine, Reply, Schedule};
+use perennial_engine::schedule::{
+    Command, CreateSchedule, EvaluatedTime, LedgerLine, Reply, Schedule,
+};
 use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 use perennial_proto::perennial::ScheduleEvent;
 use perennial_proto::store::{NamespaceRecord, Occurrence, ScheduleName};
@@ -22,6 +24,9 @@ use crate::{Refusal, Runtime, unexpected};
 /// Wake-ups read at a time.
 const DUE_PAGE: usize = 1_000;
 
+/// Times that one pass tells of, about: the rest stays due.
+const EVALUATED_MAX: usize = 10_000;
+
 /// Schedules looked at before the list is read again, when zones have changed.
 const ZONES_PAGE: usize = 200;
 
@@ -32,6 +37,30 @@ pub struct SchedulePage {
     pub schedules: Vec<Schedule>,
     /// `None` if this is the last page.
     pub next: Option<Position>,
+}
+
+/// What one pass over schedules came to.
+#[derive(Debug, Default)]
+pub struct EvaluationPass {
+    /// In the order they were due.
+    pub schedules: Vec<EvaluatedSchedule>,
+    /// More schedules are due.
+    pub has_more: bool,
+}
+
+impl EvaluationPass {
+    fn times(&self) -> usize {
+        self.schedules.iter().map(|it| it.times.len()).sum()
+    }
+}
+
+/// A schedule after it was evaluated.
+#[derive(Debug)]
+pub struct EvaluatedSchedule {
+    /// As it is now.
+    pub schedule: Arc<Schedule>,
+    /// What became of the times that this pass settled.
+    pub times: Vec<EvaluatedTime>,
 }
 
 /// Which ledger of a schedule.
@@ -219,37 +248,55 @@ impl Runtime {
         .await
     }
 
-    /// Looks once at schedules that are due, in the order they are due, `limit` at most. Each comes as it
-    /// was and as it is.
+    /// Evaluates schedules that are due, in the order they are due, `limit` of them at most. Passes that overlap share
+    /// out what is due: each time is in the answer of the one that settled it.
     pub async fn evaluate_schedules(
         &self,
+        namespace: Option<NamespaceKey>,
         limit: usize,
-    ) -> Result<Vec<(Arc<Schedule>, Arc<Schedule>)>, Refusal> {
+    ) -> Result<EvaluationPass, Refusal> {
         let now = self.now();
-        let mut evaluated = Vec::new();
+        let mut pass = EvaluationPass::default();
         let mut after = (Time(i64::MIN), i64::MIN);
-        while evaluated.len() < limit {
+        loop {
             let page = self.read_store(move |store| store.wakes(after, now, DUE_PAGE)).await?;
-            let Some(last) = page.last() else { break };
+            let Some(last) = page.last() else { return Ok(pass) };
             after = (last.at, last.key);
             for wake in page {
                 let Sleeper::Schedule { schedule_id } = wake.sleeper else { continue };
-                if evaluated.len() == limit {
-                    break;
+                if namespace.is_some_and(|only| only != wake.namespace) {
+                    continue;
+                }
+                if pass.schedules.len() == limit || pass.times() >= EVALUATED_MAX {
+                    pass.has_more = true;
+                    return Ok(pass);
                 }
                 let target =
                     ScheduleName { namespace: wake.namespace.0, schedule_id, key: wake.key };
-                let before = match self.read_schedule(target.clone()).await {
-                    Ok(before) => before,
+                match self.evaluate_schedule(target).await {
+                    Ok(evaluated) => pass.schedules.push(evaluated),
                     // Deleted, or followed by another of the same id, or damaged: the others have their turn.
-                    Err(Refusal::Rejected(_) | Refusal::Damaged(_)) => continue,
+                    Err(Refusal::Rejected(_) | Refusal::Damaged(_)) => {}
                     Err(unanswered) => return Err(unanswered),
-                };
-                let (after, _) = self.send_to_schedule(target, Command::Wake).await?;
-                evaluated.push((before, after));
+                }
             }
         }
-        Ok(evaluated)
+    }
+
+    /// Settles everything that is due in a schedule, in as many steps as that takes.
+    async fn evaluate_schedule(&self, target: ScheduleName) -> Result<EvaluatedSchedule, Refusal> {
+        let mut all = Vec::new();
+        loop {
+            let (schedule, reply) =
+                self.send_to_schedule(target.clone(), Command::Evaluate).await?;
+            let Reply::Evaluated { times, has_more } = reply else {
+                return Ok(EvaluatedSchedule { schedule, times: all });
+            };
+            all.extend(times);
+            if !has_more || all.len() >= EVALUATED_MAX {
+                return Ok(EvaluatedSchedule { schedule, times: all });
+            }
+        }
     }
 
     /// If the zone database is another than the last time, every schedule that depends on it is looked at:

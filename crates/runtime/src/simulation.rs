@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use perennial_engine::Time;
+use perennial_engine::{Span, Time};
 use perennial_proto::store::RunMessage;
 use perennial_store::Store;
 
@@ -38,12 +38,13 @@ use crate::{OpenError, Runtime, RuntimeConfig};
 #[derive(Debug, Clone)]
 pub struct Clock {
     now: Arc<AtomicI64>,
+    since_boot: Arc<AtomicI64>,
 }
 
 impl Clock {
     /// A clock that shows this time until it is set.
     pub fn at(now: Time) -> Self {
-        Self { now: Arc::new(AtomicI64::new(now.0)) }
+        Self { now: Arc::new(AtomicI64::new(now.0)), since_boot: Arc::default() }
     }
 
     /// What it shows.
@@ -51,7 +52,13 @@ impl Clock {
         Time(self.now.load(Ordering::SeqCst))
     }
 
-    /// Sets it, forwards or back.
+    /// Time passes: that is noticed even by what can't see the clock being set.
+    pub fn pass(&self, span: Span) {
+        self.now.fetch_add(span.0, Ordering::SeqCst);
+        self.since_boot.fetch_add(span.0.max(0), Ordering::SeqCst);
+    }
+
+    /// Sets it, forwards or back. No time passes.
     pub fn set(&self, now: Time) {
         self.now.store(now.0, Ordering::SeqCst);
     }
@@ -93,8 +100,8 @@ impl Node {
         clock: &Clock,
         seed: u64,
     ) -> Result<Self, OpenError> {
-        let now = Arc::clone(&clock.now);
-        let surroundings = Surroundings::Simulated { now, seed: AtomicU64::new(seed) };
+        let Clock { now, since_boot } = clock.clone();
+        let surroundings = Surroundings::Simulated { now, since_boot, seed: AtomicU64::new(seed) };
         let (node, inboxes) = node::Node::without_threads(store, config, surroundings)?;
         let mut cells = Vec::new();
         for (id, inbox) in (0_u32..).zip(inboxes) {
@@ -135,7 +142,8 @@ impl Node {
             turns.arrived.clear();
             return 0;
         };
-        let is_due = running.has_undelivered() || running.wait(&self.node) == Duration::ZERO;
+        let is_due =
+            running.has_undelivered() || running.until_next_turn(&self.node) == Duration::ZERO;
         turns.arrived.len() + usize::from(is_due)
     }
 
@@ -154,15 +162,22 @@ impl Node {
                 self.commits.extend(work.commit.map(|batch| (cell, batch)));
                 self.loads.extend(work.loads);
                 self.loads.extend(work.awaited_loads);
+                running.rest(&self.node);
             }
             Next::End => turns.cell = None,
         }
     }
 
+    /// Whether a cell takes no writes, because a commit failed and there is no new lease yet.
+    pub fn is_suspended(&self, cell: usize) -> bool {
+        let cell = self.cells.get(cell).and_then(|turns| turns.cell.as_ref());
+        cell.is_some_and(CellLoop::is_suspended)
+    }
+
     /// When a cell next has something to do though nothing arrives, seen from now.
     pub fn next_wake(&self) -> Option<Time> {
         let waits = self.cells.iter().filter_map(|turns| turns.cell.as_ref());
-        let waits = waits.map(|cell| cell.wait(&self.node));
+        let waits = waits.map(|cell| cell.until_next_turn(&self.node));
         let now = self.node.now();
         let wait = waits.min()?;
         Some(Time(now.0.saturating_add(i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX))))

@@ -6,12 +6,13 @@ use std::time::Duration;
 use hyper::HeaderMap;
 use perennial_engine::NamespaceKey;
 use perennial_engine::run::{Command, Run};
+use perennial_proto::perennial::CommandContext;
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_runtime::{Runtime, Sent};
 use tokio::time::Instant;
 use tonic::Status;
-use tonic::metadata::MetadataMap;
+use tonic::metadata::{MetadataMap, MetadataValue};
 
 use crate::errors::{Answer, namespace_not_found, refused, refused_about};
 use crate::server::Shared;
@@ -22,8 +23,40 @@ use crate::validate;
 pub(crate) struct Call<'a> {
     shared: &'a Shared,
     client_name: Option<String>,
+    face: Face,
     /// The client gives up then.
     deadline: Option<Instant>,
+}
+
+/// The way that requests come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Face {
+    Grpc,
+    Http,
+}
+
+impl Face {
+    /// How the HTTP face marks what it passes on.
+    const KEY: &str = "perennial-face";
+
+    /// Marks a request.
+    pub(crate) fn mark(self, metadata: &mut MetadataMap) {
+        metadata.insert(Self::KEY, MetadataValue::from_static(self.source()));
+    }
+
+    fn of(metadata: &MetadataMap) -> Self {
+        match metadata.get(Self::KEY) {
+            Some(face) if face.as_bytes() == Self::Http.source().as_bytes() => Self::Http,
+            _ => Self::Grpc,
+        }
+    }
+
+    fn source(self) -> &'static str {
+        match self {
+            Self::Grpc => "grpc",
+            Self::Http => "http",
+        }
+    }
 }
 
 impl<'a> Call<'a> {
@@ -32,6 +65,7 @@ impl<'a> Call<'a> {
         Self {
             shared,
             client_name: client_name.map(str::to_owned),
+            face: Face::of(metadata),
             deadline: timeout(metadata.as_ref()).map(|timeout| Instant::now() + timeout),
         }
     }
@@ -47,6 +81,26 @@ impl<'a> Call<'a> {
     /// What the client calls itself, as in `temporal-python`.
     pub(crate) fn client_name(&self) -> &str {
         self.client_name.as_deref().unwrap_or_default()
+    }
+
+    /// Who asks, for a schedule's audit stream: what the caller says, with the id of the request and the way it came.
+    /// A caller over gRPC that says nothing is left out.
+    pub(crate) fn command_context(
+        &self,
+        given: Option<CommandContext>,
+        request_id: &str,
+    ) -> Option<CommandContext> {
+        let mut context = match self.face {
+            Face::Grpc => given?,
+            Face::Http => given.unwrap_or_default(),
+        };
+        if context.request_id.is_empty() {
+            request_id.clone_into(&mut context.request_id);
+        }
+        if context.source.is_empty() {
+            self.face.source().clone_into(&mut context.source);
+        }
+        Some(context)
     }
 
     /// How long a long poll may last: `at_most`, and so much less than the client waits that the empty

@@ -290,6 +290,7 @@ service! {
         delete_schedule(DeleteScheduleRequest)
         backfill_schedule(BackfillScheduleRequest)
         list_backfills(ListBackfillsRequest)
+        list_backfill_occurrences(ListBackfillOccurrencesRequest)
         cancel_backfill(CancelBackfillRequest)
         list_schedule_events(ListScheduleEventsRequest)
         list_occurrences(ListOccurrencesRequest)

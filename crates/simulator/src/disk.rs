@@ -241,6 +241,8 @@ impl Store for Path {
         }
         let lease = self.disk.store.lease(cell)?;
         state.owners.insert(cell, (lease.epoch, 0));
+        let mut auditor = self.disk.auditor.lock().unwrap_or_else(PoisonError::into_inner);
+        auditor.leased(cell, lease.epoch, self.server);
         if is_heard { Ok(lease) } else { Err(away()) }
     }
 

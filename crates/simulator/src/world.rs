@@ -1,6 +1,7 @@
 //! A world: made from a seed, wild for a while, then left to settle, then audited.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use perennial_engine::{NamespaceKey, Span, Time};
 use perennial_proto::store::run_message::Body;
 use perennial_proto::store::{NamespaceRecord, RunMessage};
-use perennial_runtime::RuntimeConfig;
 use perennial_runtime::simulation::{Acknowledge, Clock, Node};
+use perennial_runtime::{Evaluation, RuntimeConfig};
 use perennial_store::Store;
 
 use crate::actors::client::Nudge;
@@ -101,6 +102,10 @@ struct Running {
     is_alive: Rc<Cell<bool>>,
     is_replaced: Arc<AtomicBool>,
     turns_left: usize,
+    /// Its number.
+    server: u64,
+    /// Cells that haven't taken a turn since their machine slept.
+    asleep: BTreeSet<usize>,
 }
 
 /// Something that can happen next.
@@ -137,7 +142,15 @@ impl World {
             0 => 64 * 1024,
             _ => config.memory_budget,
         };
-        let config = RuntimeConfig { keys_per_lease, memory_budget, ..config };
+        // In every seventh, schedules are evaluated only when someone asks.
+        let evaluation = match seed % 7 {
+            0 => Evaluation::OnDemand,
+            _ => Evaluation::ByItself,
+        };
+        if evaluation == Evaluation::OnDemand {
+            lock(auditor).set_on_demand();
+        }
+        let config = RuntimeConfig { keys_per_lease, memory_budget, evaluation, ..config };
         Self {
             sim: Sim::new(clock, Arc::clone(auditor), Arc::clone(trace)),
             executor: Executor::default(),
@@ -210,6 +223,15 @@ impl World {
             let deeds = 20 + self.chance.below(30);
             self.sim.spawn(schedule_client::live(actor, deeds));
         }
+        let evaluators = match self.config.evaluation {
+            _ if !self.has_schedules => 0,
+            Evaluation::OnDemand => 3,
+            Evaluation::ByItself => 1,
+        };
+        for number in 1..=evaluators {
+            let actor = Actor::new(&self.sim, self.chance.fork(), format!("evaluator-{number}"));
+            self.sim.spawn(schedule_client::evaluate(actor));
+        }
     }
 
     fn wild_turn(&mut self) {
@@ -219,8 +241,9 @@ impl World {
             8..20 => self.duplicate_message(),
             20..28 => self.deliver_delayed(),
             28..44 => self.pass(Span::millis(self.chance.between(1, 500))),
-            44..46 => self.pass(Span::seconds(self.chance.between(5, 120))),
-            46..48 => self.pass(Span::seconds(-self.chance.between(1, 20))),
+            44 => self.pass(Span::millis(self.chance.between(4_000, 120_000))),
+            45 => self.set_clock(Span::seconds(self.chance.between(5, 120))),
+            46..48 => self.set_clock(Span::seconds(-self.chance.between(1, 20))),
             48 if self.has_schedules => self.be_away(),
             _ => match self.any_turn() {
                 Some(turn) => self.take_wildly(turn),
@@ -279,6 +302,10 @@ impl World {
                 let arrived = running.node.arrived(cell);
                 let inputs = 1 + self.chance.below(arrived);
                 running.node.step(cell, inputs);
+                // One that may not write is still away.
+                if !running.node.is_suspended(cell) && running.asleep.remove(&cell) {
+                    lock(&self.sim.auditor).cell_woke(running.server, cell, self.sim.now());
+                }
             }
             Turn::Commit { server } => {
                 let Some(running) = self.servers.get_mut(server) else { return };
@@ -319,7 +346,7 @@ impl World {
         self.open_server();
     }
 
-    /// For minutes nobody serves.
+    /// For a while, or for minutes, nobody serves.
     fn be_away(&mut self) {
         self.bury();
         self.delayed.clear();
@@ -328,7 +355,8 @@ impl World {
         if let Some(gone) = self.servers.pop() {
             gone.is_alive.set(false);
         }
-        self.pass(Span::seconds(self.chance.between(30, 400)));
+        let away = if self.chance.percent(50) { (100, 10_000) } else { (10_000, 400_000) };
+        self.pass(Span::millis(self.chance.between(away.0, away.1)));
         self.open_server();
     }
 
@@ -359,7 +387,11 @@ impl World {
                     let is_alive = Rc::new(Cell::new(true));
                     let server = Server { runtime: node.runtime(), is_alive: Rc::clone(&is_alive) };
                     *self.sim.current.borrow_mut() = Some(server);
-                    let running = Running { node, is_alive, is_replaced, turns_left: 0 };
+                    let (server, asleep) = (self.opened, BTreeSet::new());
+                    let cells = node.cells();
+                    lock(&self.sim.auditor).server_began(server, cells, self.sim.now());
+                    let running =
+                        Running { node, is_alive, is_replaced, turns_left: 0, server, asleep };
                     self.servers.insert(0, running);
                     break;
                 }
@@ -464,15 +496,27 @@ impl World {
     }
 
     fn pass(&mut self, span: Span) {
-        let clock = &self.sim.clock;
-        clock.set(Time(clock.now().0 + span.0));
+        self.sim.clock.pass(span);
+        for running in &mut self.servers {
+            running.asleep.extend(0..running.node.cells());
+        }
         self.sim.say(format!("world: {} ms pass", span.0 / 1_000_000));
         self.executor.wake_all();
     }
 
-    fn pass_a_little(&self) {
+    /// The clock is put forward or back, and no time passes.
+    fn set_clock(&mut self, by: Span) {
         let clock = &self.sim.clock;
-        clock.set(Time(clock.now().0 + self.chance.between(1_000, 2_000_000)));
+        clock.set(Time(clock.now().0 + by.0));
+        if by.0 < 0 {
+            lock(&self.sim.auditor).clock_put_back(clock.now());
+        }
+        self.sim.say(format!("world: the clock is put {} ms forward", by.0 / 1_000_000));
+        self.executor.wake_all();
+    }
+
+    fn pass_a_little(&self) {
+        self.sim.clock.pass(Span(self.chance.between(1_000, 2_000_000)));
     }
 
     /// Nothing can be done before something is due.
@@ -481,7 +525,7 @@ impl World {
         let next = wakes.chain(self.sim.next_alarm()).min();
         let now = self.sim.now();
         let next = next.unwrap_or(now).max(now.after(Span(1_000)));
-        self.sim.clock.set(next);
+        self.sim.clock.pass(Span(next.0 - now.0));
         self.executor.wake_all();
     }
 

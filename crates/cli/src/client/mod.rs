@@ -42,6 +42,8 @@ pub(crate) type Connection = InterceptedService<Channel, Headers>;
 pub(crate) struct Client {
     connection: Connection,
     pub(crate) namespace: String,
+    /// The namespace, if a flag names it.
+    pub(crate) named_namespace: Option<String>,
     pub(crate) identity: String,
 }
 
@@ -56,6 +58,7 @@ impl Client {
         Ok(Client {
             connection: InterceptedService::new(channel, headers),
             namespace: settings.namespace,
+            named_namespace: settings.named_namespace,
             identity: settings.identity,
         })
     }

@@ -17,6 +17,8 @@ use crate::user::user_name;
 pub(crate) struct Settings {
     pub(crate) address: String,
     pub(crate) namespace: String,
+    /// The namespace, if a flag names it.
+    pub(crate) named_namespace: Option<String>,
     pub(crate) identity: String,
     pub(crate) api_key: Option<String>,
     /// Header names and values.
@@ -143,6 +145,7 @@ impl Settings {
 
         let api_key = args.api_key.or_else(|| variable("TEMPORAL_API_KEY")).or(profile.api_key);
         let address = args.address.or_else(|| variable("TEMPORAL_ADDRESS")).or(profile.address);
+        let named_namespace = args.namespace.clone();
         let namespace =
             args.namespace.or_else(|| variable("TEMPORAL_NAMESPACE")).or(profile.namespace);
         let mut meta = profile.grpc_meta;
@@ -152,6 +155,7 @@ impl Settings {
             tls: tls(args.tls, environment, profile.tls, api_key.is_some())?,
             address: address.unwrap_or_else(|| "localhost:7233".to_owned()),
             namespace: namespace.unwrap_or_else(|| "default".to_owned()),
+            named_namespace,
             identity: args.identity.unwrap_or_else(default_identity),
             api_key,
             meta,

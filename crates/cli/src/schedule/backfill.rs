@@ -7,7 +7,7 @@ use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 use perennial_proto::temporal::schedule::v1::{BackfillRequest, SchedulePatch};
 use perennial_proto::temporal::workflowservice::v1::ListScheduleMatchingTimesRequest;
 
-use super::backfills::{find, line};
+use super::backfills::{find, line, time_columns, time_row, times_page};
 use super::id::ScheduleIdArgs;
 use super::{context, instant_on_clock_of, is_unimplemented, only_perennial, patch};
 use crate::client::Client;
@@ -45,7 +45,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "watch")]
     dry_run: bool,
 
-    /// Wait until all of them are started, and show how far it has come
+    /// Wait until all of them are started, show how far it has come, and what became of each
     #[arg(long)]
     watch: bool,
 
@@ -99,16 +99,29 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         Err(status) => return Err(only_perennial(status)),
     };
     let mut backfill = response.backfill.clone();
-    if let (true, Some(begun)) = (args.watch, &response.backfill) {
+    let mut response = response;
+    if let (true, Some(begun)) = (args.watch, backfill.clone()) {
         backfill = Some(watch(&client, &id, begun.backfill_id, total, session).await?);
+        let first = times_page(&client, &id, begun.backfill_id, Vec::new()).await?;
+        response.occurrences = first.occurrences;
+        response.next_page_token = first.next_page_token;
     }
-    let response = BackfillScheduleResponse { backfill, ..response };
+    response.backfill = backfill;
     session.output.message(&response, |output| {
-        let said = match &response.backfill {
-            Some(backfill) => line(backfill, &output.times),
-            None => "Backfill request sent".to_owned(),
+        let Some(backfill) = &response.backfill else {
+            return Ok(output.line("Backfill request sent")?);
         };
-        Ok(output.line(said)?)
+        output.line(line(backfill, &output.times))?;
+        if args.watch && !response.occurrences.is_empty() {
+            let rows = response.occurrences.iter().map(|it| time_row(it, &output.times));
+            let rows: Vec<_> = rows.collect();
+            output.table(time_columns(), rows)?;
+        }
+        if args.watch && !response.next_page_token.is_empty() {
+            let all = format!("schedule list-backfills {id} {}", backfill.backfill_id);
+            output.remark(format!("there are more; `{all}` lists all"))?;
+        }
+        Ok(())
     })
 }
 

@@ -1,38 +1,60 @@
 //! `perennial schedule list-backfills` and `cancel-backfill`.
 
 use perennial_proto::perennial::{
-    Backfill, CancelBackfillRequest, CancelBackfillResponse, ListBackfillsRequest,
+    Backfill, BackfillOccurrence, CancelBackfillRequest, CancelBackfillResponse,
+    ListBackfillOccurrencesRequest, ListBackfillOccurrencesResponse, ListBackfillsRequest,
 };
 
 use super::id::ScheduleIdArgs;
 use super::only_perennial;
+use super::words::reason_in_words;
 use crate::client::Client;
 use crate::failure::{Ends, Exit};
 use crate::output::{Column, Row, Times, instant, thousands};
 use crate::session::Session;
 
-/// List the backfills of a schedule, and how far they have come
+/// Times of a backfill are asked for so many at a time.
+const PAGE_SIZE: i32 = 1_000;
+
+/// List the backfills of a schedule and how far they have come, or what became of each time of one
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  perennial schedule list-backfills payroll\n")]
+#[command(after_help = LIST_EXAMPLES)]
 pub(super) struct ListArgs {
     #[command(flatten)]
     id: ScheduleIdArgs,
+
+    /// The number of one backfill: list its times, and what became of each
+    #[arg(value_name = "BACKFILL")]
+    number: Option<i64>,
 }
+
+const LIST_EXAMPLES: &str = r#"Examples:
+  perennial schedule list-backfills payroll
+  perennial schedule list-backfills payroll 1
+"#;
 
 /// Cancel a backfill: what it hasn't started yet isn't started
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  perennial schedule cancel-backfill payroll --backfill-id 1\n")]
+#[command(after_help = "Examples:\n  perennial schedule cancel-backfill payroll 1\n")]
 pub(super) struct CancelArgs {
     #[command(flatten)]
     id: ScheduleIdArgs,
 
     /// Its number, as `list-backfills` shows it
-    #[arg(long, value_name = "N")]
-    backfill_id: i64,
+    #[arg(value_name = "BACKFILL", required_unless_present = "backfill_id")]
+    number: Option<i64>,
+
+    /// The same as a flag
+    #[arg(long, value_name = "N", conflicts_with = "number")]
+    backfill_id: Option<i64>,
 }
 
 pub(super) async fn list(args: ListArgs, session: &mut Session) -> anyhow::Result<()> {
-    let backfills = all(&session.client, &args.id.get()?).await?;
+    let id = args.id.get()?;
+    if let Some(number) = args.number {
+        return list_times(&id, number, session).await;
+    }
+    let backfills = all(&session.client, &id).await?;
     let columns = vec![
         Column::new("Id"),
         Column::new("From"),
@@ -53,15 +75,72 @@ pub(super) async fn list(args: ListArgs, session: &mut Session) -> anyhow::Resul
 }
 
 pub(super) async fn cancel(args: CancelArgs, session: &mut Session) -> anyhow::Result<()> {
+    // One of them is required.
+    let backfill_id = args.number.or(args.backfill_id).unwrap_or_default();
     let request = CancelBackfillRequest {
         namespace: session.client.namespace.clone(),
         schedule_id: args.id.get()?,
-        backfill_id: args.backfill_id,
+        backfill_id,
     };
     session.client.schedules().cancel_backfill(request).await.map_err(only_perennial)?;
     session.output.message(&CancelBackfillResponse {}, |output| {
-        Ok(output.line(format!("Canceled backfill {}", args.backfill_id))?)
+        Ok(output.line(format!("Canceled backfill {backfill_id}"))?)
     })
+}
+
+/// What became of each time of a backfill so far, page by page.
+async fn list_times(id: &str, number: i64, session: &mut Session) -> anyhow::Result<()> {
+    let client = session.client.clone();
+    let mut list = session.output.list(time_columns());
+    let mut next_page_token = Vec::new();
+    loop {
+        let page = times_page(&client, id, number, next_page_token).await?;
+        for occurrence in &page.occurrences {
+            list.push(occurrence, |times| time_row(occurrence, times))?;
+        }
+        if page.next_page_token.is_empty() {
+            break;
+        }
+        next_page_token = page.next_page_token;
+    }
+    if list.finish()? == 0 {
+        session.output.remark("none of its times has been planned")?;
+    }
+    Ok(())
+}
+
+/// A page of a backfill's times.
+pub(super) async fn times_page(
+    client: &Client,
+    id: &str,
+    backfill_id: i64,
+    next_page_token: Vec<u8>,
+) -> anyhow::Result<ListBackfillOccurrencesResponse> {
+    let request = ListBackfillOccurrencesRequest {
+        namespace: client.namespace.clone(),
+        schedule_id: id.to_owned(),
+        backfill_id,
+        limit: PAGE_SIZE,
+        next_page_token,
+    };
+    let response = client.schedules().list_backfill_occurrences(request).await;
+    Ok(response.map_err(only_perennial)?.into_inner())
+}
+
+/// The columns of [`time_row`].
+pub(super) fn time_columns() -> Vec<Column> {
+    ["Time", "Outcome", "Workflow", "Run"].map(Column::new).into()
+}
+
+/// What became of one time.
+pub(super) fn time_row(occurrence: &BackfillOccurrence, times: &Times) -> Row {
+    let run = occurrence.run.clone().unwrap_or_default();
+    let outcome = match occurrence.reason.as_str() {
+        "" => occurrence.outcome.clone(),
+        reason => format!("{}: {}", occurrence.outcome, reason_in_words(reason)),
+    };
+    let time = instant(occurrence.nominal_time.as_ref());
+    Row::from([times.show(time), outcome, run.workflow_id, run.run_id])
 }
 
 /// One of them.

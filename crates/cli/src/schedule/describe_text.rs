@@ -12,7 +12,7 @@ use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
 
 use super::fetch::Described;
 use super::spec_of;
-use super::words::{reason_in_words, status_name};
+use super::words::{reason_in_words, status_in_words};
 use crate::input::overlap_policy_name;
 use crate::output::{
     Card, Column, Output, Row, TimeFormat, Times, attribute_values, duration, instant, thousands,
@@ -47,7 +47,8 @@ pub(super) fn write(described: &Described, output: &mut Output) -> anyhow::Resul
         true => card.field("catch-up window", "unlimited"),
         false => card.field("catch-up window", duration(policies.catchup_window.as_ref())),
     };
-    how(&mut card, extensions.unwrap_or(&ScheduleExtensions::default()), &state);
+    let remaining_runs = ours.and_then(|ours| ours.remaining_runs);
+    how(&mut card, extensions.unwrap_or(&ScheduleExtensions::default()), remaining_runs, &state);
     card.field("on failure", if policies.pause_on_failure { "pauses" } else { "goes on" });
     if policies.keep_original_workflow_id {
         card.field("workflow ids", "as given, without the time");
@@ -70,16 +71,11 @@ fn heading(card: &mut Card, described: &Described, state: &ScheduleState, times:
         None if state.paused => (ScheduleStatus::Paused, ""),
         None => (ScheduleStatus::Active, ""),
     };
-    // Why it is paused stands in the notes.
-    let why = match status {
-        ScheduleStatus::Broken | ScheduleStatus::Deleted if !why.is_empty() => format!(": {why}"),
-        _ => String::new(),
-    };
     let style = match status {
         ScheduleStatus::Active | ScheduleStatus::Unspecified => Style::Plain,
         ScheduleStatus::Paused | ScheduleStatus::Broken | ScheduleStatus::Deleted => Style::Warning,
     };
-    card.styled("status", format!("{}{why}", status_name(status)), style);
+    card.styled("status", status_in_words(status, why), style);
     card.field("notes", &state.notes);
     if let Some(ours) = &described.ours {
         card.field("deleted", times.show(instant(ours.deleted_at.as_ref())));
@@ -140,7 +136,12 @@ fn what(card: &mut Card, action: &NewWorkflowExecutionInfo) {
     }
 }
 
-fn how(card: &mut Card, extensions: &ScheduleExtensions, state: &ScheduleState) {
+fn how(
+    card: &mut Card,
+    extensions: &ScheduleExtensions,
+    remaining_runs: Option<i64>,
+    state: &ScheduleState,
+) {
     match extensions.catchup_mode() {
         CatchupMode::All => {}
         CatchupMode::One => drop(card.field("catches up", "the earliest missed time")),
@@ -148,7 +149,8 @@ fn how(card: &mut Card, extensions: &ScheduleExtensions, state: &ScheduleState) 
         CatchupMode::None => drop(card.field("catches up", "nothing")),
     }
     if extensions.max_runs > 0 {
-        card.field("deleted after", format!("{} runs", extensions.max_runs));
+        let left = remaining_runs.map(|left| format!(", {left} left")).unwrap_or_default();
+        card.field("deleted after", format!("{} runs{left}", extensions.max_runs));
     }
     if extensions.buffer_max > 0 {
         card.field("buffer", format!("at most {}", extensions.buffer_max));

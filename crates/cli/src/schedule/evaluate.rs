@@ -5,19 +5,20 @@ use perennial_proto::perennial::{EvaluateSchedulesRequest, Evaluated};
 use serde::Serialize;
 
 use super::only_perennial;
-use crate::output::{Column, Format, instant};
+use super::words::reason_in_words;
+use crate::output::{Column, Format, instant, thousands};
 use crate::session::Session;
 
-/// Look once at the schedules that are due, in that order, and start what is to be started
+/// Evaluate the schedules that are due once, in that order, and start what is to be started
 ///
-/// For a server that runs with `--schedule-evaluation on-demand` and is driven by a timer of your own.
+/// For a server that runs with `--schedule-evaluation on-demand` and is driven by a timer of your own. Every
+/// namespace is evaluated, unless --namespace names one. Each row is a time that this command has settled.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Look at no more than so many schedules
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    #[arg(value_parser = clap::value_parser!(i32).range(1..=1000))]
-    limit: i32,
+    /// Evaluate no more than so many schedules, 1 to 1,000
+    #[arg(long, value_name = "N", default_value_t = 100, allow_negative_numbers = true)]
+    limit: i64,
 
     /// The same as --output json
     #[arg(long)]
@@ -27,22 +28,30 @@ pub(super) struct Args {
 const EXAMPLES: &str = r#"Examples:
   Once a minute, from a crontab
     * * * * * perennial schedule evaluate --limit 100 --json
+
+  Only the schedules of one namespace
+    perennial schedule evaluate --namespace billing
 "#;
 
-/// What became of one schedule. The names are part of the product.
+/// What became of one time. The names are part of the product.
 #[derive(Serialize)]
 struct Record<'e> {
     namespace: &'e str,
     schedule_id: &'e str,
     instance_id: Option<&'e str>,
+    run_id: Option<&'e str>,
     outcome: &'e str,
+    reason: Option<&'e str>,
     occurrence_time: Option<String>,
+    count: i64,
     last_fired_at: Option<String>,
     next_fire_at: Option<String>,
 }
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
-    let request = EvaluateSchedulesRequest { limit: args.limit };
+    let namespace = session.client.named_namespace.clone().unwrap_or_default();
+    let limit = args.limit.clamp(1, 1_000) as i32;
+    let request = EvaluateSchedulesRequest { limit, namespace };
     let response = session.client.schedules().evaluate_schedules(request).await;
     let response = response.map_err(only_perennial)?.into_inner();
     if args.json {
@@ -50,9 +59,9 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     }
     let columns = vec![
         Column::new("Schedule"),
+        Column::new("Time"),
         Column::new("Outcome"),
         Column::new("Run"),
-        Column::new("Time"),
         Column::if_room("Next"),
         Column::if_room("Namespace"),
     ];
@@ -61,9 +70,9 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         list.push_record(&record(evaluated), |times| {
             [
                 evaluated.schedule_id.clone(),
-                evaluated.outcome.replace('_', " "),
-                evaluated.instance_id.clone(),
                 times.show(instant(evaluated.occurrence_time.as_ref())),
+                outcome(evaluated),
+                evaluated.instance_id.clone(),
                 times.show(instant(evaluated.next_fire_at.as_ref())),
                 evaluated.namespace.clone(),
             ]
@@ -72,17 +81,37 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     if list.finish()? == 0 {
         session.output.remark("nothing was due")?;
     }
+    if response.has_more {
+        session.output.remark("more schedules are due: evaluate again")?;
+    }
     Ok(())
 }
 
+fn outcome(evaluated: &Evaluated) -> String {
+    let mut text = evaluated.outcome.clone();
+    if evaluated.count > 1 {
+        text = format!("{text}, {} times in a row", thousands(evaluated.count.unsigned_abs()));
+    }
+    if !evaluated.reason.is_empty() {
+        text = format!("{text}: {}", reason_in_words(&evaluated.reason));
+    }
+    text
+}
+
 fn record(evaluated: &Evaluated) -> Record<'_> {
+    fn given(text: &str) -> Option<&str> {
+        Some(text).filter(|text| !text.is_empty())
+    }
     let time = |time: &Option<Timestamp>| instant(time.as_ref()).map(|time| time.to_string());
     Record {
         namespace: &evaluated.namespace,
         schedule_id: &evaluated.schedule_id,
-        instance_id: Some(evaluated.instance_id.as_str()).filter(|id| !id.is_empty()),
+        instance_id: given(&evaluated.instance_id),
+        run_id: given(&evaluated.run_id),
         outcome: &evaluated.outcome,
+        reason: given(&evaluated.reason),
         occurrence_time: time(&evaluated.occurrence_time),
+        count: evaluated.count,
         last_fired_at: time(&evaluated.last_fired_at),
         next_fire_at: time(&evaluated.next_fire_at),
     }

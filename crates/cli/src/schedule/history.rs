@@ -22,8 +22,8 @@ pub(super) struct Args {
     id: ScheduleIdArgs,
 
     /// No more than so many events, 1 to 500 [default: 100]
-    #[arg(long, value_name = "N")]
-    limit: Option<i32>,
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    limit: Option<i64>,
 
     /// Only those after this number
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -134,7 +134,7 @@ async fn ask(
     let request = ListScheduleEventsRequest {
         namespace: client.namespace.clone(),
         schedule_id: schedule_id.to_owned(),
-        limit: args.limit.map(|limit| limit.clamp(1, 500)).unwrap_or_default(),
+        limit: args.limit.map(|limit| limit.clamp(1, 500) as i32).unwrap_or_default(),
         after_sequence,
         internal_id: args.internal_id.clone(),
     };

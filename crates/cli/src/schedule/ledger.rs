@@ -38,8 +38,8 @@ pub(super) struct Args {
 
     /// No more than so many lines
     #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "all")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    limit: u64,
+    #[arg(allow_negative_numbers = true)]
+    limit: i64,
 
     /// All of them
     #[arg(long)]
@@ -73,7 +73,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     }
     let [start_time, end_time] = window;
     let mut next_page_token = Vec::new();
-    let mut left = if args.all { u64::MAX } else { args.limit };
+    let mut left = if args.all { u64::MAX } else { args.limit.max(1).unsigned_abs() };
     let mut list = session.output.list(columns());
     let more = loop {
         let request = ListOccurrencesRequest {

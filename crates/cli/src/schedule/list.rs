@@ -8,7 +8,7 @@ use perennial_proto::temporal::workflowservice::v1::ListSchedulesRequest;
 use serde_json::Value;
 
 use super::is_unimplemented;
-use super::words::status_name;
+use super::words::status_in_words;
 use crate::client::Client;
 use crate::output::{Column, Row, Times, attribute_values, instant};
 use crate::session::Session;
@@ -145,6 +145,7 @@ fn columns(detail: Detail) -> Vec<Column> {
         Column::if_room("Last"),
         Column::if_room("Workflow"),
         Column::if_room("When"),
+        Column::if_room("Runs left"),
     ];
     if detail >= Detail::More {
         columns.extend([Column::new("Zone"), Column::new("Notes")]);
@@ -164,13 +165,14 @@ fn row(listed: &ListedSchedule, detail: Detail, times: &Times) -> Row {
     let definition = info.spec.clone().unwrap_or_default();
     let mut cells = vec![
         entry.schedule_id.clone(),
-        status_name(status).to_owned(),
+        status_in_words(status, &listed.status_reason),
         times.show(
             instant(info.future_action_times.first()).filter(|_| status == ScheduleStatus::Active),
         ),
         times.show(instant(last)),
         info.workflow_type.clone().unwrap_or_default().name,
         when(&info),
+        listed.remaining_runs.map(|left| left.to_string()).unwrap_or_default(),
     ];
     if detail >= Detail::More {
         cells.extend([definition.timezone_name.clone(), info.notes.clone()]);

@@ -4,6 +4,7 @@ use perennial_proto::perennial::{PauseScheduleRequest, ResumeScheduleRequest};
 use perennial_proto::temporal::schedule::v1::SchedulePatch;
 
 use super::id::ScheduleIdArgs;
+use super::words::remark_if_idle;
 use super::{context, is_unimplemented, patch};
 use crate::output::instant;
 use crate::session::Session;
@@ -117,6 +118,7 @@ async fn resume_it(id: String, notes: String, session: &mut Session) -> anyhow::
     session.output.message(&response, |output| {
         let next = instant(response.next_fire_at.as_ref());
         let next = next.map(|next| format!("; next: {}", output.times.show(Some(next))));
-        Ok(output.line(format!("{id} goes on{}", next.unwrap_or_default()))?)
+        output.line(format!("{id} goes on{}", next.unwrap_or_default()))?;
+        Ok(remark_if_idle(&response.status_reason, output)?)
     })
 }

@@ -90,6 +90,9 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
             Some(Outcome::Skipped(reason)) => {
                 format!("Skipped, nothing was started: {}", reason_in_words(reason))
             }
+            Some(Outcome::Dropped(reason)) => {
+                format!("Dropped, nothing was started: {}", reason_in_words(reason))
+            }
             None => "Trigger request sent".to_owned(),
         })?)
     })

@@ -21,6 +21,7 @@ use super::only_perennial;
 use super::remarks;
 use super::what::WhatArgs;
 use super::when::WhenArgs;
+use super::words::remark_if_idle;
 use crate::client::Client;
 use crate::failure::Usage;
 use crate::session::Session;
@@ -105,8 +106,13 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
             Err(error) => return Err(error),
         }
     };
-    let response = perennial::UpdateScheduleResponse { conflict_token };
-    session.output.message(&response, |output| Ok(output.line(format!("Updated {id}"))?))?;
+    let after = fetch::describe(&session.client, &id).await?.ours.unwrap_or_default();
+    let (status, status_reason) = (after.status, after.status_reason);
+    let response = perennial::UpdateScheduleResponse { conflict_token, status, status_reason };
+    session.output.message(&response, |output| {
+        output.line(format!("Updated {id}"))?;
+        Ok(remark_if_idle(&response.status_reason, output)?)
+    })?;
     session.output.flush()?;
     if args.when.is_given() {
         remarks::warn_of(&args.when, &id, &session.client).await;

@@ -36,8 +36,9 @@ fn watched_backfill_ends_when_all_is_started() {
     let server = server_with_hourly();
     let policy = ["--overlap-policy=AllowAll", "--watch"];
     let said = server.says(&[&["schedule", "backfill", "s"], &policy[..], &WINDOW[..]].concat());
-    assert!(said.ends_with(": 4 started, 0 skipped\n"), "{said}");
-    assert!(said.contains(" is done up to "), "{said}");
+    assert!(said.contains(": 4 started, 0 skipped\n"), "{said}");
+    assert!(said.starts_with("Backfill 1 is done up to "), "{said}");
+    assert_eq!(said.matches("triggered").count(), 4, "{said}");
     let running = server.json(&["schedule", "describe", "s"])["info"]["runningWorkflows"].clone();
     assert_eq!(running.as_array().map(Vec::len), Some(4));
 }
@@ -47,11 +48,13 @@ fn canceled_backfill_starts_no_more() {
     let server = server_with_hourly();
     let policy = ["--overlap-policy=BufferAll"];
     server.says(&[&["schedule", "backfill", "s"], &policy[..], &WINDOW[..]].concat());
-    let listed = server.json(&["schedule", "list-backfills", "s"]);
-    let id = listed[0]["backfillId"].as_str().unwrap();
-    let said = server.says(&["schedule", "cancel-backfill", "s", "--backfill-id", id]);
-    assert_eq!(said, format!("Canceled backfill {id}\n"));
+    let said = server.says(&["schedule", "cancel-backfill", "s", "1"]);
+    assert_eq!(said, "Canceled backfill 1\n");
     assert_eq!(server.json(&["schedule", "list-backfills", "s"])[0]["canceled"], true);
+    let times = server.json(&["schedule", "list-backfills", "s", "1"]);
+    let outcomes: Vec<_> = times.as_array().unwrap().iter().map(|it| &it["outcome"]).collect();
+    assert_eq!(outcomes, ["triggered", "skipped", "skipped", "skipped"]);
+    assert_eq!(times[1]["reason"], "backfill_canceled");
 }
 
 #[test]

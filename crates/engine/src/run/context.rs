@@ -2,6 +2,7 @@
 
 use perennial_calendar::Zones;
 
+use crate::schedule::Evaluated;
 use crate::{FreshIds, FreshKeys, Span, Time};
 
 /// The world as far as a decision may see it: all of it is an argument.
@@ -17,6 +18,8 @@ pub struct Context<'a> {
     pub limits: &'a Limits,
     /// The zones that cron strings are read in.
     pub zones: &'a Zones,
+    /// Who evaluates schedules, and since when.
+    pub evaluated: Evaluated,
 }
 
 /// How much is allowed. The defaults are Temporal's.

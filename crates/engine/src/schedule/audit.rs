@@ -12,6 +12,8 @@ use crate::Time;
 
 /// What a run that was started is called in the stream.
 const TRIGGERED: &str = "triggered";
+/// Skips that wait for the answers to earlier starts, at most: beyond that the oldest are told of at once.
+const PENDING_SKIPS_MAX: usize = 100;
 
 impl Draft<'_> {
     pub(crate) fn audit_created(&mut self, command_context: Option<CommandContext>) {
@@ -69,20 +71,25 @@ impl Draft<'_> {
         }));
     }
 
-    pub(crate) fn audit_skip(&mut self, reason: &str, command_context: Option<CommandContext>) {
-        let head = &self.schedule.head;
-        self.append(Event::TriggerSkipped(ScheduleTriggerSkipped {
-            reason: reason.to_owned(),
-            skipped_trigger_count: head.skipped_trigger_count,
-            last_skipped_at: Some(Time(head.last_skipped_at).into()),
-            command_context,
-        }));
-    }
-
-    /// Tells of the scheduled starts that were skipped in this step.
+    /// Tells of skips, each after the starts that were decided before it: those may have caused it, and are in the
+    /// stream only when they have been answered.
     pub(crate) fn audit_skips(&mut self) {
-        for reason in std::mem::take(&mut self.unaudited_skips) {
-            self.audit_skip(reason, None);
+        let mut pending = std::mem::take(&mut self.schedule.head.pending_skips);
+        pending.append(&mut self.skips);
+        let running = self.schedule.running.values();
+        let unanswered = running.filter(|run| !run.is_started).map(|run| run.decided_at).min();
+        let surplus = pending.len().saturating_sub(PENDING_SKIPS_MAX);
+        for (place, skip) in pending.into_iter().enumerate() {
+            if place >= surplus && unanswered.is_some_and(|first| first <= skip.skipped_at) {
+                self.schedule.head.pending_skips.push(skip);
+                continue;
+            }
+            self.append(Event::TriggerSkipped(ScheduleTriggerSkipped {
+                reason: skip.reason,
+                skipped_trigger_count: skip.skipped_trigger_count,
+                last_skipped_at: Some(Time(skip.skipped_at).into()),
+                command_context: skip.context,
+            }));
         }
     }
 

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use perennial_proto::perennial::CommandContext;
 use perennial_proto::store as stored;
+use perennial_proto::store::Verdict;
 use perennial_proto::temporal::common::v1::{Memo, Payloads, SearchAttributes};
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 
+use super::{Schedule, Skip};
 use crate::Time;
 use crate::run::Answer;
 
@@ -47,6 +49,8 @@ pub enum Command {
     },
     /// Its time may have come.
     Wake,
+    /// Someone evaluates it: what is due gets its verdict, and the answer tells each.
+    Evaluate,
     /// A start that it asked for was answered, or another of its messages.
     Settle {
         /// As it was sent.
@@ -142,6 +146,64 @@ pub enum Reply {
     Triggered(Triggered),
     /// The number of the backfill.
     Backfill(i64),
+    /// What an evaluation came to.
+    Evaluated {
+        /// In order.
+        times: Vec<EvaluatedTime>,
+        /// More times are due than one step settles.
+        has_more: bool,
+    },
+}
+
+impl Reply {
+    /// Whether it names a run whose start hasn't been answered.
+    pub fn awaits_starts(&self, schedule: &Schedule) -> bool {
+        match self {
+            Self::Triggered(Triggered::Started { run_id, .. }) => schedule.is_on_its_way(run_id),
+            Self::Evaluated { times, .. } => {
+                times.iter().any(|time| schedule.is_on_its_way(&time.run_id))
+            }
+            Self::Done | Self::Triggered(_) | Self::Backfill(_) => false,
+        }
+    }
+
+    /// A start was refused, because another run has its id: it is told as skipped.
+    pub fn refuse_start(&mut self, refused: &str) {
+        let reason = Skip::IdTaken.text();
+        match self {
+            Self::Triggered(outcome) => {
+                if matches!(outcome, Triggered::Started { run_id, .. } if run_id == refused) {
+                    *outcome = Triggered::Skipped { reason };
+                }
+            }
+            Self::Evaluated { times, .. } => {
+                for time in times.iter_mut().filter(|time| time.run_id == refused) {
+                    time.verdict = Verdict::Skipped;
+                    reason.clone_into(&mut time.reason);
+                    time.workflow_id.clear();
+                    time.run_id.clear();
+                }
+            }
+            Self::Done | Self::Backfill(_) => {}
+        }
+    }
+}
+
+/// What became of a time when the schedule was evaluated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvaluatedTime {
+    /// The time.
+    pub nominal: Time,
+    /// Its fate so far: one that waits is told as buffered.
+    pub verdict: Verdict,
+    /// Why it didn't start; empty if it did.
+    pub reason: String,
+    /// The run that it started.
+    pub workflow_id: String,
+    /// The run that it started.
+    pub run_id: String,
+    /// How many times this stands for: missed times in a row share one entry.
+    pub count: i64,
 }
 
 /// What became of a trigger.
@@ -161,6 +223,11 @@ pub enum Triggered {
     },
     /// Nothing is started.
     Skipped {
+        /// Why.
+        reason: &'static str,
+    },
+    /// It was to wait, and there was no room or the schedule was deleted meanwhile.
+    Dropped {
         /// Why.
         reason: &'static str,
     },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use perennial_proto::perennial::ScheduleEvent;
 use perennial_proto::store as stored;
 
-use super::{Reply, Schedule};
+use super::{Evaluated, Reply, Schedule};
 use crate::run::{Context, Rejection};
 use crate::{SchedulePart, Time};
 
@@ -48,6 +48,11 @@ pub struct LedgerLine {
     pub occurrence: stored::Occurrence,
 }
 
+/// A start's place among those that wait: its number, or that of the backfill it belongs to.
+pub(crate) fn place(start: &stored::PlannedStart) -> i64 {
+    if start.place == 0 { start.sequence } else { start.place }
+}
+
 /// See the module's documentation.
 pub(crate) struct Draft<'a> {
     pub(crate) schedule: Schedule,
@@ -61,9 +66,13 @@ pub(crate) struct Draft<'a> {
     /// The start that takes the place of what runs, or would: until the step is over, a later one may
     /// replace it.
     pub(crate) chosen: Option<Arc<stored::PlannedStart>>,
-    /// Skips of scheduled starts that aren't in the audit stream yet: one event tells of all with the same
-    /// reason.
-    pub(crate) unaudited_skips: BTreeSet<&'static str>,
+    /// Skips of this step, in order. One event of the audit stream tells of all that nobody asked for and that have
+    /// the same reason.
+    pub(crate) skips: Vec<stored::PendingSkip>,
+    /// Times that got their verdict, in order.
+    pub(crate) settled: Vec<Time>,
+    /// Whether this step settles what is due: always, unless schedules are evaluated on demand.
+    pub(crate) evaluates: bool,
     /// There is more to do than one step does.
     pub(crate) has_more: bool,
 }
@@ -79,7 +88,9 @@ impl<'a> Draft<'a> {
             messages: Vec::new(),
             is_visible: false,
             chosen: None,
-            unaudited_skips: BTreeSet::new(),
+            skips: Vec::new(),
+            settled: Vec::new(),
+            evaluates: cx.evaluated != Evaluated::OnDemand,
             has_more: false,
         }
     }
@@ -117,6 +128,13 @@ impl<'a> Draft<'a> {
         let removed = self.schedule.running.remove(run_id)?;
         self.touched.insert(SchedulePart::Running(run_id.to_owned()));
         Some(removed)
+    }
+
+    /// The starts that wait, in the order they are to go: each behind what was asked for before it.
+    pub(crate) fn waiting(&self) -> Vec<Arc<stored::PlannedStart>> {
+        let mut waiting: Vec<_> = self.schedule.buffer.values().cloned().collect();
+        waiting.sort_by_key(|start| (place(start), start.sequence));
+        waiting
     }
 
     pub(crate) fn put_buffered(&mut self, start: Arc<stored::PlannedStart>) {

@@ -6,6 +6,7 @@
 use perennial_proto::store as stored;
 use perennial_proto::store::{StartReason, Verdict};
 
+use super::EvaluatedTime;
 use super::draft::{Draft, LedgerLine};
 use crate::Time;
 
@@ -69,6 +70,28 @@ impl Skip {
     }
 }
 
+/// Why a start that was to wait came to nothing. The words stand in ledgers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drop {
+    /// As many starts as may wait did.
+    BufferFull,
+    /// The schedule was deleted.
+    Deleted,
+}
+
+impl Drop {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::BufferFull => "buffer_full",
+            Self::Deleted => "deleted",
+        }
+    }
+
+    pub(crate) fn named(text: &str) -> Option<Self> {
+        [Self::BufferFull, Self::Deleted].into_iter().find(|it| it.text() == text)
+    }
+}
+
 const SECOND: i64 = 1_000_000_000;
 
 impl LedgerLine {
@@ -125,6 +148,7 @@ impl Draft<'_> {
             start_reason: start.reason,
             backfill: start.backfill,
             sequence: start.sequence,
+            last_decided_at: 0,
         };
         let is_manual = is_manual(start);
         if !is_manual {
@@ -156,7 +180,7 @@ impl Draft<'_> {
             Some(open) => stored::Occurrence {
                 until: last.0,
                 count: if open.count == 0 || count == 0 { 0 } else { open.count + count },
-                decided_at: now,
+                last_decided_at: now,
                 ..open
             },
             None => stored::Occurrence {
@@ -172,6 +196,21 @@ impl Draft<'_> {
         self.schedule.head.open_range = if is_behind { later } else { Some(line.clone()) };
         let line = LedgerLine { is_manual: false, occurrence: line };
         self.ledger.insert((false, line.position()), line);
+    }
+
+    /// A start that was to wait comes to nothing.
+    pub(crate) fn drop(&mut self, start: &stored::PlannedStart, why: Drop) {
+        self.schedule.head.buffer_dropped_count += 1;
+        self.record(start, Verdict::Dropped, why.text(), None);
+        self.remove_buffered(start.sequence);
+        self.remember_outcome(start, |request| {
+            request.run_id.clear();
+            why.text().clone_into(&mut request.skip_reason);
+        });
+        if start.backfill != 0 {
+            self.change_backfill(start.backfill, |backfill| backfill.skipped += 1);
+            self.forget_ahead(start.nominal_at);
+        }
     }
 
     /// A start comes to nothing.
@@ -224,12 +263,41 @@ impl Draft<'_> {
         head.skipped_trigger_count += 1;
         head.last_skip_reason = why.text().to_owned();
         head.last_skipped_at = now.0;
-        match &start.context {
-            Some(context) => self.audit_skip(why.text(), Some(context.clone())),
-            None => {
-                self.unaudited_skips.insert(why.text());
-            }
+        let skip = stored::PendingSkip {
+            reason: why.text().to_owned(),
+            skipped_trigger_count: head.skipped_trigger_count,
+            skipped_at: now.0,
+            context: start.context.clone(),
+        };
+        if skip.context.is_none() {
+            self.skips.retain(|it| it.context.is_some() || it.reason != skip.reason);
         }
+        self.skips.push(skip);
+    }
+
+    /// What the lines of this step say of the times that it has settled.
+    pub(crate) fn evaluated_times(&self) -> Vec<EvaluatedTime> {
+        let mut times: Vec<EvaluatedTime> = Vec::new();
+        let mut last_position = None;
+        for nominal in &self.settled {
+            let mut before = self.ledger.range(..=(false, nominal.0)).rev();
+            let line = before.next().filter(|(_, line)| line.occurrence.until >= nominal.0);
+            let Some((position, LedgerLine { occurrence, .. })) = line else { continue };
+            let is_missed = occurrence.verdict() == Verdict::Missed;
+            match times.last_mut() {
+                Some(last) if is_missed && last_position == Some(position) => last.count += 1,
+                _ => times.push(EvaluatedTime {
+                    nominal: *nominal,
+                    verdict: occurrence.verdict(),
+                    reason: occurrence.reason.clone(),
+                    workflow_id: occurrence.workflow_id.clone(),
+                    run_id: occurrence.run_id.clone(),
+                    count: 1,
+                }),
+            }
+            last_position = Some(position);
+        }
+        times
     }
 
     pub(crate) fn forget_ahead(&mut self, nominal: i64) {

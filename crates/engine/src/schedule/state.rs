@@ -7,7 +7,7 @@ use perennial_proto::perennial::ScheduleExtensions;
 use perennial_proto::store as stored;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 
-use super::times::{Next, Times};
+use super::times::{Next, Times, timestamp};
 use crate::run::Rejection;
 use crate::{ScheduleKey, SharedMap, Span, Time};
 
@@ -64,7 +64,7 @@ impl Schedule {
     /// Itself, if it isn't deleted.
     pub fn present(&self) -> Result<&Self, Rejection> {
         match self.status() {
-            Status::Deleted => Err(not_found()),
+            Status::Deleted => Err(self.deleted()),
             Status::Active | Status::Paused | Status::Broken => Ok(self),
         }
     }
@@ -119,6 +119,12 @@ impl Schedule {
         self.head.limited_actions && self.head.remaining_actions <= 0
     }
 
+    /// Runs left until its maximum deletes it, if it has one.
+    pub fn remaining_runs(&self) -> Option<i64> {
+        let max_runs = self.extensions().max_runs;
+        (max_runs > 0).then(|| (max_runs - self.head.action_count).max(0))
+    }
+
     /// Whether it starts anything when its time comes.
     pub(crate) fn acts_by_itself(&self) -> bool {
         self.head.deleted_at == 0 && !self.head.paused && !self.is_exhausted()
@@ -170,7 +176,11 @@ impl Schedule {
     }
 }
 
-/// What is said of a schedule that isn't there, or not any more.
-pub(crate) fn not_found() -> Rejection {
-    Rejection::NotFound("schedule not found".to_owned())
+impl Schedule {
+    /// What is said to whoever wants to change it though it is over.
+    fn deleted(&self) -> Rejection {
+        let (at, reason) = (timestamp(Time(self.head.deleted_at)), &self.head.delete_reason);
+        let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+        Rejection::NotFound(format!("schedule not found: it was deleted at {at:.0}{why}"))
+    }
 }

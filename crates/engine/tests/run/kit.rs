@@ -11,6 +11,7 @@ use perennial_engine::run::{
     Settle, Signal, StartActivity, StartRun, StartWorkflowTask, TaskRef, TaskStamp, Transition,
     reset, start, start_by_message,
 };
+use perennial_engine::schedule::Evaluated;
 use perennial_engine::{FreshIds, FreshKeys, NamespaceKey, Span, Time};
 use perennial_proto::store::RunMessage;
 use perennial_proto::store::run_message::Body;
@@ -361,6 +362,7 @@ impl World {
             keys: &self.keys,
             limits: &self.limits,
             zones: &self.zones,
+            evaluated: Evaluated::OnDemand,
         };
         with(&cx)
     }

@@ -1,10 +1,10 @@
 //! Starts for the times of a window.
 
 use expect_test::expect;
-use perennial_engine::schedule::Command;
+use perennial_engine::schedule::{Command, NewBackfill, Reply, Trigger, Triggered};
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 
-use crate::kit::{End, World, at, config, with_policy};
+use crate::kit::{End, World, at, clock, config, with_policy};
 
 #[test]
 fn both_ends_of_the_window_count_and_allow_all_starts_all_at_once() {
@@ -122,4 +122,74 @@ fn bounds_and_exclusions_of_the_spec_hold_for_backfills_too() {
     let mut world = World::new(config);
     world.backfill("00:00:00", "06:00:00", Overlap::AllowAll);
     assert_eq!(world.runs.len(), 2);
+}
+
+#[test]
+fn backfills_count_by_themselves() {
+    let mut world = World::new(config(&["@every 1h"]));
+    world.until("04:30:00").trigger(Overlap::AllowAll).trigger(Overlap::AllowAll);
+    world.backfill("01:00:00", "02:00:00", Overlap::AllowAll);
+    world.trigger(Overlap::AllowAll).backfill("03:00:00", "03:00:00", Overlap::AllowAll);
+    assert_eq!(world.schedule.backfills.keys().copied().collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
+fn a_repeated_backfill_is_told_its_number_though_starts_have_the_same() {
+    let mut world = World::new(config(&["@every 1h"]));
+    world.until("04:30:00");
+    let wanted = NewBackfill {
+        request_id: "again".to_owned(),
+        from: at("01:00:00"),
+        to: at("02:00:00"),
+        overlap_policy: Overlap::AllowAll,
+        context: None,
+    };
+    let trigger = Trigger {
+        request_id: "now".to_owned(),
+        overlap_policy: Overlap::AllowAll,
+        ..Trigger::default()
+    };
+    let begun = world.command(Command::Backfill(wanted.clone()));
+    let triggered = world.command(Command::Trigger(trigger.clone()));
+    assert_eq!(world.command(Command::Backfill(wanted)), begun);
+    assert_eq!(world.command(Command::Trigger(trigger)), triggered);
+    assert!(matches!(triggered, Ok(Reply::Triggered(Triggered::Started { .. }))));
+}
+
+#[test]
+fn a_trigger_waits_behind_a_backfill_that_is_planned_in_parts() {
+    let mut world = World::new(config(&["@every 1s"]));
+    world.pause("only by hand").until("01:00:00");
+    world.backfill("00:00:01", "00:20:00", Overlap::BufferAll).trigger(Overlap::BufferAll);
+    for run in 1..=1_200 {
+        world.end(run, End::Completes("a")).until("01:00:00");
+    }
+    assert_eq!(world.runs.len(), 1_201);
+    let started = world.runs.last().and_then(|run| run.target.clone()).unwrap_or_default();
+    assert_eq!(started.workflow_id, "w-2026-01-01T01:00:00Z", "the trigger is the last");
+    let is_its = |number: usize| {
+        let target = world.runs[number].target.clone().unwrap_or_default();
+        let time = at("00:00:01").after(perennial_engine::Span::seconds(number as i64));
+        target.workflow_id == format!("w-2026-01-01T{}Z", clock(time.0))
+    };
+    assert!((0..1_200).all(is_its), "the backfill's times are in order");
+}
+
+#[test]
+fn two_long_backfills_go_one_after_the_other() {
+    let mut world = World::new(config(&["@every 1s"]));
+    world.pause("only by hand").until("03:00:00");
+    world.backfill("01:00:01", "01:18:20", Overlap::BufferAll);
+    world.backfill("00:00:01", "00:18:20", Overlap::BufferAll);
+    for run in 1..=2_200 {
+        world.end(run, End::Completes("a")).until("03:00:00");
+        assert!(world.schedule.buffer.len() <= 2_000, "run {run}");
+    }
+    assert_eq!(world.runs.len(), 2_200);
+    let first_half = world.runs[..1_100].iter().all(|run| {
+        let target = run.target.clone().unwrap_or_default();
+        target.workflow_id.starts_with("w-2026-01-01T01")
+    });
+    assert!(first_half, "the first backfill is done before the second begins");
+    assert!(world.schedule.backfills.values().all(|backfill| backfill.finished_at != 0));
 }

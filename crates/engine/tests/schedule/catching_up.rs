@@ -1,6 +1,7 @@
 //! Times that passed while nothing evaluated them.
 
 use expect_test::expect;
+use perennial_engine::schedule::{Command, Evaluated};
 use perennial_proto::perennial::CatchupMode;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 
@@ -16,7 +17,7 @@ fn every_missed_time_within_the_window_is_started_and_those_before_it_are_missed
         00:01:05 | 00:00:10 to 00:00:30, 3 times missed (catchup_window)
         00:01:05 | 00:00:40 late
         00:01:05 | 00:00:50 late
-        00:01:05 | 00:01:00 fired
+        00:01:05 | 00:01:00 late
         00:01:05 | start run 1, w-2026-01-01T00:00:40Z
         00:01:05 | start run 2, w-2026-01-01T00:00:50Z
         00:01:05 | start run 3, w-2026-01-01T00:01:00Z
@@ -50,7 +51,7 @@ fn with_buffer_all_missed_times_run_one_after_the_other() {
         00:00:45 | 00:00:40 buffered
         00:00:45 | start run 1, w-2026-01-01T00:00:20Z
         00:00:45 | run 1 ends
-        00:00:45 | 00:00:40 fired
+        00:00:45 | 00:00:40 late
         00:00:45 | start run 2, w-2026-01-01T00:00:40Z, last result a
     "#]]
     .assert_eq(&world.story());
@@ -116,12 +117,84 @@ fn mode_none_starts_nothing_that_was_missed() {
 }
 
 #[test]
+fn an_outage_of_six_seconds_counts_for_every_mode() {
+    let mut stories = String::new();
+    for mode in [CatchupMode::All, CatchupMode::One, CatchupMode::Latest, CatchupMode::None] {
+        let mut world = World::new(with_catchup(3600, mode, &["@every 2s"]));
+        world.until("00:00:02").down_until("00:00:08.5").until("00:00:10");
+        let story = world.story();
+        let verdicts = story.lines().filter(|line| !line.contains("start run"));
+        stories.push_str(&format!("{mode:?}\n"));
+        verdicts.for_each(|line| stories.push_str(&format!("  {line}\n")));
+    }
+    expect![[r#"
+        All
+          00:00:02 | 00:00:02 fired
+          00:00:08.500 | up again
+          00:00:08.500 | 00:00:04 late
+          00:00:08.500 | 00:00:06 late
+          00:00:08.500 | 00:00:08 late
+          00:00:10 | 00:00:10 fired
+        One
+          00:00:02 | 00:00:02 fired
+          00:00:08.500 | up again
+          00:00:08.500 | 00:00:04 late
+          00:00:08.500 | 00:00:06 to 00:00:08, 2 times missed (catchup_mode)
+          00:00:10 | 00:00:10 fired
+        Latest
+          00:00:02 | 00:00:02 fired
+          00:00:08.500 | up again
+          00:00:08.500 | 00:00:04 to 00:00:06, 2 times missed (catchup_mode)
+          00:00:08.500 | 00:00:08 late
+          00:00:10 | 00:00:10 fired
+        None
+          00:00:02 | 00:00:02 fired
+          00:00:08.500 | up again
+          00:00:08.500 | 00:00:04 to 00:00:08, 3 times missed (catchup_mode)
+          00:00:10 | 00:00:10 fired
+    "#]]
+    .assert_eq(&stories);
+}
+
+#[test]
+fn a_time_that_was_due_while_it_was_evaluated_is_late_but_not_missed() {
+    let mut world = World::new(with_catchup(3600, CatchupMode::None, &["@every 10s"]));
+    // The server is up and slow: nothing came to the schedule for half a minute.
+    world.now = at("00:00:33");
+    world.until("00:00:33");
+    expect![[r#"
+        00:00:33 | 00:00:10 late
+        00:00:33 | 00:00:20 late
+        00:00:33 | 00:00:30 fired
+        00:00:33 | start run 1, w-2026-01-01T00:00:10Z
+        00:00:33 | start run 2, w-2026-01-01T00:00:20Z
+        00:00:33 | start run 3, w-2026-01-01T00:00:30Z
+    "#]]
+    .assert_eq(&world.story());
+}
+
+#[test]
+fn an_outage_while_the_last_one_is_caught_up_has_a_start_of_its_own() {
+    let mut world = World::new(with_catchup(86_400, CatchupMode::One, &["@every 1s"]));
+    // More times than one step settles.
+    world.now = at("09:00:00");
+    world.evaluated = Evaluated::Since(world.now);
+    world.do_it(Command::Wake);
+    assert!(world.schedule.next_due().unwrap() < world.now, "there is more to settle");
+    world.down_until("09:00:20.5");
+    let story = world.story();
+    let started: Vec<_> = story.lines().filter(|line| line.contains("late")).collect();
+    assert_eq!(started, ["09:00:00 | 00:00:01 late", "09:00:20.500 | 09:00:00 late"]);
+    assert_eq!(world.runs.len(), 2);
+}
+
+#[test]
 fn a_year_without_a_server_is_one_line_and_bounded_steps() {
     let mut world = World::new(with_catchup(60, CatchupMode::All, &["@every 1s"]));
     world.now = at("1d 00:00:00");
     let mut steps = 0;
     while world.schedule.next_due().is_some_and(|due| due <= world.now) {
-        world.do_it(perennial_engine::schedule::Command::Wake);
+        world.do_it(Command::Wake);
         steps += 1;
         assert!(steps < 20, "a day of seconds is settled in a few steps");
     }
@@ -143,7 +216,7 @@ fn the_window_is_measured_on_the_jittered_time() {
     let mut world = World::new(config);
     let due = world.schedule.next_due().unwrap();
     world.now = due.after(perennial_engine::Span::seconds(10));
-    world.do_it(perennial_engine::schedule::Command::Wake);
+    world.do_it(Command::Wake);
     assert_eq!(world.runs.len(), 1, "ten seconds after it was due it isn't missed yet");
 }
 

@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZoneDatabase;
 use perennial_engine::run::{Answer, Context, Limits, Rejection};
 use perennial_engine::schedule::{
-    Command, CreateSchedule, NewBackfill, Reply, Schedule, State, Transition, Trigger, create, spec,
+    Command, CreateSchedule, Evaluated, NewBackfill, Reply, Schedule, State, Transition, Trigger,
+    create, spec,
 };
 use perennial_engine::{FreshIds, FreshKeys, NamespaceKey, SchedulePart, Time, Zones};
 use perennial_proto::perennial::schedule_event::Event;
@@ -50,6 +51,8 @@ pub(crate) enum End {
 pub(crate) struct World {
     pub(crate) now: Time,
     pub(crate) schedule: Schedule,
+    /// Who evaluates the schedule; since the beginning, unless the server was down.
+    pub(crate) evaluated: Evaluated,
     zones: Zones,
     ids: FreshIds,
     limits: Limits,
@@ -116,7 +119,9 @@ impl World {
         let create_it = CreateSchedule { request_id, config, state, first, context: None };
         let step = {
             let keys = FreshKeys::above(0);
-            let cx = Context { now, ids: &ids, keys: &keys, limits: &limits, zones: &zones };
+            let evaluated = Evaluated::Since(now);
+            let cx =
+                Context { now, ids: &ids, keys: &keys, limits: &limits, zones: &zones, evaluated };
             let created = create(None, NamespaceKey(1), "s", create_it, &cx);
             created.expect("the configuration is good").expect("it is new")
         };
@@ -124,6 +129,7 @@ impl World {
         let mut world = Self {
             now,
             schedule,
+            evaluated: Evaluated::Since(now),
             zones,
             ids,
             limits,
@@ -151,6 +157,7 @@ impl World {
             keys: &FreshKeys::above(1),
             limits: &self.limits,
             zones: &self.zones,
+            evaluated: self.evaluated,
         };
         let created = create(Some(&self.schedule), NamespaceKey(1), "s", again, &cx)?;
         Ok(created.is_some())
@@ -177,6 +184,7 @@ impl World {
     /// Time passes and nothing evaluates the schedule: the server is down. At its end it is up again.
     pub(crate) fn down_until(&mut self, time: &str) -> &mut Self {
         self.now = at(time);
+        self.evaluated = Evaluated::Since(self.now);
         self.tell("up again");
         self.until(time)
     }
@@ -258,6 +266,7 @@ impl World {
                 keys: &FreshKeys::above(0),
                 limits: &self.limits,
                 zones: &self.zones,
+                evaluated: self.evaluated,
             };
             self.schedule.decide(command, &cx)
         };

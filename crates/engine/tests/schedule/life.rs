@@ -51,7 +51,8 @@ fn a_deleted_schedule_leaves_its_runs_alone_and_takes_no_command() {
     world.until("00:01:00");
     assert_eq!(world.schedule.status(), Status::Deleted);
     let refused = world.command(Command::Pause { notes: "x".to_owned(), context: None });
-    assert_eq!(refused, Err(Rejection::NotFound("schedule not found".to_owned())));
+    let why = "schedule not found: it was deleted at 2026-01-01T00:00:20Z: not needed";
+    assert_eq!(refused, Err(Rejection::NotFound(why.to_owned())));
     world.end(1, End::Completes("a"));
     expect![[r#"
         00:00:10 | 00:00:10 fired

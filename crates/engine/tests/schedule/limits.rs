@@ -59,9 +59,9 @@ fn what_waits_is_dropped_when_the_limited_actions_are_used_up() {
         00:00:40 | 00:00:20 fired
         00:00:40 | 00:00:30 skipped (remaining_actions_exhausted)
         00:00:40 | 00:00:40 skipped (remaining_actions_exhausted)
-        00:00:40 | audit 3: skipped 2 in all, remaining_actions_exhausted
         00:00:40 | start run 2, w-2026-01-01T00:00:20Z, last result a
-        00:00:40 | audit 4: triggered 2 w-2026-01-01T00:00:20Z
+        00:00:40 | audit 3: triggered 2 w-2026-01-01T00:00:20Z
+        00:00:40 | audit 4: skipped 2 in all, remaining_actions_exhausted
     "#]]
     .assert_eq(&world.story());
 }

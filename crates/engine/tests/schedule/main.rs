@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
+mod audit_order;
 mod backfills;
 mod catching_up;
+mod evaluations;
 mod kit;
 mod life;
 mod limits;

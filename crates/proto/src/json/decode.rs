@@ -8,8 +8,8 @@ use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescri
 use serde_json::{Map, Value as Json};
 
 use super::{
-    ANY, Error, NAME_BYTES_MAX, PAYLOAD, PAYLOADS, Payloads, is_well_known, is_wrapper, payload,
-    scalar, short,
+    ANY, DURATION, Error, NAME_BYTES_MAX, PAYLOAD, PAYLOADS, Payloads, duration, is_well_known,
+    is_wrapper, payload, scalar, short,
 };
 
 /// Reads a message that `descriptor` describes.
@@ -175,9 +175,17 @@ fn map_key(kind: &Kind, key: &str) -> Result<MapKey, Error> {
 }
 
 fn well_known(descriptor: MessageDescriptor, json: &Json) -> Result<DynamicMessage, Error> {
+    if descriptor.full_name() == DURATION
+        && let Some(duration) = json.as_str().and_then(duration::iso_8601)
+    {
+        let mut message = DynamicMessage::new(descriptor);
+        message.set_field_by_name("seconds", Value::I64(duration.seconds));
+        message.set_field_by_name("nanos", Value::I32(duration.nanos));
+        return Ok(message);
+    }
     let expected = match descriptor.full_name() {
         "google.protobuf.Timestamp" => "a time such as \"2026-01-31T09:00:00Z\"",
-        "google.protobuf.Duration" => "a duration in seconds such as \"90s\"",
+        DURATION => "a duration such as \"90s\" or \"PT1M30S\"",
         "google.protobuf.FieldMask" => "names of fields separated by commas",
         "google.protobuf.Empty" => "an empty object",
         _ => "a value of that kind",

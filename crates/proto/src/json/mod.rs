@@ -7,6 +7,7 @@
 
 mod audit;
 mod decode;
+mod duration;
 mod encode;
 mod measure;
 mod payload;
@@ -151,6 +152,7 @@ fn is_wrapper(descriptor: &MessageDescriptor) -> bool {
 }
 
 const ANY: &str = "google.protobuf.Any";
+const DURATION: &str = "google.protobuf.Duration";
 const PAYLOAD: &str = "temporal.api.common.v1.Payload";
 const PAYLOADS: &str = "temporal.api.common.v1.Payloads";
 

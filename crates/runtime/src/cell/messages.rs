@@ -291,7 +291,7 @@ impl Cell {
         }
         let present = seen.and_then(|key| self.run(key));
         let decided = {
-            let cx = self.context(world.now);
+            let cx = self.context(world);
             run::start_by_message(present.as_deref(), message, &cx)
         };
         let Ok((start, answer)) = decided else { return Answer::IdTaken };

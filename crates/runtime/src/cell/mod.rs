@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use perennial_engine::run::{Limits, Offer};
+use perennial_engine::schedule::Evaluated;
 use perennial_engine::{FreshIds, FreshKeys, RunKey, Slot, Time, Zones};
 use perennial_proto::store::RunMessage;
 use perennial_proto::temporal::update::v1 as update;
@@ -41,7 +42,7 @@ use self::cache::{Cache, Resolved, Unloaded, WaitFor};
 use self::loading::{Loading, run_bytes, schedule_bytes};
 use self::messages::{Mail, Unanswered};
 use self::schedule_cache::Schedules;
-use self::schedules::AwaitedStart;
+use self::schedules::AwaitedStarts;
 use self::turns::Turns;
 use self::wakes::Wakes;
 use crate::Evaluation;
@@ -120,6 +121,7 @@ impl Wanted {
 /// What a cell may know of the world in a step.
 pub(crate) struct World<'a> {
     pub(crate) now: Time,
+    pub(crate) evaluated: Evaluated,
     pub(crate) queues: &'a Queues,
     pub(crate) namespaces: &'a Arc<Namespaces>,
     pub(crate) damage: &'a Damage,
@@ -142,7 +144,7 @@ pub(crate) struct Cell {
     schedules: Schedules,
     loading: Loading,
     /// Triggers whose runs are being started: whoever asked is told when they are there.
-    awaited_starts: BTreeMap<ScheduleId, Vec<AwaitedStart>>,
+    awaited_starts: BTreeMap<ScheduleId, Vec<AwaitedStarts>>,
     wakes: Wakes,
     turns: Turns,
     /// Memory that all pages of completions take.

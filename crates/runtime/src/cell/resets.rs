@@ -23,7 +23,7 @@ impl Cell {
         let current = self.cache.current_of(&base);
         let current_run = current.and_then(|key| self.run(key));
         let decided = {
-            let cx = self.context(world.now);
+            let cx = self.context(world);
             let ResetFrom { request, kept, later, .. } = reset;
             run::reset(&base, &kept, &later, current_run.as_deref(), request, &cx)
         };

@@ -136,7 +136,7 @@ impl Cell {
     ) -> Result<Started, Rejection> {
         let present = current.and_then(|key| self.run(key));
         let decided = {
-            let cx = self.context(world.now);
+            let cx = self.context(world);
             run::start(present.as_deref(), namespace, workflow_id, start, &cx)?
         };
         if let Some(existing) = decided.existing {
@@ -234,7 +234,7 @@ impl Cell {
             }
         }
         let decision = {
-            let cx = self.context(world.now);
+            let cx = self.context(world);
             run.decide(Command::Wake, &cx)
         };
         match decision.transition {
@@ -269,7 +269,7 @@ impl Cell {
     ) -> Result<Reply, Rejection> {
         let run = self.run(key).ok_or_else(|| Rejection::RunNotFound(String::new()))?;
         let Decision { transition, reply } = {
-            let cx = self.context(world.now);
+            let cx = self.context(world);
             run.decide(command, &cx)
         };
         if let Some(transition) = transition {
@@ -278,9 +278,10 @@ impl Cell {
         reply
     }
 
-    pub(super) fn context(&self, now: Time) -> Context<'_> {
+    pub(super) fn context(&self, world: &World<'_>) -> Context<'_> {
         let Self { ids, keys, limits, zones, .. } = self;
-        Context { now, ids, keys, limits, zones }
+        let World { now, evaluated, .. } = *world;
+        Context { now, ids, keys, limits, zones, evaluated }
     }
 
     pub(super) fn run(&self, key: RunKey) -> Option<Arc<Run>> {

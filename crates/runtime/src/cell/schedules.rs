@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use perennial_engine::run::Answer;
 use perennial_engine::schedule::{
-    self, Command, CreateSchedule, Reply, Schedule, Skip, Transition, Triggered, refused_start,
+    self, Command, CreateSchedule, Reply, Schedule, Transition, refused_start,
 };
 use perennial_engine::{NamespaceKey, ScheduleKey, Slot, Time};
 use perennial_proto::encoded;
@@ -42,12 +42,12 @@ impl Cell {
             }
             Request::Schedule { command, .. } => {
                 let done = self.command_schedule(meant, &id, command, world);
-                match AwaitedStart::of(&done) {
-                    Some((workflow_id, run_id)) => {
-                        let awaited = AwaitedStart { workflow_id, run_id, reply };
+                match AwaitedStarts::of(done) {
+                    Ok(outcome) => {
+                        let awaited = AwaitedStarts { outcome, reply };
                         self.awaited_starts.entry(id).or_default().push(awaited);
                     }
-                    None => self.answer_schedule(&id, reply, done),
+                    Err(done) => self.answer_schedule(&id, reply, *done),
                 }
             }
             Request::ReadSchedule { .. } => {
@@ -101,7 +101,7 @@ impl Cell {
     ) -> Result<Response, Refusal> {
         let namespace = NamespaceKey(*namespace);
         let created = {
-            let cx = self.context(world.now);
+            let cx = self.context(world);
             schedule::create(existing, namespace, schedule_id, create, &cx)?
         };
         if let Some(transition) = created {
@@ -125,7 +125,7 @@ impl Cell {
     ) -> Result<Response, Refusal> {
         let schedule = schedule.ok_or_else(not_found)?;
         let decision = {
-            let cx = self.context(world.now);
+            let cx = self.context(world);
             schedule.decide(command, &cx)
         };
         if let Some(transition) = decision.transition {
@@ -167,24 +167,25 @@ impl Cell {
         }
     }
 
-    /// Tells those who triggered the schedule and whose runs are there by now, and whoever waits for one that
-    /// was refused.
+    /// Answers those who triggered or evaluated the schedule and whose starts have all been answered by now. A start
+    /// that was refused is told as what it is.
     fn answer_awaited(&mut self, id: &ScheduleId, refused: Option<&str>) {
         let Some(awaited) = self.awaited_starts.remove(id) else { return };
         let Some(schedule) = self.schedules.find(id).flatten() else { return };
-        let (waiting, arrived): (Vec<_>, Vec<_>) =
-            awaited.into_iter().partition(|it| schedule.is_on_its_way(&it.run_id));
+        let mut waiting = Vec::new();
+        for AwaitedStarts { mut outcome, reply } in awaited {
+            if let Some(run_id) = refused {
+                outcome.refuse_start(run_id);
+            }
+            if outcome.awaits_starts(&schedule) {
+                waiting.push(AwaitedStarts { outcome, reply });
+                continue;
+            }
+            let response = Response::Schedule(Arc::clone(&schedule), outcome);
+            self.answer_schedule(id, reply, Ok(response));
+        }
         if !waiting.is_empty() {
             self.awaited_starts.insert(id.clone(), waiting);
-        }
-        for AwaitedStart { workflow_id, run_id, reply } in arrived {
-            let outcome = if refused == Some(run_id.as_str()) {
-                Triggered::Skipped { reason: Skip::IdTaken.text() }
-            } else {
-                Triggered::Started { workflow_id, run_id }
-            };
-            let response = Response::Schedule(Arc::clone(&schedule), Reply::Triggered(outcome));
-            self.answer_schedule(id, reply, Ok(response));
         }
     }
 
@@ -199,22 +200,18 @@ impl Cell {
     }
 }
 
-/// A trigger whose run is being started, and who is told when it is there.
-pub(super) struct AwaitedStart {
-    workflow_id: String,
-    run_id: String,
+/// The answer to a trigger or an evaluation whose runs are being started, and who is told when they are there.
+pub(super) struct AwaitedStarts {
+    outcome: Reply,
     pub(super) reply: ReplyTo,
 }
 
-impl AwaitedStart {
-    /// The run that an answer names and that isn't there yet.
-    fn of(answer: &Result<Response, Refusal>) -> Option<(String, String)> {
+impl AwaitedStarts {
+    /// The answer that names runs which aren't there yet; or the answer as it is.
+    fn of(answer: Result<Response, Refusal>) -> Result<Reply, Box<Result<Response, Refusal>>> {
         match answer {
-            Ok(Response::Schedule(
-                schedule,
-                Reply::Triggered(Triggered::Started { workflow_id, run_id }),
-            )) if schedule.is_on_its_way(run_id) => Some((workflow_id.clone(), run_id.clone())),
-            _ => None,
+            Ok(Response::Schedule(schedule, reply)) if reply.awaits_starts(&schedule) => Ok(reply),
+            other => Err(Box::new(other)),
         }
     }
 }

@@ -7,6 +7,7 @@ use perennial_engine::Time;
 use perennial_proto::store::RunMessage;
 use perennial_store::{Batch, Epoch, Error, LastBatch, Lease};
 
+use super::attendance::Attendance;
 use super::loads::Load;
 use super::suspension::Suspension;
 use super::{Node, ToCell};
@@ -32,6 +33,8 @@ pub(crate) struct CellLoop {
     later: Vec<Arc<RunMessage>>,
     /// The store takes no writes.
     suspension: Option<Suspension>,
+    /// Outlives leases: a new one for the same cell is no gap.
+    attendance: Attendance,
     is_stopping: bool,
 }
 
@@ -61,8 +64,9 @@ impl CellLoop {
     pub(crate) fn lease(node: &Node, id: u32) -> Result<Self, Error> {
         let Leased { epoch, cell, sent, .. } = lease(node, id)?;
         deliver_all(node, sent, epoch);
-        let later = Vec::new();
-        Ok(Self { id, epoch, cell, later, suspension: None, is_stopping: false })
+        let attendance = Attendance::begin(&node.surroundings, node.evaluation);
+        let (later, suspension) = (Vec::new(), None);
+        Ok(Self { id, epoch, cell, later, suspension, attendance, is_stopping: false })
     }
 
     /// Handles what has arrived.
@@ -106,6 +110,9 @@ impl CellLoop {
         if let Some(suspension) = &mut self.suspension {
             inputs = suspension.let_through(inputs);
         }
+        if self.suspension.is_none() {
+            self.attendance.attend(&node.surroundings);
+        }
         let work = self.step(node, inputs);
         if self.is_stopping && (self.cell.is_at_rest() || self.suspension.is_some()) {
             return Next::End;
@@ -119,6 +126,11 @@ impl CellLoop {
         self.epoch
     }
 
+    /// Whether the store takes no writes of it.
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.suspension.is_some()
+    }
+
     /// Bytes of the runs and schedules that it has in memory.
     pub(crate) fn cached_bytes(&self) -> usize {
         self.cell.cached_bytes()
@@ -129,8 +141,20 @@ impl CellLoop {
         self.id as usize
     }
 
+    /// Has nothing to do until something arrives, or for as long as this returns.
+    pub(crate) fn rest(&mut self, node: &Node) -> Duration {
+        let wait = self.wait(node);
+        self.attendance.leave(&node.surroundings, wait);
+        wait
+    }
+
+    /// How long until a thread that waits as [`Self::rest`] says would take the next turn, or one that looks again.
+    pub(crate) fn until_next_turn(&self, node: &Node) -> Duration {
+        self.wait(node).min(self.attendance.remaining(&node.surroundings))
+    }
+
     /// How long to wait for something to arrive.
-    pub(crate) fn wait(&self, node: &Node) -> Duration {
+    fn wait(&self, node: &Node) -> Duration {
         if let Some(suspension) = &self.suspension {
             let is_simulated = node.surroundings.is_simulated();
             return if is_simulated { Duration::ZERO } else { suspension.wait() };
@@ -151,7 +175,8 @@ impl CellLoop {
         let namespaces = node.namespaces();
         let now: Time = node.now();
         let (queues, damage) = (&node.queues, node.damage.as_ref());
-        let world = World { now, queues, namespaces: &namespaces, damage };
+        let evaluated = self.attendance.evaluated();
+        let world = World { now, evaluated, queues, namespaces: &namespaces, damage };
         let (begun, asked) = (Instant::now(), inputs.first().map(Input::describe));
         let count = inputs.len();
         let Effects { loads, awaited_loads, commit, releases, load_wakes } =

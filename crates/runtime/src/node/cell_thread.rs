@@ -38,7 +38,7 @@ pub(super) fn start(
         let _watched = watched;
         loop {
             // Not held while waiting: a node that everyone else has dropped ends.
-            let Some(wait) = node.upgrade().map(|node| thread.cell.wait(&node)) else { return };
+            let Some(wait) = node.upgrade().map(|node| thread.cell.rest(&node)) else { return };
             let first = match thread.inbox.recv_timeout(wait) {
                 Ok(first) => Some(first),
                 Err(RecvTimeoutError::Timeout) => None,

@@ -4,16 +4,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use perennial_engine::{FreshIds, Time};
+use rustix::time::{ClockId, clock_gettime};
 
 /// See the module's documentation.
 pub(crate) enum Surroundings {
     /// The clock and the threads of the system, and chance as it has it.
     System,
     /// A clock that someone sets, seeds that follow from the first, and no threads.
-    Simulated { now: Arc<AtomicI64>, seed: AtomicU64 },
+    Simulated { now: Arc<AtomicI64>, since_boot: Arc<AtomicI64>, seed: AtomicU64 },
 }
 
 impl Surroundings {
@@ -24,6 +25,24 @@ impl Surroundings {
                 Time(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
             }
             Self::Simulated { now, .. } => Time(now.load(Ordering::SeqCst)),
+        }
+    }
+
+    /// A clock that only goes forward, also while the machine is suspended.
+    pub(crate) fn since_boot(&self) -> Duration {
+        match self {
+            Self::System => boot_clock(),
+            Self::Simulated { since_boot, .. } => {
+                Duration::from_nanos(since_boot.load(Ordering::SeqCst).unsigned_abs())
+            }
+        }
+    }
+
+    /// How long the machine has been suspended in all.
+    pub(crate) fn suspended(&self) -> Duration {
+        match self {
+            Self::System => boot_clock().saturating_sub(clock(ClockId::Monotonic)),
+            Self::Simulated { .. } => Duration::ZERO,
         }
     }
 
@@ -48,4 +67,17 @@ impl Surroundings {
     pub(crate) fn is_simulated(&self) -> bool {
         matches!(self, Self::Simulated { .. })
     }
+}
+
+fn boot_clock() -> Duration {
+    #[cfg(target_os = "linux")]
+    return clock(ClockId::Boottime);
+    // Elsewhere a suspended machine isn't noticed by itself, only by the turns that it misses.
+    #[cfg(not(target_os = "linux"))]
+    return clock(ClockId::Monotonic);
+}
+
+fn clock(id: ClockId) -> Duration {
+    let now = clock_gettime(id);
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
 }

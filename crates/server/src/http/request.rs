@@ -14,6 +14,8 @@ use perennial_proto::prost_reflect::{
 };
 use tonic::metadata::{AsciiMetadataKey, MetadataMap, MetadataValue};
 
+use crate::call::Face;
+
 use super::answer::PRETTY;
 use super::answer::WITHOUT_SHORTHAND;
 use super::table::{Body, FieldPath, Route, field_path};
@@ -228,5 +230,6 @@ pub(super) fn metadata(headers: &HeaderMap, from: SocketAddr) -> MetadataMap {
     {
         metadata.insert("x-forwarded-for", from);
     }
+    Face::Http.mark(&mut metadata);
     metadata
 }

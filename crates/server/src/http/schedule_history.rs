@@ -64,19 +64,18 @@ async fn page(
     let query =
         request::query(query).map_err(|error| Status::invalid_argument(error.to_string()))?;
     for (name, text) in query {
-        let number = || {
-            let number = text.parse::<i64>().ok().filter(|number| *number >= 0);
-            let problem =
-                format!("the query: `{name}`: expected a whole number, 0 or more, found {text:?}");
+        let number = |least: i64| {
+            let number = text.parse::<i64>().ok().filter(|number| *number >= least);
+            let problem = format!("the query: `{name}`: expected a whole number, found {text:?}");
             number.ok_or_else(|| Status::invalid_argument(problem))
         };
         match name.as_str() {
             // Its least and greatest are the service's to say.
             "limit" => {
-                let limit = i32::try_from(number()?.max(1)).unwrap_or(i32::MAX);
+                let limit = i32::try_from(number(i64::MIN)?.max(1)).unwrap_or(i32::MAX);
                 request.set_field_by_name("limit", Value::I32(limit));
             }
-            "after_sequence" => request.set_field_by_name("after_sequence", Value::I64(number()?)),
+            "after_sequence" => request.set_field_by_name("after_sequence", Value::I64(number(0)?)),
             answer::PRETTY | answer::WITHOUT_SHORTHAND => {}
             _ => {
                 let problem = format!("the query: `{name}`: expected limit or after_sequence");

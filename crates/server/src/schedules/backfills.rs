@@ -1,18 +1,25 @@
 //! Backfills as things: begun, watched, canceled, or only looked at.
 
-use perennial_engine::Time;
-use perennial_engine::schedule::{Command, NewBackfill, Reply};
+use perennial_engine::schedule::{Command, NewBackfill, Reply, Schedule};
+use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::perennial::{
-    Backfill, BackfillScheduleRequest, BackfillScheduleResponse, CancelBackfillRequest,
-    CancelBackfillResponse, ListBackfillsRequest, ListBackfillsResponse,
+    Backfill, BackfillOccurrence, BackfillScheduleRequest, BackfillScheduleResponse,
+    CancelBackfillRequest, CancelBackfillResponse, ListBackfillOccurrencesRequest,
+    ListBackfillOccurrencesResponse, ListBackfillsRequest, ListBackfillsResponse,
 };
 use perennial_proto::store as stored;
+use perennial_proto::temporal::common::v1::WorkflowExecution;
+use perennial_runtime::{Ledger, LedgerQuery};
+use tonic::Status;
 
-use super::{ScheduleCall, context};
+use super::{ScheduleCall, page_limit, words};
 use crate::errors::{Answer, refused};
+use crate::tokens::{Pages, Purpose};
 use crate::validate::invalid;
 use crate::workflow::schedule::overlap_policy;
 
+/// Times of a backfill in one page.
+const OCCURRENCES_MAX: usize = 1_000;
 /// Times that a dry run shows.
 const DRY_RUN_MAX: usize = 1_000;
 
@@ -36,24 +43,40 @@ impl ScheduleCall<'_> {
                 .collect();
             let has_more = times.len() > DRY_RUN_MAX;
             times.truncate(DRY_RUN_MAX);
-            return Ok(BackfillScheduleResponse { backfill: None, times, has_more });
+            return Ok(BackfillScheduleResponse {
+                times,
+                has_more,
+                ..BackfillScheduleResponse::default()
+            });
         }
         let request_id = self.0.request_id(request.request_id)?;
         let command = Command::Backfill(NewBackfill {
             from,
             to,
             overlap_policy: overlap_policy(request.overlap_policy)?,
-            context: context(request.context, &request_id),
+            context: self.0.command_context(request.context, &request_id),
             request_id,
         });
         let sent = self.0.runtime().send_to_schedule(target, command).await;
         let (schedule, reply) = sent.map_err(refused)?;
         let begun = match reply {
             Reply::Backfill(sequence) => schedule.backfills.get(&sequence),
-            Reply::Done | Reply::Triggered(_) => None,
+            Reply::Done | Reply::Triggered(_) | Reply::Evaluated { .. } => None,
         };
-        let backfill = begun.map(|backfill| shown(backfill));
-        Ok(BackfillScheduleResponse { backfill, ..BackfillScheduleResponse::default() })
+        let Some(begun) = begun else { return Ok(BackfillScheduleResponse::default()) };
+        let first = ListBackfillOccurrencesRequest {
+            namespace: request.namespace,
+            schedule_id: request.schedule_id,
+            backfill_id: begun.sequence,
+            ..ListBackfillOccurrencesRequest::default()
+        };
+        let first = self.occurrences_of(&schedule, first).await?;
+        Ok(BackfillScheduleResponse {
+            backfill: Some(shown(begun)),
+            occurrences: first.occurrences,
+            next_page_token: first.next_page_token,
+            ..BackfillScheduleResponse::default()
+        })
     }
 
     pub(crate) async fn list_backfills(
@@ -66,6 +89,47 @@ impl ScheduleCall<'_> {
         Ok(ListBackfillsResponse { backfills })
     }
 
+    pub(crate) async fn list_backfill_occurrences(
+        &self,
+        request: ListBackfillOccurrencesRequest,
+    ) -> Answer<ListBackfillOccurrencesResponse> {
+        let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
+        let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
+        self.occurrences_of(&schedule, request).await
+    }
+
+    /// What the ledger says of a backfill's times.
+    async fn occurrences_of(
+        &self,
+        schedule: &Schedule,
+        mut request: ListBackfillOccurrencesRequest,
+    ) -> Answer<ListBackfillOccurrencesResponse> {
+        let id = request.backfill_id;
+        let backfill = schedule.backfills.get(&id).ok_or_else(|| {
+            Status::not_found(format!(
+                "schedule {:?} has no backfill {id}, or it was long ago: ListBackfills has them",
+                schedule.head.schedule_id
+            ))
+        })?;
+        let limit = page_limit(std::mem::take(&mut request.limit), OCCURRENCES_MAX);
+        let token = std::mem::take(&mut request.next_page_token);
+        let (keys, namespace) = (self.0.token_keys().await?, NamespaceKey(schedule.head.namespace));
+        let pages = Pages::new(keys, Purpose::BackfillOccurrences, namespace, &request);
+        let wanted = LedgerQuery {
+            ledger: Ledger::Manual,
+            window: (Time(backfill.from), Time(backfill.to)),
+            after: pages.after_number(&token)?,
+            limit,
+            reverse: false,
+        };
+        let page = self.0.runtime().schedule_ledger(schedule.key, wanted).await.map_err(refused)?;
+        let its = page.lines.iter().filter(|line| line.backfill == id);
+        Ok(ListBackfillOccurrencesResponse {
+            occurrences: its.map(|line| occurrence(schedule, line)).collect(),
+            next_page_token: pages.next(page.next.map(|it| it.to_be_bytes().to_vec())),
+        })
+    }
+
     pub(crate) async fn cancel_backfill(
         &self,
         request: CancelBackfillRequest,
@@ -74,6 +138,17 @@ impl ScheduleCall<'_> {
         let command = Command::CancelBackfill { sequence: request.backfill_id };
         self.0.runtime().send_to_schedule(target, command).await.map_err(refused)?;
         Ok(CancelBackfillResponse {})
+    }
+}
+
+fn occurrence(schedule: &Schedule, line: &stored::Occurrence) -> BackfillOccurrence {
+    let (workflow_id, run_id) = (line.workflow_id.clone(), line.run_id.clone());
+    BackfillOccurrence {
+        schedule_id: schedule.head.schedule_id.clone(),
+        nominal_time: Some(Time(line.nominal_at).into()),
+        outcome: words::outcome(line.verdict()).to_owned(),
+        reason: line.reason.clone(),
+        run: (!run_id.is_empty()).then_some(WorkflowExecution { workflow_id, run_id }),
     }
 }
 

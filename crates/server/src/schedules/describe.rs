@@ -1,6 +1,6 @@
 //! What there is to say of a schedule, also of one that is deleted.
 
-use perennial_engine::schedule::{Schedule, Status};
+use perennial_engine::schedule::{Schedule, Skip, Status};
 use perennial_engine::{NamespaceKey, Span, Time};
 use perennial_proto::perennial::{
     DescribeScheduleRequest, DescribeScheduleResponse, ListSchedulesRequest, ListSchedulesResponse,
@@ -43,6 +43,7 @@ impl ScheduleCall<'_> {
             last_fire_lag: Span(head.last_lag_nanos).get().map(Into::into),
             deleted_at: Time(head.deleted_at).get().map(Into::into),
             settled_up_to: Some(Time(head.settled_up_to).into()),
+            remaining_runs: schedule.remaining_runs(),
         })
     }
 
@@ -68,6 +69,7 @@ impl ScheduleCall<'_> {
                 status: status.into(),
                 status_reason,
                 deleted_at: Time(schedule.head.deleted_at).get().map(Into::into),
+                remaining_runs: schedule.remaining_runs(),
             }
         });
         Ok(ListSchedulesResponse {
@@ -77,8 +79,12 @@ impl ScheduleCall<'_> {
     }
 }
 
-fn status(schedule: &Schedule) -> (ScheduleStatus, String) {
+/// What a schedule does, and why it doesn't act if it doesn't.
+pub(super) fn status(schedule: &Schedule) -> (ScheduleStatus, String) {
     match schedule.status() {
+        Status::Active if schedule.is_exhausted() => {
+            (ScheduleStatus::Active, Skip::Exhausted.text().to_owned())
+        }
         Status::Active => (ScheduleStatus::Active, String::new()),
         Status::Paused => (ScheduleStatus::Paused, schedule.head.notes.clone()),
         Status::Broken => {

@@ -1,9 +1,10 @@
-//! One look at the schedules that are due.
+//! One pass over the schedules that are due.
 
-use perennial_engine::Time;
+use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::perennial::{EvaluateSchedulesRequest, EvaluateSchedulesResponse, Evaluated};
+use perennial_runtime::EvaluatedSchedule;
 
-use super::{ScheduleCall, page_limit};
+use super::{ScheduleCall, page_limit, words};
 use crate::errors::{Answer, refused};
 
 const LIMIT_MAX: usize = 1_000;
@@ -14,30 +15,33 @@ impl ScheduleCall<'_> {
         request: EvaluateSchedulesRequest,
     ) -> Answer<EvaluateSchedulesResponse> {
         let limit = page_limit(request.limit, LIMIT_MAX);
-        let evaluated = self.0.runtime().evaluate_schedules(limit).await.map_err(refused)?;
-        let evaluated = evaluated.into_iter().map(|(before, after)| {
-            let (was, is) = (&before.head, &after.head);
-            let started = is.recent_actions.last().filter(|_| is.action_count > was.action_count);
-            let outcome = if started.is_some() {
-                "triggered"
-            } else if after.buffer.len() > before.buffer.len() {
-                "buffered"
-            } else if is.settled_up_to > was.settled_up_to {
-                "skipped"
-            } else {
-                "nothing_due"
-            };
-            let is_settled = is.settled_up_to > was.settled_up_to;
-            Evaluated {
-                namespace: self.0.namespace_name(is.namespace),
-                schedule_id: is.schedule_id.clone(),
-                instance_id: started.map(|it| it.workflow_id.clone()).unwrap_or_default(),
-                outcome: outcome.to_owned(),
-                occurrence_time: is_settled.then(|| Time(is.settled_up_to).into()),
-                last_fired_at: Time(is.last_fired_at).get().map(Into::into),
-                next_fire_at: after.next_due().map(Into::into),
-            }
-        });
-        Ok(EvaluateSchedulesResponse { evaluated: evaluated.collect() })
+        let namespace = match request.namespace.as_str() {
+            "" => None,
+            name => Some(NamespaceKey(self.0.namespace(name)?.key)),
+        };
+        let pass = self.0.runtime().evaluate_schedules(namespace, limit).await.map_err(refused)?;
+        let evaluated = pass.schedules.iter().flat_map(|it| self.entries(it)).collect();
+        Ok(EvaluateSchedulesResponse { evaluated, has_more: pass.has_more })
+    }
+
+    /// An entry for each time that was settled.
+    fn entries(&self, evaluated: &EvaluatedSchedule) -> Vec<Evaluated> {
+        let head = &evaluated.schedule.head;
+        let namespace = self.0.namespace_name(head.namespace);
+        let last_fired_at = Time(head.last_fired_at).get().map(Into::into);
+        let next_fire_at = evaluated.schedule.next_due().map(Into::into);
+        let entry = |time: &perennial_engine::schedule::EvaluatedTime| Evaluated {
+            namespace: namespace.clone(),
+            schedule_id: head.schedule_id.clone(),
+            instance_id: time.workflow_id.clone(),
+            outcome: words::outcome(time.verdict).to_owned(),
+            occurrence_time: Some(time.nominal.into()),
+            last_fired_at,
+            next_fire_at,
+            reason: time.reason.clone(),
+            run_id: time.run_id.clone(),
+            count: time.count,
+        };
+        evaluated.times.iter().map(entry).collect()
     }
 }

@@ -15,9 +15,9 @@ use perennial_engine::schedule::{Command, Reply, Schedule, Trigger, Triggered};
 use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::perennial::trigger_schedule_response::Outcome;
 use perennial_proto::perennial::{
-    CommandContext, CreateScheduleRequest, CreateScheduleResponse, DeleteScheduleRequest,
-    DeleteScheduleResponse, PauseScheduleRequest, PauseScheduleResponse, ResumeScheduleRequest,
-    ResumeScheduleResponse, ScheduleExtensions, TriggerScheduleRequest, TriggerScheduleResponse,
+    CreateScheduleRequest, CreateScheduleResponse, DeleteScheduleRequest, DeleteScheduleResponse,
+    PauseScheduleRequest, PauseScheduleResponse, ResumeScheduleRequest, ResumeScheduleResponse,
+    ScheduleExtensions, TriggerScheduleRequest, TriggerScheduleResponse,
 };
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use tonic::Status;
@@ -70,7 +70,7 @@ impl ScheduleCall<'_> {
             overlap_policy: overlap_policy(request.overlap_policy)?,
             scheduled_at: request.scheduled_time.map(Time::from).and_then(Time::get),
             input: request.input,
-            context: context(request.context, &request_id),
+            context: self.0.command_context(request.context, &request_id),
             request_id,
         });
         let (_, reply) =
@@ -85,7 +85,10 @@ impl ScheduleCall<'_> {
             Reply::Triggered(Triggered::Skipped { reason }) => {
                 Some(Outcome::Skipped(reason.to_owned()))
             }
-            Reply::Done | Reply::Backfill(_) => None,
+            Reply::Triggered(Triggered::Dropped { reason }) => {
+                Some(Outcome::Dropped(reason.to_owned()))
+            }
+            Reply::Done | Reply::Backfill(_) | Reply::Evaluated { .. } => None,
         };
         Ok(TriggerScheduleResponse { outcome })
     }
@@ -96,7 +99,7 @@ impl ScheduleCall<'_> {
     ) -> Answer<PauseScheduleResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         notes(&request.notes)?;
-        let context = context(request.context, "");
+        let context = self.0.command_context(request.context, "");
         let command = Command::Pause { notes: request.notes, context };
         self.0.runtime().send_to_schedule(target, command).await.map_err(refused)?;
         Ok(PauseScheduleResponse {})
@@ -108,11 +111,13 @@ impl ScheduleCall<'_> {
     ) -> Answer<ResumeScheduleResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         notes(&request.notes)?;
-        let context = context(request.context, "");
+        let context = self.0.command_context(request.context, "");
         let command = Command::Unpause { notes: request.notes, context };
         let sent = self.0.runtime().send_to_schedule(target, command).await;
         let (schedule, _) = sent.map_err(refused)?;
-        Ok(ResumeScheduleResponse { next_fire_at: schedule.next_due().map(Into::into) })
+        let (status, status_reason) = describe::status(&schedule);
+        let next_fire_at = schedule.next_due().map(Into::into);
+        Ok(ResumeScheduleResponse { next_fire_at, status: status.into(), status_reason })
     }
 
     pub(crate) async fn delete_schedule(
@@ -121,7 +126,7 @@ impl ScheduleCall<'_> {
     ) -> Answer<DeleteScheduleResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         notes(&request.reason)?;
-        let context = context(request.context, "");
+        let context = self.0.command_context(request.context, "");
         let command = Command::Delete { reason: request.reason, context };
         self.0.runtime().send_to_schedule(target, command).await.map_err(refused)?;
         Ok(DeleteScheduleResponse {})
@@ -158,15 +163,6 @@ fn page_limit(given: i32, max: usize) -> usize {
         0 => DEFAULT,
         given => usize::try_from(given).unwrap_or(1).clamp(1, max),
     }
-}
-
-/// Who asks, for the audit stream: what the caller says, and the id of the request.
-fn context(given: Option<CommandContext>, request_id: &str) -> Option<CommandContext> {
-    let mut context = given?;
-    if context.request_id.is_empty() {
-        context.request_id = request_id.to_owned();
-    }
-    Some(context)
 }
 
 fn checked_extensions(given: Option<ScheduleExtensions>) -> Answer<Option<ScheduleExtensions>> {

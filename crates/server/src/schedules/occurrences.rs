@@ -100,6 +100,7 @@ fn shown(line: &stored::Occurrence) -> Occurrence {
         verdict: line.verdict,
         reason: line.reason.clone(),
         decided_at: time(line.decided_at),
+        last_decided_at: time(line.last_decided_at.max(line.decided_at)),
         due_time: time(line.due_at),
         run: has_run.then(|| WorkflowExecution {
             workflow_id: line.workflow_id.clone(),

@@ -6,7 +6,7 @@ use perennial_proto::perennial::{UpdateScheduleRequest, UpdateScheduleResponse};
 use perennial_proto::temporal::schedule::v1 as api;
 use perennial_runtime::Refusal;
 
-use super::{ScheduleCall, checked_extensions, context};
+use super::{ScheduleCall, checked_extensions};
 use crate::errors::{Answer, refused};
 use crate::workflow::schedule::{conflict_token, described, notes, read_conflict_token};
 
@@ -28,12 +28,14 @@ impl ScheduleCall<'_> {
             let mut update = self.changed(&present, &request)?;
             update.conflict_token = Some(seen.unwrap_or(present.head.conflict_token));
             update.request_id.clone_from(&request_id);
-            update.context = context(request.context.clone(), &request_id);
+            update.context = self.0.command_context(request.context.clone(), &request_id);
             let command = Command::Update(Box::new(update));
             match self.0.runtime().send_to_schedule(target.clone(), command).await {
                 Ok((schedule, _)) => {
                     let conflict_token = conflict_token(&schedule);
-                    return Ok(UpdateScheduleResponse { conflict_token });
+                    let (status, status_reason) = super::describe::status(&schedule);
+                    let status = status.into();
+                    return Ok(UpdateScheduleResponse { conflict_token, status, status_reason });
                 }
                 // Someone was faster: the change is made on top of theirs.
                 Err(Refusal::Rejected(Rejection::FailedPrecondition(_)))

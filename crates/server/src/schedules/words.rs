@@ -3,7 +3,7 @@
 use perennial_engine::Time;
 use perennial_engine::schedule::{Schedule, Skip, Status};
 use perennial_proto::perennial::{Occurrence, Verdict};
-use perennial_proto::store::StartReason;
+use perennial_proto::store::{self as stored, StartReason};
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 
 /// So many times before one that is asked about are counted.
@@ -16,6 +16,19 @@ pub(super) fn start_reason(reason: StartReason) -> &'static str {
         StartReason::Catchup => "catch-up",
         StartReason::Trigger => "trigger",
         StartReason::Backfill => "backfill",
+    }
+}
+
+/// What became of a time when it was evaluated, or asked for.
+pub(super) fn outcome(verdict: stored::Verdict) -> &'static str {
+    match verdict {
+        stored::Verdict::Fired | stored::Verdict::Late => "triggered",
+        stored::Verdict::Buffered => "buffered",
+        stored::Verdict::Skipped => "skipped",
+        stored::Verdict::Dropped => "dropped",
+        stored::Verdict::Missed => "missed",
+        stored::Verdict::Excluded => "excluded",
+        stored::Verdict::Unspecified => "",
     }
 }
 

@@ -43,6 +43,7 @@ pub(crate) enum Purpose {
     ListNativeSchedules = 9,
     ListBatches = 10,
     ListNamespaces = 11,
+    BackfillOccurrences = 12,
 }
 
 /// The keys of a database: one signs, all are accepted. Made by [`Keys::open`], once a server.

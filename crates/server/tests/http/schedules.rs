@@ -54,10 +54,12 @@ async fn schedule_has_a_life_over_http() {
 async fn history_of_a_schedule_is_paged_by_sequence() {
     let scene = created().await;
     scene.post(&format!("{SCHEDULE}/trigger"), json!({})).await.done();
-    let pause = json!({"notes": "holidays", "context": {"principal": "ada", "source": "http"}});
+    let pause = json!({"notes": "holidays", "context": {"principal": "ada"}});
     scene.post(&format!("{SCHEDULE}/pause"), pause).await.done();
 
     let path = "/api/schedules/nightly/history";
+    let least = scene.get(&format!("{path}?limit=-5")).await.done();
+    assert_eq!(least["events"].as_array().map(Vec::len), Some(1), "a negative limit is one");
     let first = scene.get(&format!("{path}?limit=2")).await.done();
     assert_eq!(
         (&first["schedule_id"], &first["namespace"]),
@@ -76,7 +78,9 @@ async fn history_of_a_schedule_is_paged_by_sequence() {
     assert_eq!(triggered["sequence"], 2);
     assert_eq!(triggered["payload"]["trigger_number"], 1);
     assert_eq!(triggered["workflow_run_id"], triggered["payload"]["workflow_run_id"]);
-    assert!(triggered["payload"].get("command_context").is_none());
+    let context = &triggered["payload"]["command_context"];
+    assert_eq!(context["source"], "http");
+    assert!(context["request_id"].is_string(), "{context}");
 
     let last = scene.get(&format!("{path}?after_sequence=2")).await.done();
     assert_eq!((&last["has_more"], &last["next_cursor"]), (&json!(false), &Value::Null));
@@ -106,5 +110,41 @@ async fn history_is_of_the_namespace_in_the_header_and_outlives_the_schedule() {
         assert!(refused.body.contains(problem), "{}", refused.body);
     }
     assert_eq!(scene.ask("POST", path, &[], "").await.code, 405);
+    scene.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn durations_may_be_written_as_iso_8601_says() {
+    let scene = created().await;
+    let change = json!({"catchupWindow": "PT1H30M", "spec": {"interval": [{"interval": "P1D", "phase": "PT2H"}]}});
+    scene.ask("PATCH", SCHEDULE, &[], &change.to_string()).await.done();
+    let changed = scene.get(SCHEDULE).await.done();
+    let schedule = &changed["schedule"];
+    assert_eq!(schedule["policies"]["catchupWindow"], "5400s");
+    assert_eq!(schedule["spec"]["interval"][0], json!({"interval": "86400s", "phase": "7200s"}));
+    let wrong = json!({"catchupWindow": "P1M"});
+    let refused = scene.ask("PATCH", SCHEDULE, &[], &wrong.to_string()).await;
+    assert_eq!(refused.code, 400);
+    assert!(refused.body.contains("a duration such as"), "{}", refused.body);
+    scene.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn backfill_tells_what_became_of_each_time() {
+    let scene = created().await;
+    let window = json!({
+        "startTime": "2030-01-01T00:00:00Z", "endTime": "2030-01-02T23:59:59Z",
+        "overlapPolicy": "SCHEDULE_OVERLAP_POLICY_ALLOW_ALL",
+    });
+    let begun = scene.post(&format!("{SCHEDULE}/backfills"), window).await.done();
+    assert_eq!(begun["backfill"]["backfillId"], "1");
+    let page = scene.get(&format!("{SCHEDULE}/backfills/1/occurrences?limit=1")).await.done();
+    assert_eq!(page["occurrences"][0], begun["occurrences"][0]);
+    assert_eq!(page["occurrences"][0]["outcome"], "triggered");
+    let next = page["nextPageToken"].as_str().unwrap().replace('+', "%2B");
+    let path = format!("{SCHEDULE}/backfills/1/occurrences?limit=1&nextPageToken={next}");
+    let page = scene.get(&path).await.done();
+    assert_eq!(page["occurrences"][0], begun["occurrences"][1]);
+    assert_eq!(scene.get(&format!("{SCHEDULE}/backfills/2/occurrences")).await.code, 404);
     scene.stop().await;
 }

@@ -39,6 +39,26 @@ pub(crate) async fn live(actor: Actor, deeds: usize) {
     }
 }
 
+/// Evaluates schedules again and again, beside others that do, until the world settles.
+pub(crate) async fn evaluate(actor: Actor) {
+    while !actor.sim.is_settling() {
+        let only = actor.chance.percent(30).then_some(NamespaceKey(1));
+        let limit = 1 + actor.chance.below(8);
+        let passed = actor
+            .ask(PATIENCE, |runtime| async move { runtime.evaluate_schedules(only, limit).await });
+        if let Ok(pass) = passed.await {
+            for evaluated in &pass.schedules {
+                let key = evaluated.schedule.key;
+                saw(&actor, &evaluated.schedule);
+                for time in evaluated.times.iter().cloned() {
+                    actor.told_of_schedule(Told::Evaluated { key, time });
+                }
+            }
+        }
+        actor.sleep(Span::millis(actor.chance.between(0, 6_000))).await;
+    }
+}
+
 /// No schedule starts anything by itself any more: the world is about to end.
 pub(crate) async fn pause_for_good(actor: Actor, target: ScheduleName) {
     let notes = "the world ends".to_owned();

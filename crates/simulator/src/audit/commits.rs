@@ -19,7 +19,8 @@ impl Auditor {
                 self.wrote(write);
             }
             for write in &batch.schedules {
-                let found = self.schedules.wrote(self.commits, write);
+                let writer = (batch.cell, batch.epoch);
+                let found = self.schedules.wrote(self.commits, writer, write);
                 found.into_iter().for_each(|violation| self.report(violation));
             }
             for write in &batch.messages {

@@ -16,9 +16,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use perennial_engine::{NamespaceKey, RunKey, Time};
-use perennial_proto::store::{RunName, ScheduleName};
+use perennial_proto::store::{RunMessage, RunName, ScheduleName};
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
-use perennial_store::{MemoryStore, Store};
+use perennial_store::{Epoch, MemoryStore, Store};
+use prost::Message;
 
 pub(crate) use self::schedules::ToldOfSchedule;
 pub(crate) use self::told::{ActivityEnd, Told};
@@ -148,6 +149,31 @@ impl Auditor {
         found.into_iter().for_each(|violation| self.report(violation));
     }
 
+    /// Schedules are evaluated only when someone asks.
+    pub(crate) fn set_on_demand(&mut self) {
+        self.schedules.set_on_demand();
+    }
+
+    /// A server begins, with so many cells.
+    pub(crate) fn server_began(&mut self, server: u64, cells: usize, now: Time) {
+        (0..cells).for_each(|cell| self.schedules.began(server, cell, now));
+    }
+
+    /// A cell takes its first turn after its machine slept.
+    pub(crate) fn cell_woke(&mut self, server: u64, cell: usize, now: Time) {
+        self.schedules.woke(server, cell, now);
+    }
+
+    /// The clock was put back.
+    pub(crate) fn clock_put_back(&mut self, now: Time) {
+        self.schedules.put_back(now);
+    }
+
+    /// A server took a lease of a cell.
+    pub(crate) fn leased(&mut self, cell: u32, epoch: Epoch, server: u64) {
+        self.schedules.leased(cell, epoch, server);
+    }
+
     /// Schedules that are there.
     pub(crate) fn schedules(&self) -> Vec<ScheduleName> {
         self.schedules.present()
@@ -177,7 +203,8 @@ impl Auditor {
             Ok(all) => all,
             Err(violation) => return self.report(violation),
         };
-        let undelivered = store.messages(i64::MIN, 1).is_ok_and(|messages| !messages.is_empty());
+        let undelivered =
+            store.messages(i64::MIN, 1).ok().and_then(|messages| messages.into_iter().next());
         let stuck = self.runs.values().find(|run| run.is_open());
         let others = schedules::Others {
             all: &all,
@@ -194,11 +221,18 @@ impl Auditor {
                 stuck.map(|run| run.violation("nothing is stuck", left_over(all.get(&run.run_id))))
             })
             .or_else(|| {
-                undelivered.then(|| Violation {
-                    promise: "messages arrive",
-                    workflow_id: String::new(),
-                    run_id: String::new(),
-                    what: "a message is undelivered though everyone is there".to_owned(),
+                undelivered.map(|stored| {
+                    let message = RunMessage::decode(stored.value.as_slice()).unwrap_or_default();
+                    let target = message.target.unwrap_or_default();
+                    Violation {
+                        promise: "messages arrive",
+                        workflow_id: target.workflow_id,
+                        run_id: message.sender.unwrap_or_default().run_id,
+                        what: format!(
+                            "{} is undelivered though everyone is there",
+                            message.request_id
+                        ),
+                    }
                 })
             })
             .or_else(|| self.schedules.check_settled(store, others));

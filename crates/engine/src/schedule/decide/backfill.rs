@@ -27,7 +27,9 @@ const UNFINISHED_MAX: usize = 100;
 pub(super) fn begin(draft: &mut Draft<'_>, wanted: NewBackfill) -> Result<Reply, Rejection> {
     draft.schedule.present()?;
     if let Some(taken) = super::taken_before(draft, &wanted.request_id) {
-        return Ok(Reply::Backfill(taken.sequence));
+        // Requests of earlier versions have the number among those of starts.
+        let number = if taken.backfill == 0 { taken.sequence } else { taken.backfill };
+        return Ok(Reply::Backfill(number));
     }
     if wanted.to < wanted.from {
         let why = "the backfill's end time is before its start time".to_owned();
@@ -37,10 +39,19 @@ pub(super) fn begin(draft: &mut Draft<'_>, wanted: NewBackfill) -> Result<Reply,
         let why = format!("the schedule has {UNFINISHED_MAX} backfills that aren't over");
         return Err(Rejection::LimitExceeded(why));
     }
-    let sequence = draft.next_sequence();
-    super::remember(draft, wanted.request_id, sequence);
+    let place = draft.next_sequence();
+    let sequence = next_number(draft);
+    super::remember(
+        draft,
+        stored::TakenRequest {
+            request_id: wanted.request_id,
+            backfill: sequence,
+            ..stored::TakenRequest::default()
+        },
+    );
     let backfill = stored::Backfill {
         sequence,
+        place,
         from: wanted.from.0,
         to: wanted.to.0,
         overlap_policy: wanted.overlap_policy.into(),
@@ -81,17 +92,50 @@ pub(super) fn cancel(draft: &mut Draft<'_>, sequence: i64) -> Result<Reply, Reje
 pub(super) fn go_on(draft: &mut Draft<'_>) {
     let mut left = PLANNED_AT_ONCE;
     for sequence in unfinished(draft) {
-        while draft.schedule.head.deleted_at == 0 && has_room(draft, sequence) {
+        let is_its = |start: &&Arc<stored::PlannedStart>| start.backfill == sequence;
+        let mut room =
+            BUFFERED_MAX - draft.schedule.buffer.values().filter(is_its).count().min(BUFFERED_MAX);
+        while draft.schedule.head.deleted_at == 0 && may_plan(draft, sequence, room) {
             if left == 0 {
                 draft.has_more = true;
                 return;
             }
             left -= 1;
+            room = room.saturating_sub(1);
             if !plan_next(draft, sequence) {
                 break;
             }
         }
     }
+}
+
+/// Whether all that was asked for before this place, to be done one after the other, has its starts planned.
+pub(super) fn is_planned_before(draft: &Draft<'_>, place: i64) -> bool {
+    let mut backfills = draft.schedule.backfills.values();
+    !backfills.any(|backfill| {
+        backfill.finished_at == 0
+            && !backfill.is_planned
+            && place_of(backfill) < place
+            && is_sequential(draft, backfill)
+    })
+}
+
+/// Its place among the starts that wait. Those of earlier versions have their number among those of starts.
+fn place_of(backfill: &stored::Backfill) -> i64 {
+    if backfill.place == 0 { backfill.sequence } else { backfill.place }
+}
+
+/// Whether its starts wait for each other.
+fn is_sequential(draft: &Draft<'_>, backfill: &stored::Backfill) -> bool {
+    draft.schedule.overlap_policy(backfill.overlap_policy()) == ScheduleOverlapPolicy::BufferAll
+}
+
+/// Backfills count by themselves, from 1. Those of earlier versions have numbers among those of starts.
+fn next_number(draft: &mut Draft<'_>) -> i64 {
+    let last = draft.schedule.backfills.keys().max().copied().unwrap_or(0);
+    let head = &mut draft.schedule.head;
+    head.last_backfill = head.last_backfill.max(last) + 1;
+    head.last_backfill
 }
 
 /// A backfill is finished when each of its times has been started or skipped.
@@ -112,14 +156,14 @@ pub(super) fn unfinished(draft: &Draft<'_>) -> Vec<i64> {
     backfills.filter(|it| it.finished_at == 0).map(|it| it.sequence).collect()
 }
 
-/// A backfill whose starts wait for each other fills the buffer no further than this.
-fn has_room(draft: &Draft<'_>, sequence: i64) -> bool {
+/// Whether the next start of a backfill may be planned. One whose starts wait for each other fills the buffer no
+/// further than its room, and only when what was asked for before it is planned.
+fn may_plan(draft: &Draft<'_>, sequence: i64, room: usize) -> bool {
     let Some(backfill) = draft.schedule.backfills.get(&sequence) else { return false };
-    let policy = draft.schedule.overlap_policy(backfill.overlap_policy());
     !backfill.is_planned
         && !has_enough_on_their_way(draft)
-        && (policy != ScheduleOverlapPolicy::BufferAll
-            || draft.schedule.buffer.len() < BUFFERED_MAX)
+        && (!is_sequential(draft, backfill)
+            || room > 0 && is_planned_before(draft, place_of(backfill)))
 }
 
 /// Plans the next start of a backfill. False if there is none.
@@ -152,6 +196,7 @@ fn plan_next(draft: &mut Draft<'_>, sequence: i64) -> bool {
         reason: StartReason::Backfill.into(),
         overlap_policy: backfill.overlap_policy,
         backfill: sequence,
+        place: place_of(&backfill),
         ..stored::PlannedStart::default()
     };
     take(draft, Arc::new(start));

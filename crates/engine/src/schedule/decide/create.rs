@@ -101,6 +101,7 @@ pub fn create(
             | Command::CancelBackfill { .. }
             | Command::Delete { .. }
             | Command::Wake
+            | Command::Evaluate
             | Command::Settle { .. }
             | Command::RunClosed(_) => {}
         }

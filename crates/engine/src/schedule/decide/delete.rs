@@ -2,13 +2,11 @@
 
 use perennial_proto::perennial::CommandContext;
 use perennial_proto::store as stored;
-use perennial_proto::store::Verdict;
 
 use super::backfill::unfinished;
 use super::start_answered::heard;
 use crate::schedule::draft::Draft;
-
-const DELETED: &str = "deleted";
+use crate::schedule::ledger::Drop;
 
 pub(in crate::schedule) fn delete(
     draft: &mut Draft<'_>,
@@ -16,12 +14,9 @@ pub(in crate::schedule) fn delete(
     context: Option<CommandContext>,
 ) {
     let now = draft.now();
-    let waiting: Vec<_> =
-        draft.schedule.buffer.values().cloned().chain(draft.chosen.take()).collect();
+    let waiting: Vec<_> = draft.waiting().into_iter().chain(draft.chosen.take()).collect();
     for start in waiting {
-        draft.record(&start, Verdict::Dropped, DELETED, None);
-        draft.schedule.head.buffer_dropped_count += 1;
-        draft.remove_buffered(start.sequence);
+        draft.drop(&start, Drop::Deleted);
     }
     for sequence in unfinished(draft) {
         draft.change_backfill(sequence, |backfill| {
@@ -34,12 +29,12 @@ pub(in crate::schedule) fn delete(
     draft.has_more = false;
     draft.configured();
     // Nothing comes after its end in the audit stream: what is on its way counts as started.
-    draft.audit_skips();
     let running: Vec<_> = draft.schedule.running.values().cloned().collect();
     for run in running.iter().filter(|run| !run.is_started) {
         heard(draft, run);
         let run = stored::ScheduledRun::clone(run);
         draft.put_running(stored::ScheduledRun { is_started: true, is_assumed: true, ..run });
     }
+    draft.audit_skips();
     draft.audit_deleted(reason, context);
 }

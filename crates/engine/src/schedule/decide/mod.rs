@@ -46,6 +46,7 @@ pub(super) fn obey(draft: &mut Draft<'_>, command: Command) -> Result<Reply, Rej
             wake(draft);
             Ok(Reply::Done)
         }
+        Command::Evaluate => Ok(settle::evaluate(draft)),
         Command::Settle { message, answer } => {
             start_answered::take(draft, &message, &answer);
             Ok(Reply::Done)
@@ -62,6 +63,7 @@ pub(super) fn obey(draft: &mut Draft<'_>, command: Command) -> Result<Reply, Rej
         Command::Unpause { notes, context } => pause::unpause(draft, notes, context),
         Command::Delete { reason, context } => {
             draft.schedule.present()?;
+            draft.evaluates = true;
             settle::settle(draft);
             overlap::start_chosen(draft);
             // What was due may have been its end.
@@ -85,6 +87,8 @@ pub(super) fn go_on(draft: &mut Draft<'_>) {
     settle::settle(draft);
     overlap::drain(draft);
     backfill::go_on(draft);
+    // What waited for the backfill to be planned any further.
+    overlap::drain(draft);
     overlap::start_chosen(draft);
     backfill::finish(draft);
 }
@@ -95,13 +99,12 @@ fn taken_before(draft: &Draft<'_>, request_id: &str) -> Option<stored::TakenRequ
     taken.find(|it| !request_id.is_empty() && it.request_id == request_id).cloned()
 }
 
-/// Remembers a request that takes effect, by the number of what it leads to if that has one.
-fn remember(draft: &mut Draft<'_>, request_id: String, sequence: i64) {
-    if request_id.is_empty() {
+/// Remembers a request that takes effect, with the number of the start or the backfill that it leads to.
+fn remember(draft: &mut Draft<'_>, request: stored::TakenRequest) {
+    if request.request_id.is_empty() {
         return;
     }
     let taken = &mut draft.schedule.head.requests;
-    let request = stored::TakenRequest { request_id, sequence, ..stored::TakenRequest::default() };
     taken.push(request);
     let surplus = taken.len().saturating_sub(REQUESTS_REMEMBERED);
     taken.drain(..surplus);

@@ -7,10 +7,9 @@ use perennial_proto::store::Verdict;
 use perennial_proto::store::run_message::Body;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 
-use crate::schedule::draft::Draft;
-use crate::schedule::ledger::{Skip, is_manual};
-
-const BUFFER_FULL: &str = "buffer_full";
+use super::backfill::is_planned_before;
+use crate::schedule::draft::{Draft, place};
+use crate::schedule::ledger::{Drop, Skip, is_manual};
 
 /// Gives a new start its place: it goes at once, waits, or comes to nothing.
 pub(super) fn take(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
@@ -52,13 +51,7 @@ fn choose(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
 fn buffer(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
     let max = usize::try_from(draft.schedule.extensions().buffer_max).unwrap_or(0);
     if max > 0 && draft.schedule.buffer.len() >= max {
-        draft.schedule.head.buffer_dropped_count += 1;
-        draft.record(&start, Verdict::Dropped, BUFFER_FULL, None);
-        if start.backfill != 0 {
-            draft.change_backfill(start.backfill, |backfill| backfill.skipped += 1);
-            draft.forget_ahead(start.nominal_at);
-        }
-        return;
+        return draft.drop(&start, Drop::BufferFull);
     }
     let mut start = stored::PlannedStart::clone(&start);
     if start.sequence == 0 {
@@ -79,8 +72,7 @@ fn end_others(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>, terminate
         draft.chosen = Some(start);
         return;
     }
-    let waiting: Vec<_> = draft.schedule.buffer.values().cloned().collect();
-    for other in waiting {
+    for other in draft.waiting() {
         match draft.schedule.overlap_policy(other.overlap_policy()) {
             Overlap::CancelOther | Overlap::TerminateOther => draft.skip(&other, Skip::Overlap),
             Overlap::Unspecified
@@ -142,9 +134,12 @@ pub(super) fn drain(draft: &mut Draft<'_>) {
     if !draft.schedule.running.is_empty() || draft.chosen.is_some() {
         return;
     }
-    let waiting: Vec<_> = draft.schedule.buffer.values().cloned().collect();
     let mut kept = 0;
-    for start in waiting {
+    for start in draft.waiting() {
+        // The rest of a backfill that was asked for before is still to be planned: it goes first.
+        if !is_planned_before(draft, place(&start)) {
+            return;
+        }
         let policy = draft.schedule.overlap_policy(start.overlap_policy());
         if policy == Overlap::AllowAll {
             draft.start(&start);
@@ -170,7 +165,7 @@ pub(super) fn drain(draft: &mut Draft<'_>) {
 
 /// The schedule has another policy: what waits and names none of its own meets that one.
 pub(super) fn reconsider(draft: &mut Draft<'_>) {
-    let waiting: Vec<_> = draft.schedule.buffer.values().cloned().collect();
+    let waiting = draft.waiting();
     for start in &waiting {
         draft.remove_buffered(start.sequence);
     }

@@ -9,6 +9,7 @@ use perennial_proto::store::{StartReason, Verdict};
 use super::overlap::take;
 use super::run_closed;
 use crate::run::Rejection;
+use crate::schedule::Reply;
 use crate::schedule::draft::Draft;
 use crate::schedule::ledger::Skip;
 use crate::schedule::times::{Moment, Next};
@@ -20,7 +21,7 @@ const ON_THEIR_WAY_MAX: i64 = 100;
 const SETTLED_AT_ONCE: usize = 500;
 /// Times that are found to be missed in one step: they cost little.
 const MISSED_AT_ONCE: usize = 10_000;
-/// A time that comes later than this wasn't evaluated when it was due: it is caught up.
+/// A start that comes later than this is called late, whatever held it up.
 const LATE: Span = Span::seconds(10);
 /// Times left out by the spec that are written down between two others.
 const LEFT_OUT_AT_ONCE: usize = 10_000;
@@ -31,7 +32,8 @@ const TOO_LATE: &str = "catchup_window";
 const NOT_CAUGHT_UP: &str = "catchup_mode";
 
 /// Settles what is due; the schedule says that there is more if there is. With many starts on their way it
-/// waits for answers, each of which brings it back here. False if not everything that is due is settled.
+/// waits for answers, each of which brings it back here. False if not everything that is due is settled. A schedule
+/// that is evaluated on demand leaves what is due alone.
 pub(super) fn settle(draft: &mut Draft<'_>) -> bool {
     settle_while(draft, |draft| !has_enough_on_their_way(draft))
 }
@@ -43,11 +45,11 @@ pub(super) fn has_enough_on_their_way(draft: &Draft<'_>) -> bool {
 
 /// Times and the ends of runs in their order: a run has ended for what was due after its end.
 fn settle_while(draft: &mut Draft<'_>, may_go_on: impl Fn(&Draft<'_>) -> bool) -> bool {
+    if !draft.evaluates {
+        return true;
+    }
     draft.has_more = false;
     let now = draft.now();
-    if draft.schedule.head.deleted_at == 0 {
-        notice_outage(draft, now);
-    }
     let mut done = Done::default();
     for run in run_closed::waiting(draft) {
         if !settle_up_to(draft, Time(run.closed_at), &mut done, &may_go_on) {
@@ -95,6 +97,7 @@ fn settle_up_to(
             return false;
         }
         record_left_out(draft, after, moment.nominal);
+        draft.settled.push(moment.nominal);
         draft.schedule.head.settled_up_to = moment.nominal.0;
         match fate(draft, moment, now) {
             Fate::Missed(why) => {
@@ -124,11 +127,23 @@ fn settle_up_to(
     true
 }
 
+/// Settles what is due as one step may, and says what became of each time. Nothing else in the step settles more:
+/// each time is told of by the command that settled it.
+pub(super) fn evaluate(draft: &mut Draft<'_>) -> Reply {
+    draft.evaluates = true;
+    draft.settled.clear();
+    let is_all = settle_while(draft, |_| true);
+    super::overlap::start_chosen(draft);
+    draft.evaluates = false;
+    Reply::Evaluated { times: draft.evaluated_times(), has_more: !is_all }
+}
+
 /// Settles everything that is due.
 ///
 /// # Errors
 /// If that is more than a command may do: the caller asks again in a moment. Or if it was the schedule's end.
 pub(super) fn settle_all(draft: &mut Draft<'_>) -> Result<(), Rejection> {
+    draft.evaluates = true;
     for _ in 0..ROUNDS {
         settle_while(draft, |_| true);
         super::overlap::start_chosen(draft);
@@ -155,34 +170,29 @@ fn fate(draft: &mut Draft<'_>, moment: Moment, now: Time) -> Fate {
     if lateness > draft.schedule.catchup_window() {
         return Fate::Missed(TOO_LATE);
     }
-    let reason = if lateness > LATE { StartReason::Catchup } else { StartReason::Schedule };
-    let outage_until = Time(draft.schedule.head.outage_until);
-    if moment.due > outage_until {
+    let evaluated_since = draft.cx.evaluated.since();
+    let is_missed = moment.due < evaluated_since;
+    let is_late = is_missed || lateness > LATE;
+    let reason = if is_late { StartReason::Catchup } else { StartReason::Schedule };
+    if !is_missed {
         return Fate::Started(reason);
     }
+    // Times of an earlier outage may still wait for their verdict: those belong to that one.
+    let head = &mut draft.schedule.head;
+    if moment.due.0 >= head.outage_until {
+        head.outage_until = evaluated_since.0;
+        head.caught_up_once = false;
+    }
+    let last_of_outage = Time(head.outage_until.saturating_sub(1));
     let is_caught_up = match draft.schedule.extensions().catchup_mode() {
         CatchupMode::All => true,
         CatchupMode::None => false,
         CatchupMode::One => !std::mem::replace(&mut draft.schedule.head.caught_up_once, true),
         CatchupMode::Latest => {
-            draft.schedule.times.last_due(moment.nominal, outage_until).is_none()
+            draft.schedule.times.last_due(moment.nominal, last_of_outage).is_none()
         }
     };
     if is_caught_up { Fate::Started(reason) } else { Fate::Missed(NOT_CAUGHT_UP) }
-}
-
-/// If the first time to settle is late, nothing evaluated the schedule for a while: whatever is due by now
-/// was missed.
-fn notice_outage(draft: &mut Draft<'_>, now: Time) {
-    let Next::At(first) = draft.schedule.times.after(Time(draft.schedule.head.settled_up_to))
-    else {
-        return;
-    };
-    let head = &mut draft.schedule.head;
-    if now.since(first.due) > LATE && first.due.0 > head.outage_until {
-        head.outage_until = now.0;
-        head.caught_up_once = false;
-    }
 }
 
 /// Times between two others that the spec leaves out, by its exclusions or because the clock jumps.

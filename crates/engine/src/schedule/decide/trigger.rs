@@ -9,7 +9,7 @@ use super::overlap::{start_chosen, take};
 use super::settle::settle;
 use crate::run::Rejection;
 use crate::schedule::draft::Draft;
-use crate::schedule::ledger::Skip;
+use crate::schedule::ledger::{Drop, Skip};
 use crate::schedule::{Reply, Trigger, Triggered};
 
 /// Pauses and limits don't stop it; the overlap policy may.
@@ -18,11 +18,16 @@ pub(super) fn trigger(draft: &mut Draft<'_>, trigger: Trigger) -> Result<Reply, 
     if let Some(taken) = super::taken_before(draft, &trigger.request_id) {
         return Ok(Reply::Triggered(outcome_of(draft, taken.sequence)));
     }
-    // What was due before has its turn before.
+    // What was due or asked for before has its turn before.
     settle(draft);
+    super::backfill::go_on(draft);
     draft.schedule.present()?;
     let sequence = draft.next_sequence();
-    super::remember(draft, trigger.request_id, sequence);
+    let request_id = trigger.request_id;
+    super::remember(
+        draft,
+        stored::TakenRequest { request_id, sequence, ..stored::TakenRequest::default() },
+    );
     let at = trigger.scheduled_at.unwrap_or_else(|| draft.now());
     let start = stored::PlannedStart {
         sequence,
@@ -64,7 +69,11 @@ fn outcome_of(draft: &Draft<'_>, sequence: i64) -> Triggered {
             Triggered::Started { workflow_id: workflow_id.clone(), run_id: run_id.clone() }
         }
         None => {
-            let why = taken.and_then(|taken| Skip::named(&taken.skip_reason));
+            let reason = taken.map_or("", |taken| taken.skip_reason.as_str());
+            if let Some(why) = Drop::named(reason) {
+                return Triggered::Dropped { reason: why.text() };
+            }
+            let why = Skip::named(reason);
             Triggered::Skipped { reason: why.unwrap_or(Skip::Overlap).text() }
         }
     }

@@ -15,7 +15,8 @@ pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Re
     if super::taken_before(draft, &update.request_id).is_some() {
         return Ok(Reply::Done);
     }
-    super::remember(draft, update.request_id.clone(), 0);
+    let request_id = update.request_id.clone();
+    super::remember(draft, stored::TakenRequest { request_id, ..Default::default() });
     let seen = update.conflict_token;
     if seen.is_some_and(|seen| seen != draft.schedule.head.conflict_token) {
         return Err(Rejection::FailedPrecondition("mismatched conflict token".to_owned()));

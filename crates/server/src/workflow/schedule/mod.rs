@@ -29,8 +29,6 @@ use crate::validate::{self, invalid};
 
 /// Times that one preview shows.
 const MATCHING_TIMES_MAX: usize = 1_000;
-/// What commands that come through this service are said to come from.
-const SOURCE: &str = "grpc";
 
 impl Call<'_> {
     pub(crate) async fn create_schedule(
@@ -61,7 +59,7 @@ impl Call<'_> {
         config.search_attributes =
             search_attributes::checked(request.search_attributes, &namespace)?;
         config.memo = self.checked_memo(request.memo)?;
-        let context = context(&request.identity, &request_id);
+        let context = self.asked_by(&request.identity, &request_id);
         let first = match request.initial_patch {
             Some(patch) => read::patch(patch, &request_id, context.as_ref())?,
             None => Vec::new(),
@@ -94,7 +92,7 @@ impl Call<'_> {
             state: read::state(schedule.state)?,
             search_attributes: request.search_attributes.map(|_| given.unwrap_or_default()),
             memo: self.checked_memo(request.memo)?,
-            context: context(&request.identity, &request_id),
+            context: self.asked_by(&request.identity, &request_id),
             request_id,
         };
         let command = Command::Update(Box::new(update));
@@ -111,7 +109,7 @@ impl Call<'_> {
             return invalid("Patch is not set on request.");
         };
         let request_id = self.request_id(request.request_id)?;
-        let context = context(&request.identity, &request_id);
+        let context = self.asked_by(&request.identity, &request_id);
         for command in read::patch(patch, &request_id, context.as_ref())? {
             self.runtime().send_to_schedule(target.clone(), command).await.map_err(refused)?;
         }
@@ -135,7 +133,7 @@ impl Call<'_> {
         request: DeleteScheduleRequest,
     ) -> Answer<DeleteScheduleResponse> {
         let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
-        let context = context(&request.identity, "");
+        let context = self.asked_by(&request.identity, "");
         let command = Command::Delete { reason: "deleted".to_owned(), context };
         self.runtime().send_to_schedule(target, command).await.map_err(refused)?;
         Ok(DeleteScheduleResponse {})
@@ -178,6 +176,12 @@ impl Call<'_> {
         Ok(schedule)
     }
 
+    /// Who asks, for the audit stream.
+    fn asked_by(&self, identity: &str, request_id: &str) -> Option<CommandContext> {
+        let given = CommandContext { principal: identity.to_owned(), ..CommandContext::default() };
+        self.command_context(Some(given), request_id)
+    }
+
     /// The schedule a request is about.
     pub(crate) fn schedule_name(&self, namespace: &str, schedule_id: &str) -> Answer<ScheduleName> {
         let namespace = self.namespace_key(namespace)?.0;
@@ -187,14 +191,4 @@ impl Call<'_> {
         validate::no_longer_than_an_id(schedule_id, "ScheduleId")?;
         Ok(ScheduleName { namespace, schedule_id: schedule_id.to_owned(), key: 0 })
     }
-}
-
-/// Who asks, for the audit stream.
-fn context(identity: &str, request_id: &str) -> Option<CommandContext> {
-    Some(CommandContext {
-        principal: identity.to_owned(),
-        request_id: request_id.to_owned(),
-        source: SOURCE.to_owned(),
-        reason: String::new(),
-    })
 }

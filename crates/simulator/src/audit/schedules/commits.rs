@@ -7,18 +7,20 @@ use perennial_proto::perennial::ScheduleEvent;
 use perennial_proto::perennial::schedule_event::Event;
 use perennial_proto::store::run_message::Body;
 use perennial_proto::store::{Occurrence, RunMessage, ScheduleHead, Verdict};
-use perennial_store::{Log, LogLine, MessageWrite, ScheduleWrite};
+use perennial_store::{Epoch, Log, LogLine, MessageWrite, ScheduleWrite};
 use prost::Message;
 
-use super::{Ending, ScheduleSeen, Schedules, Violation, Written};
+use super::{Ending, ScheduleSeen, Schedules, Since, Violation, Written};
 
 impl Schedules {
     /// The write is durable. Says what is wrong with it at once.
     pub(in crate::audit) fn wrote(
         &mut self,
         commit: u64,
+        (cell, epoch): (u32, Epoch),
         write: &ScheduleWrite,
     ) -> Option<Violation> {
+        let since = self.outages.since(cell, epoch);
         if let Some(created) = &write.created {
             let seen = ScheduleSeen {
                 namespace: created.namespace,
@@ -34,7 +36,7 @@ impl Schedules {
             };
             self.seen.insert(write.key, seen);
         }
-        self.seen.get_mut(&write.key)?.wrote(commit, write)
+        self.seen.get_mut(&write.key)?.wrote(commit, since, write)
     }
 
     /// Messages that end runs come and go.
@@ -62,7 +64,12 @@ impl Schedules {
 }
 
 impl ScheduleSeen {
-    fn wrote(&mut self, commit: u64, write: &ScheduleWrite) -> Option<Violation> {
+    fn wrote(
+        &mut self,
+        commit: u64,
+        since: Option<Since>,
+        write: &ScheduleWrite,
+    ) -> Option<Violation> {
         let before = Arc::clone(&self.config);
         let was_running = !self.running.is_empty();
         let mut went_back = None;
@@ -104,7 +111,7 @@ impl ScheduleSeen {
         for (position, line) in lines {
             let configs = [Arc::clone(&before), Arc::clone(&self.config)];
             let is_unclear = updates > 1;
-            let written = Written { commit, line, configs, is_unclear, was_busy };
+            let written = Written { commit, line, configs, is_unclear, was_busy, since };
             self.lines.entry(position).or_default().push(written);
         }
         let (from, to) = went_back?;

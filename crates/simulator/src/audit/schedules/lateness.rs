@@ -7,7 +7,7 @@ use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 use perennial_store::Log;
 
 use super::cadence::rfc3339;
-use super::{ScheduleSeen, Violation, Written};
+use super::{ScheduleSeen, Since, Violation, Written};
 
 /// Later than this is late.
 const LATE: i64 = Span::seconds(10).0;
@@ -15,7 +15,13 @@ const LATE: i64 = Span::seconds(10).0;
 pub(super) fn check(schedule: &ScheduleSeen) -> Option<Violation> {
     let expected = schedule.expected(schedule.head.settled_up_to);
     let scheduled = schedule.lines.iter().filter(|((log, _), _)| *log == Log::Ledger);
-    for written in scheduled.flat_map(|(_, versions)| versions) {
+    // What waits in a buffer was missed, or not, when it was put there.
+    let settled = |versions: &'_ [Written]| versions.first().and_then(|first| first.since);
+    let all = scheduled.flat_map(|(_, versions)| {
+        let since = settled(versions);
+        versions.iter().map(move |written| (written, since))
+    });
+    for (written, since) in all {
         let line = &written.line;
         let due_by = expected.get(&line.nominal_at).map_or(i64::MAX, |it| it.due_by);
         let is_own = matches!(
@@ -23,11 +29,14 @@ pub(super) fn check(schedule: &ScheduleSeen) -> Option<Violation> {
             Verdict::Fired | Verdict::Late | Verdict::Buffered | Verdict::Dropped
         );
         let wrong = (is_own.then(|| early(line, due_by)).flatten())
-            .or_else(|| called_wrongly(line))
+            .or_else(|| called_wrongly(line, since))
             .or_else(|| missed_wrongly(written));
         if let Some(what) = wrong {
             let (verdict, at) = (line.verdict(), rfc3339(line.nominal_at));
-            let what = format!("{verdict:?} {} for {at}: {what}", line.reason);
+            let what = format!(
+                "{verdict:?} {} for {at}: {what}; its writer evaluates since {since:?}, it is due at {} and decided at {}",
+                line.reason, line.due_at, line.decided_at
+            );
             return Some(schedule.violation("nothing starts early, and late is called so", what));
         }
     }
@@ -42,8 +51,9 @@ fn early(line: &Occurrence, due_by: i64) -> Option<String> {
     (decided < due).then(|| format!("it is decided {} ns early", due - decided))
 }
 
-fn called_wrongly(line: &Occurrence) -> Option<String> {
-    let is_late = line.decided_at - line.due_at > LATE;
+fn called_wrongly(line: &Occurrence, since: Option<Since>) -> Option<String> {
+    let may_be_missed = since.is_some_and(|since| line.due_at < since.latest);
+    let is_late = may_be_missed || line.decided_at - line.due_at > LATE;
     (line.verdict() == Verdict::Late && !is_late).then(|| "it isn't".to_owned())
 }
 
@@ -52,7 +62,7 @@ fn missed_wrongly(written: &Written) -> Option<String> {
     if line.verdict() != Verdict::Missed || written.is_unclear {
         return None;
     }
-    let lateness = line.decided_at - line.until;
+    let lateness = line.decided_at.max(line.last_decided_at) - line.until;
     match line.reason.as_str() {
         "catchup_window" => {
             let window = written.configs.iter().map(|it| it.catchup_window_nanos).min();
@@ -65,13 +75,29 @@ fn missed_wrongly(written: &Written) -> Option<String> {
                 .configs
                 .iter()
                 .all(|config| is_all(config.extensions.clone().unwrap_or_default().catchup_mode()));
-            is_wrong.then(|| "all are caught up".to_owned())
+            let may_be_missed = written.since.is_some_and(|since| line.until < since.latest);
+            match (is_wrong, may_be_missed) {
+                (true, _) => Some("all are caught up".to_owned()),
+                (false, false) => Some("it was evaluated when it was due".to_owned()),
+                (false, true) => None,
+            }
         }
         _ => Some("nobody knows why".to_owned()),
     }
 }
 
-fn first_versions(schedule: &ScheduleSeen) -> impl Iterator<Item = &Written> {
+/// Whether a start is called late; `None` if it can't be told.
+fn is_called_late(written: &Written, lateness: i64) -> Option<bool> {
+    let due = written.line.due_at;
+    match written.since {
+        _ if lateness > LATE => Some(true),
+        Some(since) if due < since.earliest => Some(true),
+        Some(since) if due < since.latest => None,
+        Some(_) | None => Some(false),
+    }
+}
+
+pub(super) fn first_versions(schedule: &ScheduleSeen) -> impl Iterator<Item = &Written> {
     let scheduled = schedule.lines.iter().filter(|((log, _), _)| *log == Log::Ledger);
     scheduled.filter_map(|(_, versions)| versions.first())
 }
@@ -89,7 +115,7 @@ fn caught_up_wrongly(schedule: &ScheduleSeen, written: &Written) -> Option<Viola
     let window = written.configs.iter().map(|it| it.catchup_window_nanos).max().unwrap_or(0);
     let what = if lateness > window {
         format!("it is {lateness} ns late, and the window is {window}")
-    } else if is_late != (lateness > LATE) {
+    } else if is_late != is_called_late(written, lateness).unwrap_or(is_late) {
         format!("it is {lateness} ns late, and called {:?}", line.verdict())
     } else {
         return None;

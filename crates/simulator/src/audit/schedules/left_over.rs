@@ -5,6 +5,7 @@ use perennial_proto::store::Verdict;
 use perennial_store::Log;
 
 use super::cadence::rfc3339;
+use super::outages::Outages;
 use super::{Others, ScheduleSeen, Schedules, Violation};
 
 const PROMISE: &str = "nothing is stuck";
@@ -12,11 +13,16 @@ const PROMISE: &str = "nothing is stuck";
 impl Schedules {
     /// Nothing more is to be done at this moment: whatever is due is settled.
     pub(in crate::audit) fn check_idle(&self, now: i64) -> Option<Violation> {
-        self.seen.values().find_map(|schedule| overdue(schedule, now))
+        let evaluated = self.seen.values().filter(|_| !self.outages.is_on_demand());
+        evaluated.into_iter().find_map(|schedule| overdue(schedule, now))
     }
 }
 
-pub(super) fn check(schedule: &ScheduleSeen, others: Others<'_>) -> Option<Violation> {
+pub(super) fn check(
+    schedule: &ScheduleSeen,
+    outages: &Outages,
+    others: Others<'_>,
+) -> Option<Violation> {
     let wrong = |what: String| Some(schedule.violation(PROMISE, what));
     if schedule.head.deleted_at != 0 {
         let waits = |verdict| verdict == Verdict::Buffered;
@@ -36,7 +42,8 @@ pub(super) fn check(schedule: &ScheduleSeen, others: Others<'_>) -> Option<Viola
     if let Some(backfill) = schedule.backfills.values().find(is_unfinished) {
         return wrong(format!("backfill {} isn't over", backfill.sequence));
     }
-    overdue(schedule, others.now.0)
+    // What nobody has evaluated stays due.
+    if outages.is_on_demand() { None } else { overdue(schedule, others.now.0) }
 }
 
 fn overdue(schedule: &ScheduleSeen, now: i64) -> Option<Violation> {

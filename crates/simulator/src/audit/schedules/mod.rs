@@ -2,14 +2,16 @@
 //!
 //! The auditor looks at what each commit writes of a schedule ([`commits`]), computes by arithmetic which
 //! times there are ([`cadence`]), and, once the world has settled, holds both against each other
-//! ([`verdicts`], [`lateness`], [`pauses`]), against the runs there are ([`starts`], [`overlap`]), against the
+//! ([`verdicts`], [`lateness`], [`catch_up`], [`pauses`]), against the runs there are ([`starts`], [`overlap`]), against the
 //! audit stream ([`stream`]) and against what clients were told ([`told`]). Nothing may be left over
 //! ([`left_over`]).
 
 mod cadence;
+mod catch_up;
 mod commits;
 mod lateness;
 mod left_over;
+mod outages;
 mod overlap;
 mod pauses;
 mod starts;
@@ -25,11 +27,12 @@ use perennial_proto::perennial::ScheduleEvent;
 use perennial_proto::store::{
     Backfill, Occurrence, PlannedStart, ScheduleConfig, ScheduleHead, ScheduleName, ScheduledRun,
 };
-use perennial_store::{Log, MemoryStore, Store};
+use perennial_store::{Epoch, Log, MemoryStore, Store};
 use prost::Message;
 
 pub(crate) use self::told::ToldOfSchedule;
 
+use self::outages::{Outages, Since};
 use super::histories::Recorded;
 use super::{RunSeen, Violation};
 
@@ -40,6 +43,7 @@ pub(super) struct Schedules {
     told: Vec<ToldOfSchedule>,
     /// Messages by which schedules end runs, by their keys.
     endings: BTreeMap<i64, Ending>,
+    outages: Outages,
 }
 
 /// A schedule as the commits so far tell of it: one incarnation of its id.
@@ -69,6 +73,8 @@ struct Written {
     is_unclear: bool,
     /// Something ran or was started in this commit or just before it.
     was_busy: bool,
+    /// Since when the writer evaluates; `None` if nothing can be missed.
+    since: Option<Since>,
 }
 
 /// A message that is to end a run.
@@ -96,6 +102,31 @@ impl Others<'_> {
 }
 
 impl Schedules {
+    /// Schedules are evaluated only when someone asks.
+    pub(super) fn set_on_demand(&mut self) {
+        self.outages.set_on_demand();
+    }
+
+    /// A cell of a server begins to evaluate.
+    pub(super) fn began(&mut self, server: u64, cell: usize, now: Time) {
+        self.outages.began(server, cell, now.0);
+    }
+
+    /// A cell takes its first turn after its machine slept.
+    pub(super) fn woke(&mut self, server: u64, cell: usize, now: Time) {
+        self.outages.woke(server, cell, now.0);
+    }
+
+    /// The clock was put back.
+    pub(super) fn put_back(&mut self, now: Time) {
+        self.outages.put_back(now.0);
+    }
+
+    /// A server took a lease.
+    pub(super) fn leased(&mut self, cell: u32, epoch: Epoch, server: u64) {
+        self.outages.leased(cell, epoch, server);
+    }
+
     /// Schedules that haven't been deleted.
     pub(super) fn present(&self) -> Vec<ScheduleName> {
         let present = self.seen.values().filter(|it| it.head.deleted_at == 0);
@@ -119,13 +150,14 @@ impl Schedules {
             .or_else(|| each(&stream::check))
             .or_else(|| each(&verdicts::check))
             .or_else(|| each(&lateness::check))
+            .or_else(|| each(&|it| catch_up::check(it, &self.outages)))
             .or_else(|| each(&pauses::check))
             .or_else(|| each(&|it| overlap::check(it, others)))
             .or_else(|| each(&|it| starts::check(it, others)))
             .or_else(|| starts::check_origins(self, others))
             .or_else(|| overlap::check_endings(self, others))
             .or_else(|| self.told.iter().find_map(|told| self.hold_to(told, others)))
-            .or_else(|| each(&|it| left_over::check(it, others)))
+            .or_else(|| each(&|it| left_over::check(it, &self.outages, others)))
     }
 }
 

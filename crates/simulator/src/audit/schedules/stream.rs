@@ -1,6 +1,6 @@
 //! The audit stream: complete, in order, and what it tells of the schedule's life.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use perennial_engine::Time;
 use perennial_proto::perennial::ScheduleEvent;
@@ -114,6 +114,9 @@ pub(super) fn check(schedule: &ScheduleSeen) -> Option<Violation> {
         let said = schedule.head.audit_sequence;
         return wrong(format!("it has {count} events, and says that {said} is the last"));
     }
+    if let Some(what) = skip_before_start(schedule) {
+        return wrong(what);
+    }
     let mut after_end = schedule.events.values().skip_while(|it| !is_end(it));
     let is_over = after_end.next().is_some();
     if is_over != (schedule.head.deleted_at != 0) {
@@ -121,6 +124,35 @@ pub(super) fn check(schedule: &ScheduleSeen) -> Option<Violation> {
     }
     let event = after_end.next()?;
     wrong(format!("after its end comes event {}: {:?}", event.sequence, event.event))
+}
+
+/// A skip may have been caused by any start that was decided before it, so it stands behind those.
+fn skip_before_start(schedule: &ScheduleSeen) -> Option<String> {
+    let lines = schedule.lines.values().flatten().map(|written| &written.line);
+    let decided: BTreeMap<_, _> =
+        lines.filter(|it| !it.run_id.is_empty()).map(|it| (&it.run_id, it.decided_at)).collect();
+    let mut first_after: Option<(i64, i64)> = None;
+    // From the end: the earliest decision among the starts that stand behind.
+    for event in schedule.events.values().rev() {
+        match &event.event {
+            Some(Event::Triggered(it)) => {
+                let Some(decided) = decided.get(&it.workflow_run_id) else { continue };
+                let start = (*decided, event.sequence);
+                first_after = Some(first_after.map_or(start, |before| before.min(start)));
+            }
+            Some(Event::TriggerSkipped(it)) => {
+                let skipped = it.last_skipped_at.map_or(0, |at| Time::from(at).0);
+                if let Some((decided, start)) = first_after.filter(|(at, _)| *at < skipped) {
+                    let skip = event.sequence;
+                    return Some(format!(
+                        "event {skip} is a skip at {skipped}, and event {start} a start decided at {decided}"
+                    ));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 fn is_end(event: &ScheduleEvent) -> bool {

@@ -1,8 +1,8 @@
 //! What clients were told of schedules, and what must therefore be.
 
-use perennial_engine::schedule::Triggered;
+use perennial_engine::schedule::{EvaluatedTime, Triggered};
 use perennial_engine::{ScheduleKey, Time};
-use perennial_proto::store::Verdict;
+use perennial_proto::store::{Occurrence, Verdict};
 use perennial_store::Log;
 
 use super::{Others, ScheduleSeen, Schedules, Violation};
@@ -39,6 +39,11 @@ pub(crate) enum ToldOfSchedule {
     Deleted {
         key: ScheduleKey,
     },
+    /// A pass settled this time.
+    Evaluated {
+        key: ScheduleKey,
+        time: EvaluatedTime,
+    },
 }
 
 impl ToldOfSchedule {
@@ -48,7 +53,8 @@ impl ToldOfSchedule {
             | Self::Paused { key, .. }
             | Self::Triggered { key, .. }
             | Self::Backfilled { key, .. }
-            | Self::Deleted { key } => *key,
+            | Self::Deleted { key }
+            | Self::Evaluated { key, .. } => *key,
         }
     }
 }
@@ -56,7 +62,7 @@ impl ToldOfSchedule {
 impl Schedules {
     /// Says what can be wrong with it the moment it is told.
     pub(in crate::audit) fn told(&mut self, told: ToldOfSchedule) -> Option<Violation> {
-        let violation = self.told_before(&told);
+        let violation = self.told_before(&told).or_else(|| self.claimed_before(&told));
         self.told.push(told);
         violation
     }
@@ -78,13 +84,32 @@ impl Schedules {
                 *reason == "workflow_id_taken"
             }
             (Triggered::Skipped { .. }, Triggered::Skipped { .. }) => true,
-            (Triggered::Started { .. } | Triggered::Skipped { .. }, _) => false,
+            (Triggered::Dropped { .. }, Triggered::Dropped { .. }) => true,
+            (
+                Triggered::Started { .. } | Triggered::Skipped { .. } | Triggered::Dropped { .. },
+                _,
+            ) => false,
         };
         let schedule = self.seen.get(key)?;
         (!agrees).then(|| {
             let what = format!("{request_id} was {before:?}, and then {outcome:?}");
             schedule.violation("who asks again hears of the same", what)
         })
+    }
+
+    /// A time is told of by the one pass that settled it.
+    fn claimed_before(&self, told: &ToldOfSchedule) -> Option<Violation> {
+        let ToldOfSchedule::Evaluated { key, time } = told else { return None };
+        let mut before = self.told.iter();
+        let is_claimed = before.any(|before| match before {
+            ToldOfSchedule::Evaluated { key: of, time: it } => {
+                of == key && it.nominal == time.nominal
+            }
+            _ => false,
+        });
+        let schedule = self.seen.get(key).filter(|_| is_claimed)?;
+        let what = format!("{time:?} was claimed by another pass");
+        Some(schedule.violation("passes share out what is due", what))
     }
 
     /// Holds what is stored against what was told.
@@ -121,6 +146,9 @@ impl Schedules {
                 let is_it = backfill.is_some_and(|it| (it.from, it.to) == (from.0, to.0));
                 if is_it { None } else { wrong("that is no such backfill") }
             }
+            ToldOfSchedule::Evaluated { time, .. } => {
+                schedule.hold_to_evaluation(time).and_then(wrong)
+            }
             ToldOfSchedule::Triggered { scheduled_at, outcome, .. } => {
                 schedule.hold_to_trigger(*scheduled_at, outcome, others).and_then(wrong)
             }
@@ -129,6 +157,19 @@ impl Schedules {
 }
 
 impl ScheduleSeen {
+    /// What is wrong with what a pass said of a time: some version of its line said the same.
+    fn hold_to_evaluation(&self, time: &EvaluatedTime) -> Option<&'static str> {
+        let lines = self.lines.iter().filter(|((log, _), _)| *log == Log::Ledger);
+        let mut versions = lines.flat_map(|(_, versions)| versions).map(|written| &written.line);
+        let is_it = |line: &Occurrence| {
+            (line.nominal_at..=line.until).contains(&time.nominal.0)
+                // What waited may have had its turn in the same commit.
+                && (time.verdict == Verdict::Buffered
+                    || line.verdict() == time.verdict && line.run_id == time.run_id)
+        };
+        (!versions.any(is_it)).then_some("the ledger never said so")
+    }
+
     /// What is wrong with what was said of a trigger.
     fn hold_to_trigger(
         &self,
@@ -148,7 +189,7 @@ impl ScheduleSeen {
                     || line.is_none_or(|line| line.reason == "workflow_id_taken");
                 (!is_there).then_some("there is no such run")
             }
-            Triggered::Skipped { .. } => {
+            Triggered::Skipped { .. } | Triggered::Dropped { .. } => {
                 let is_started = line.is_some_and(|line| !line.run_id.is_empty());
                 is_started.then_some("it was started")
             }

@@ -1,0 +1,76 @@
+//! When nothing evaluated schedules: before a server began, and while its machine slept.
+//!
+//! The world tells when servers begin and when their machines wake up. From that alone follows which times were
+//! missed; what a server believes isn't asked.
+
+use std::collections::BTreeMap;
+
+use perennial_store::Epoch;
+
+/// A server's number, counted by the world, and one of its cells.
+type Evaluator = (u64, usize);
+
+/// See the module's documentation.
+#[derive(Default)]
+pub(super) struct Outages {
+    /// Schedules are evaluated only when someone asks: nothing is ever missed.
+    on_demand: bool,
+    evaluators: BTreeMap<Evaluator, Since>,
+    /// Which server took which lease of a cell.
+    leases: BTreeMap<(u32, Epoch), u64>,
+}
+
+/// Since when a cell evaluates. A clock that is put back, and a machine that slept for a while that may or may not
+/// count, leave only bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Since {
+    pub(super) server: u64,
+    /// What was due before was missed.
+    pub(super) earliest: i64,
+    /// What was due then or later wasn't.
+    pub(super) latest: i64,
+}
+
+impl Outages {
+    pub(super) fn set_on_demand(&mut self) {
+        self.on_demand = true;
+    }
+
+    pub(super) fn is_on_demand(&self) -> bool {
+        self.on_demand
+    }
+
+    /// A cell of a server begins to evaluate.
+    pub(super) fn began(&mut self, server: u64, cell: usize, now: i64) {
+        self.evaluators.insert((server, cell), Since { server, earliest: now, latest: now });
+    }
+
+    /// A cell takes its first turn after its machine slept.
+    pub(super) fn woke(&mut self, server: u64, cell: usize, now: i64) {
+        if let Some(since) = self.evaluators.get_mut(&(server, cell)) {
+            since.latest = since.latest.max(now);
+        }
+    }
+
+    /// The clock was put back: what comes until it is where it was is evaluated too.
+    pub(super) fn put_back(&mut self, now: i64) {
+        for since in self.evaluators.values_mut() {
+            since.earliest = since.earliest.min(now);
+        }
+    }
+
+    pub(super) fn leased(&mut self, cell: u32, epoch: Epoch, server: u64) {
+        self.leases.insert((cell, epoch), server);
+    }
+
+    /// Since when the writer of a batch evaluates; `None` if nothing can be missed.
+    pub(super) fn since(&self, cell: u32, epoch: Epoch) -> Option<Since> {
+        let server = self.leases.get(&(cell, epoch)).filter(|_| !self.on_demand)?;
+        self.evaluators.get(&(*server, cell as usize)).copied()
+    }
+
+    /// Whether some server began between two instants.
+    pub(super) fn began_between(&self, from: i64, to: i64) -> bool {
+        self.evaluators.values().any(|since| since.earliest > from && since.earliest < to)
+    }
+}
