@@ -39,3 +39,11 @@ def refusal(error: RPCError) -> Refusal:
         assert packed.Unpack(unpacked), packed.type_url
         details.append(unpacked)
     return Refusal(RPCStatusCode(error.status).name, error.message, details)
+
+
+def as_temporal_says(message: str) -> str:
+    """The message without what ours adds to Temporal's sentence: the place, and the repair."""
+    sentence, _, _ = message.partition("; create it with `perennial ")
+    unreadable = "invalid CronSchedule."
+    before, found, _ = sentence.partition(unreadable)
+    return before + found

@@ -110,8 +110,12 @@ def test_refusals_have_the_same_codes_words_and_details(both, path, name, start)
     both.same("POST", f"{path}/reset", {"reason": "again", "workflowTaskFinishEventId": "99"})
     both.same("POST", f"{path}-2", {"workflowType": {"name": "Order"}})
     both.same("POST", f"{path}-2", {"taskQueue": {"name": "queue"}})
-    both.same("POST", f"{path}-2", {**start, "searchAttributes": {"indexedFields": {"Nope": 1}}})
-    both.same("GET", f"{ROOT}/workflows?query=Nope%3D1")
+    # Ours goes on with what to do.
+    unknown = {**start, "searchAttributes": {"indexedFields": {"Nope": 1}}}
+    ours = both.same("POST", f"{path}-2", unknown, dropped=["message"])
+    assert ours.body["message"].startswith("Namespace default has no mapping defined for search attribute Nope")
+    ours = both.same("GET", f"{ROOT}/workflows?query=Nope%3D1", dropped=["message"])
+    assert ours.body["message"].startswith("invalid query: invalid search attribute: Nope")
     assert both.same("GET", f"/api/v1/namespaces/nowhere-{name}/workflows").code == 404
 
 

@@ -279,15 +279,18 @@ async def test_the_original_workflow_id_can_be_kept(scheduled):
 @pytest.mark.differs_from_temporal("the header is ours")
 async def test_a_header_tells_which_schedule_started_the_run_and_why(scheduled):
     await scheduled.create(action=scheduled.action(flows.Returns.run))
+    keys = {"schedule_id", "schedule_ulid", "cron_expression", "timezone", "overlap_policy", "trigger_number"}
     for number in (1, 2):
         run = await scheduled.trigger()
         await scheduled.until_status(run, "COMPLETED")
         lineage = value((await started(scheduled, run)).header.fields["perennial-schedule"])
+        assert keys | {"occurrence_time", "due_time", "reason", "spec"} <= set(lineage)
+        assert lineage["event"] == "ScheduleTriggered"
         assert lineage["schedule_id"] == scheduled.id
-        assert lineage["schedule_internal_id"]
+        assert lineage["schedule_ulid"] == lineage["schedule_internal_id"] != ""
         assert lineage["reason"] == "trigger"
         assert lineage["trigger_number"] == number
-        assert lineage["overlap_policy"] == "SKIP"
+        assert lineage["overlap_policy"] == "skip"
         assert lineage["timezone"] == "UTC"
         assert run.endswith(lineage["occurrence_time"].replace(".000000000", ""))
 

@@ -10,7 +10,7 @@ from temporalio.client import Client
 
 from commands import complete_workflow, failure
 from payloads import search_attributes
-from refusals import refused
+from refusals import as_temporal_says, refused
 from scene import CALL, Scene
 from updates import poll_update, send_update, send_update_with_start
 
@@ -116,11 +116,14 @@ async def test_an_unknown_update_is_not_found(scene):
 
 async def test_an_unknown_search_attribute_is_refused(scene):
     answer = await refused(scene.start(search_attributes=search_attributes(Nobody="x")))
-    assert told(answer) == (
-        "INVALID_ARGUMENT",
-        "Namespace default has no mapping defined for search attribute Nobody",
-        [],
-    )
+    sentence = "Namespace default has no mapping defined for search attribute Nobody"
+    assert (answer.code, as_temporal_says(answer.message), answer.details) == ("INVALID_ARGUMENT", sentence, [])
+
+
+@pytest.mark.differs_from_temporal("it doesn't say what to do")
+async def test_an_unknown_search_attribute_says_how_to_create_it(scene):
+    answer = await refused(scene.start(search_attributes=search_attributes(Nobody="x")))
+    assert "`perennial operator search-attribute create --name Nobody --type Keyword`" in answer.message
 
 
 async def test_a_search_attribute_of_another_type_is_refused(scene):

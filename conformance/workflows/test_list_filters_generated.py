@@ -7,6 +7,7 @@ and the like, as each server has its own way to choose columns.
 
 import asyncio
 import os
+import re
 
 import pytest
 import pytest_asyncio
@@ -16,11 +17,11 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 import list_filters
-from dev_server import TEMPORAL, DevServer
+from dev_server import TEMPORAL, DevServer, is_temporal
 from list_filters import Places
 from listed_runs import listed, name, populate
 from payloads import value
-from refusals import refusal
+from refusals import as_temporal_says, refusal
 from scene import CALL
 
 ASKED_AT_ONCE = 8
@@ -30,7 +31,8 @@ SHOWN_MAX = 10
 class Answering:
     """A server with the runs that filters are asked of."""
 
-    def __init__(self, client: Client, runs):
+    def __init__(self, client: Client, runs, is_ours: bool):
+        self.is_ours = is_ours
         self.runs = [name(run) for run in runs]
         self._client = client
         self._places = Places(runs)
@@ -60,7 +62,8 @@ async def both(tmp_path_factory) -> tuple[Answering, Answering]:
 
     async def answering(server):
         client = await server.start()
-        return Answering(client, await populate(client))
+        is_ours = server is servers[0] and not is_temporal()
+        return Answering(client, await populate(client), is_ours)
 
     try:
         yield tuple(await asyncio.gather(*map(answering, servers)))
@@ -101,6 +104,16 @@ async def test_malformed_filters(both, rng):
     await agree(both, Answering.list, [list_filters.malformed(rng) for _ in range(200)])
 
 
+def in_common(message: str, query: str, server: Answering) -> str:
+    """Ours counts positions in what was typed; the real one in the statement it wraps around that."""
+    if server.is_ours:
+        return as_temporal_says(message)
+    is_clause = query.strip().lower().startswith(("order by", "group by")) or not query.strip()
+    wrapped = len("select * from table1 " if is_clause else "select * from table1 where ")
+    blanks = len(query) - len(query.lstrip())
+    return re.sub(r"(?<=at position )\d+", lambda found: str(int(found[0]) - wrapped + blanks), message)
+
+
 async def agree(both: tuple[Answering, Answering], ask, filters: list[str]) -> list:
     """Asks both servers each filter. What they answered, if it is the same."""
     at_once = asyncio.Semaphore(ASKED_AT_ONCE)
@@ -111,7 +124,7 @@ async def agree(both: tuple[Answering, Answering], ask, filters: list[str]) -> l
                 return await ask(server, query)
             except RPCError as error:
                 refused = refusal(error)
-                return f"{refused.code}: {refused.message}"
+                return f"{refused.code}: {in_common(refused.message, query, server)}"
 
     answers = [await asyncio.gather(*(answer(server, query) for query in filters)) for server in both]
     differences = [

@@ -13,7 +13,7 @@ from temporalio.api.sdk.v1 import UserMetadata
 from commands import complete_workflow, fail_workflow
 from histories import attributes, event_types
 from payloads import memo, payload, payloads, search_attributes, seconds, value, values
-from refusals import refused
+from refusals import as_temporal_says, refused
 
 
 async def close_completed(scene):
@@ -245,7 +245,15 @@ INVALID = {
 @pytest.mark.parametrize("fields, message", INVALID.values(), ids=INVALID.keys())
 async def test_an_invalid_start_is_refused_with_a_reason(scene, fields, message):
     answer = await refused(scene.start(**fields))
-    assert (answer.code, answer.message) == ("INVALID_ARGUMENT", message)
+    assert (answer.code, as_temporal_says(answer.message)) == ("INVALID_ARGUMENT", message)
+
+
+@pytest.mark.differs_from_temporal("it doesn't say where")
+async def test_an_unreadable_cron_is_refused_with_the_place(scene):
+    answer = await refused(scene.start(cron_schedule="0 24 * * *"))
+    assert answer.message == "\n".join(
+        ["invalid CronSchedule. hour 24 is out of range 0–23; midnight is 0", "  0 24 * * *", "    ^^"]
+    )
 
 
 async def test_thousands_of_calls_at_once_on_one_connection_are_all_answered(scene):

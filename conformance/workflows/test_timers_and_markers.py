@@ -15,7 +15,7 @@ from commands import (
 )
 from histories import attributes, event_type, event_types, only
 from payloads import memo, payload, payloads, search_attributes, value, values
-from refusals import refused
+from refusals import as_temporal_says, refused
 
 
 async def test_a_timer_fires_no_earlier_than_asked(scene):
@@ -196,11 +196,11 @@ async def test_a_bad_command_fails_the_workflow_task_and_changes_nothing(scene, 
     await scene.start()
     task = await scene.workflow_task()
     answer = await refused(scene.complete_task(task, *commands(scene)))
-    assert (answer.code, answer.message) == ("INVALID_ARGUMENT", message)
+    assert (answer.code, as_temporal_says(answer.message)) == ("INVALID_ARGUMENT", message)
     events = await scene.history()
     failed = attributes(events[3])
     assert event_type(events[3]) == "WorkflowTaskFailed"
-    assert failed.failure.message == message
+    assert as_temporal_says(failed.failure.message) == message
     again = await scene.workflow_task()
     assert again.attempt == 2
 

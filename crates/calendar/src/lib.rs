@@ -62,7 +62,7 @@ pub use explain::{Explanation, Warning};
 pub use named::NamedCalendars;
 pub use occurrences::Occurrences;
 pub use parse::duration::parse_duration;
-pub use parse::{Dialect, FieldTexts};
+pub use parse::{Dialect, FieldTexts, likely_mistakes};
 pub use part::{ExclusionRef, PartRef};
 pub use recurrence::{Frequency, Recurrence, Until, WeekdayNum};
 pub use repeat::{Period, Repeat};

@@ -36,6 +36,7 @@ mod session;
 mod system_zones;
 mod task_queue;
 mod terminal;
+mod user;
 mod workflow;
 
 use std::collections::BTreeMap;

@@ -29,7 +29,7 @@ pub(crate) enum Style {
 /// The look of standard output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
-    colored: bool,
+    pub(crate) colored: bool,
     /// In columns; `None` when nothing limits it, as in a file.
     pub(crate) width: Option<u16>,
 }
@@ -65,6 +65,11 @@ impl Look {
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }
+}
+
+/// Warnings beside an answer, also one that a program reads.
+pub(crate) fn warn(warnings: &[String]) {
+    warnings.iter().for_each(|warning| say(format_args!("warning: {warning}")));
 }
 
 /// Says something beside the answer. There is nobody to tell if standard error is closed.

@@ -81,7 +81,8 @@ fn check_one(
     }
     let Some(kind) = known.get(name).and_then(|kind| Kind::try_from(*kind).ok()) else {
         return Err(Unfit::Invalid(format!(
-            "Namespace {namespace} has no mapping defined for search attribute {name}"
+            "Namespace {namespace} has no mapping defined for search attribute {name}{}",
+            how_to_create(name)
         )));
     };
     if payload.data.len() > VALUE_BYTES_MAX {
@@ -101,6 +102,23 @@ fn check_one(
     said.or_insert_with(|| kind_name(kind).as_bytes().to_vec());
     Ok(())
 }
+
+/// What to do about an attribute that the namespace doesn't have: the end of a sentence, empty for what can't be one.
+pub fn how_to_create(name: &str) -> String {
+    let can_be_one = !name.is_empty()
+        && name.len() <= NAME_BYTES_REPEATED_MAX
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+    match can_be_one {
+        true => format!(
+            "; create it with `perennial operator search-attribute create --name {name} --type Keyword`, or \
+             with another type"
+        ),
+        false => String::new(),
+    }
+}
+
+/// Names that are longer aren't said twice.
+const NAME_BYTES_REPEATED_MAX: usize = 64;
 
 /// As it stands in messages and in the metadata of payloads.
 pub fn kind_name(kind: Kind) -> &'static str {

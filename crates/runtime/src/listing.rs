@@ -55,6 +55,7 @@ pub(crate) fn close_of(run: &Run, before: &Run) -> Option<Closed> {
         && head.first_task_at == earlier.first_task_at
         // How a run was started never changes; to compare it would mean to read its whole input.
         && Arc::ptr_eq(&run.started, &before.started)
+        && run.reported_problems() == before.reported_problems()
         && before.paused_activity_types().is_empty();
     closed(run).filter(|_| is_the_same)
 }

@@ -156,7 +156,12 @@ mod tests {
             ),
             ("Age", "5.5", "invalid value for search attribute Age of type Int: 5.5"),
             ("Due", "\"now\"", "invalid value for search attribute Due of type Datetime: now"),
-            ("Nope", "5", "Namespace default has no mapping defined for search attribute Nope"),
+            (
+                "Nope",
+                "5",
+                "Namespace default has no mapping defined for search attribute Nope; create it with `perennial \
+                 operator search-attribute create --name Nope --type Keyword`, or with another type",
+            ),
             ("WorkflowType", "\"x\"", "WorkflowType attribute can't be set in SearchAttributes"),
         ] {
             assert_eq!(check(name, json), Err(message.to_owned()), "{name} {json}");

@@ -6,6 +6,7 @@ use jiff::Zoned;
 use jiff::civil::DateTime;
 
 use super::wording::{clock_of, counted, date_at, duration, ordinal};
+use crate::parse::temporal::SIXTH_IS_YEAR;
 use crate::part::{ExclusionRef, PartRef};
 
 /// A fact about a spec that its author should know. It displays as one plain sentence, without a
@@ -127,6 +128,15 @@ pub enum Warning {
         /// The earlier of the two times.
         local: DateTime,
     },
+    /// A cron string of six fields, the last of which lets every year: it may be meant to begin with the second.
+    SixthFieldIsYear,
+    /// A cron string whose second is `*`, but whose minute isn't.
+    EverySecondOfMinute,
+    /// A cron string of one hour whose minute is `*`.
+    EveryMinuteOfHour {
+        /// 0–23.
+        hour: u8,
+    },
 }
 
 impl fmt::Display for Warning {
@@ -214,6 +224,16 @@ impl fmt::Display for Warning {
                 "the jitter is longer than the {} from {} to the next time, and is cut to that",
                 duration(*distance),
                 date_at(*local)
+            ),
+            Warning::SixthFieldIsYear => write!(f, "{SIXTH_IS_YEAR}"),
+            Warning::EverySecondOfMinute => write!(
+                f,
+                "the first field is the second, and * is each of the 60; write 0 for once a minute"
+            ),
+            Warning::EveryMinuteOfHour { hour } => write!(
+                f,
+                "the minute is *: it fires each minute from {hour:02}:00 to {hour:02}:59; write 0 \
+                 for once"
             ),
         }
     }

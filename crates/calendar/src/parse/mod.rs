@@ -6,10 +6,12 @@ mod dbos;
 pub(crate) mod duration;
 mod field;
 mod fields;
+mod mistakes;
 mod settings;
-mod temporal;
+pub(crate) mod temporal;
 
 pub use fields::FieldTexts;
+pub use mistakes::likely_mistakes;
 
 use std::str::FromStr;
 

@@ -17,6 +17,10 @@ pub(super) fn parse(text: &str) -> Result<Calendar, Fault<'_>> {
     Ok(calendar)
 }
 
+/// For whoever means seconds.
+pub(crate) const SIXTH_IS_YEAR: &str =
+    "the sixth field is the year; for seconds use seven fields or DIALECT=dbos";
+
 fn parse_fields(text: &str) -> Result<Calendar, Fault<'_>> {
     const HELP: &str = "minute, hour, day of month, month, day of week; a sixth is the year; of \
                         seven the first is the second";
@@ -30,7 +34,10 @@ fn parse_fields(text: &str) -> Result<Calendar, Fault<'_>> {
     let fields = [Field::Minute, Field::Hour, Field::DayOfMonth, Field::Month, Field::DayOfWeek];
     let fields = fields.into_iter().chain([Field::Year]);
     for (field, word) in fields.zip(rest) {
-        set(&mut calendar, field, word)?;
+        let read = set(&mut calendar, field, word);
+        // Elsewhere six fields begin with the second, and the last one is the weekday.
+        let is_mistaken = field == Field::Year && words.len() == 6 && word.len() < 4;
+        read.map_err(|fault| if is_mistaken { fault.help(SIXTH_IS_YEAR) } else { fault })?;
     }
     if let Some(second) = second {
         set(&mut calendar, Field::Second, second)?;
@@ -39,7 +46,7 @@ fn parse_fields(text: &str) -> Result<Calendar, Fault<'_>> {
 }
 
 /// Cuts off a `#` comment. A `#` that counts weekdays (`FRI#2`) is not one.
-fn split_comment(text: &str) -> (&str, &str) {
+pub(super) fn split_comment(text: &str) -> (&str, &str) {
     for (at, _) in text.match_indices('#') {
         let before = text[..at].chars().next_back();
         let mut after = text[at + 1..].chars();

@@ -7,6 +7,7 @@ use super::spec_args::SpecArgs;
 use super::view::ViewArgs;
 use crate::failure::Usage;
 use crate::session::GlobalArgs;
+use crate::terminal::warn;
 
 /// List every time of a spec in a window
 ///
@@ -47,5 +48,7 @@ pub(super) fn run(args: Args, global: &GlobalArgs, out: &mut impl Write) -> anyh
         return Err(Usage::new("the window has no end; give --to or --count").into());
     }
     let limits = Limits::of(args.count, window, view.format);
-    listing::write(&spec, window, limits, view, out)
+    listing::write(&spec, window, limits, view, out)?;
+    warn(&args.spec.mistakes());
+    Ok(())
 }

@@ -69,13 +69,16 @@ pub(super) fn run(args: Args, global: &GlobalArgs, out: &mut impl Write) -> anyh
     let spec = args.spec.compile()?;
     let window = args.view.window(&spec)?;
     let skipping = args.spec.compile_skipping_gaps()?;
-    explain(&spec, &skipping, window, args.count, args.view.view(global), out)
+    let mistakes = args.spec.mistakes();
+    explain(&spec, &skipping, mistakes, window, args.count, args.view.view(global), out)
 }
 
-/// Explains a spec. `skipping` is the same, except that it skips what the clock jumps over.
+/// Explains a spec. `skipping` is the same, except that it skips what the clock jumps over; `mistakes` are what its
+/// author probably didn't mean.
 pub(crate) fn explain(
     spec: &Spec,
     skipping: &Spec,
+    mistakes: Vec<String>,
     window: Window,
     count: u64,
     view: View,
@@ -84,7 +87,10 @@ pub(crate) fn explain(
     let explanation = spec.explain(window.from);
     let mut report = Report {
         sentence: explanation.sentence,
-        warnings: explanation.warnings.iter().map(ToString::to_string).collect(),
+        warnings: mistakes
+            .into_iter()
+            .chain(explanation.warnings.iter().map(ToString::to_string))
+            .collect(),
         canonical: Canonical::of(spec),
         clock_changes: clock_changes::anomalies(spec, skipping, window.from),
         next: Vec::new(),

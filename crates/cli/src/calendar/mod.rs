@@ -20,6 +20,7 @@ use clap::Subcommand;
 
 pub(crate) use self::explain::explain;
 pub(crate) use self::listing::{Limits, write as list_times};
+pub(crate) use self::spec_args::mistakes_in;
 pub(crate) use self::view::ViewArgs;
 
 use crate::session::GlobalArgs;

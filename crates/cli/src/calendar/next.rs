@@ -6,6 +6,7 @@ use super::listing::{self, Limits};
 use super::spec_args::SpecArgs;
 use super::view::ViewArgs;
 use crate::session::GlobalArgs;
+use crate::terminal::warn;
 
 /// Show the next times of a spec
 #[derive(Debug, clap::Args)]
@@ -42,5 +43,7 @@ pub(super) fn run(args: Args, global: &GlobalArgs, out: &mut impl Write) -> anyh
     let window = args.view.window(&spec)?;
     let view = args.view.view(global);
     let limits = Limits::of(Some(args.count), window, view.format);
-    listing::write(&spec, window, limits, view, out)
+    listing::write(&spec, window, limits, view, out)?;
+    warn(&args.spec.mistakes());
+    Ok(())
 }

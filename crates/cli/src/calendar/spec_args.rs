@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use perennial_calendar::{
     Definition, Dialect, DstPolicy, Error, NamedCalendars, OnGap, ParseError, Spec, ZoneSource,
-    Zones, parse_duration,
+    Zones, likely_mistakes, parse_duration,
 };
 
 use crate::failure::Usage;
@@ -77,6 +77,11 @@ impl SpecArgs {
         self.compile_with(|definition| {
             definition.dst = definition.dst.map(|policy| DstPolicy { gap: OnGap::Skip, ..policy });
         })
+    }
+
+    /// What the texts probably don't mean.
+    pub(super) fn mistakes(&self) -> Vec<String> {
+        mistakes_in(&self.specs, self.dialect)
     }
 
     fn compile_with(&self, change: impl FnOnce(&mut Definition)) -> anyhow::Result<Spec> {
@@ -185,6 +190,18 @@ fn named_spec(text: &str) -> Result<(String, String), String> {
         }
         _ => Err("write NAME=SPEC, such as holidays='* * * 25 12 * *'".to_owned()),
     }
+}
+
+/// What the authors of these texts probably mistook, each mistake once.
+pub(crate) fn mistakes_in(texts: &[String], dialect: Dialect) -> Vec<String> {
+    let mut found = Vec::new();
+    for mistake in texts.iter().flat_map(|text| likely_mistakes(text, dialect)) {
+        let mistake = mistake.to_string();
+        if !found.contains(&mistake) {
+            found.push(mistake);
+        }
+    }
+    found
 }
 
 fn dialects() -> impl TypedValueParser<Value = Dialect> {

@@ -1,6 +1,6 @@
 //! The arguments that say which stretch of time to look at, and how to show it.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use perennial_calendar::{Spec, Zone};
 
 use crate::failure::Usage;
@@ -40,6 +40,17 @@ pub(crate) struct Window {
     pub(crate) from: Timestamp,
     pub(crate) from_now: bool,
     pub(crate) to: Option<Timestamp>,
+}
+
+impl Window {
+    /// The same with the time that it begins at, if that was said.
+    pub(crate) fn with_its_beginning(self) -> Self {
+        let just_before = self.from.checked_sub(SignedDuration::from_nanos(1));
+        match self.from_now {
+            true => self,
+            false => Window { from: just_before.unwrap_or(self.from), ..self },
+        }
+    }
 }
 
 impl ViewArgs {

@@ -10,6 +10,7 @@ use super::args::{ConfigArgs, ConnectionArgs, TlsArgs};
 use super::config_file::{ConfigFile, Profile, TlsProfile, config_folder};
 use super::presets::Presets;
 use crate::failure::Usage;
+use crate::user::user_name;
 
 /// What a connection is made with, whoever said so.
 #[derive(Debug, Clone)]
@@ -252,8 +253,7 @@ fn read(path: &Path, what: &str) -> anyhow::Result<String> {
 
 /// As Temporal's tools call themselves: the tool, who runs it, and where.
 fn default_identity() -> String {
-    let user = env::var("USER").or_else(|_| env::var("USERNAME"));
-    let user = user.unwrap_or_else(|_| "unknown".to_owned());
+    let user = user_name().unwrap_or_else(|| "unknown".to_owned());
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     format!("perennial-cli:{user}@{host}")
 }

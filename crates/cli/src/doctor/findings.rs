@@ -3,6 +3,9 @@
 use serde::Serialize;
 use tonic::Status;
 
+/// So many names are told before the rest is counted.
+pub(super) const NAMED: usize = 5;
+
 /// Findings in the order they were made.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
@@ -65,5 +68,15 @@ impl Findings {
 
     fn add(&mut self, check: &'static str, result: Found, details: impl Into<String>) {
         self.all.push(Finding { check, result, details: details.into() });
+    }
+}
+
+/// The first names, and how many more there are.
+pub(super) fn named(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    match more {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
     }
 }

@@ -3,6 +3,7 @@
 mod clock;
 mod findings;
 mod schedules;
+mod workflows;
 
 use std::time::Instant;
 
@@ -23,7 +24,8 @@ use crate::terminal::Style;
 /// The health service knows the server by the name of the service that matters.
 const WORKFLOW_SERVICE: &str = "temporal.api.workflowservice.v1.WorkflowService";
 
-/// Look for what is wrong: is the server reachable and healthy, does it keep up, is the clock right?
+/// Look for what is wrong: is the server reachable and healthy, does it keep up, is the clock right,
+/// does a workflow task fail again and again?
 ///
 /// It changes nothing. Ends with 0 if all is well or only worth a remark.
 #[derive(Debug, clap::Args)]
@@ -75,6 +77,7 @@ async fn look(
     namespace(&client, findings).await;
     search_attributes(&client, findings).await;
     clock::look(&client, findings).await;
+    workflows::look(&client, findings).await;
     schedules::look(&client, findings).await;
     Ok(())
 }

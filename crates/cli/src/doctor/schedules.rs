@@ -12,7 +12,7 @@ use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 use perennial_proto::temporal::workflowservice::v1::DescribeTaskQueueRequest;
 use tonic::Code;
 
-use super::findings::Findings;
+use super::findings::{Findings, named};
 use crate::client::Client;
 use crate::output::instant;
 
@@ -21,9 +21,6 @@ const LOOKED_AT: i32 = 200;
 
 /// A time that passed so long ago without a verdict is overdue.
 const OVERDUE: SignedDuration = SignedDuration::from_secs(10);
-
-/// So many names are told before the rest is counted.
-const NAMED: usize = 5;
 
 /// Looks at the first schedules of the namespace.
 pub(super) async fn look(client: &Client, findings: &mut Findings) {
@@ -78,13 +75,13 @@ fn keep_up(schedules: &[DescribeScheduleResponse], findings: &mut Findings) {
             "keeping up",
             format!(
                 "overdue: {}; is the server too busy, or does it run with --schedule-evaluation on-demand?",
-                told(overdue)
+                named(overdue)
             ),
         ),
     }
     let broken = names(&|it| it.status() == ScheduleStatus::Broken);
     if !broken.is_empty() {
-        findings.bad("broken", format!("{}; `schedule describe` says why", told(broken)));
+        findings.bad("broken", format!("{}; `schedule describe` says why", named(broken)));
     }
     let failed = names(&|it| {
         let state = it.schedule.as_ref().and_then(|it| it.schedule.as_ref()?.state.as_ref());
@@ -93,7 +90,7 @@ fn keep_up(schedules: &[DescribeScheduleResponse], findings: &mut Findings) {
     });
     if !failed.is_empty() {
         let why = "paused, perhaps by a run that failed; `schedule describe` shows the note";
-        findings.remark("paused", format!("{}: {why}", told(failed)));
+        findings.remark("paused", format!("{}: {why}", named(failed)));
     }
 }
 
@@ -122,18 +119,9 @@ async fn are_run(client: &Client, schedules: &[DescribeScheduleResponse], findin
     }
     if !unpolled.is_empty() {
         let advice = "what is started there waits until a worker polls it";
-        findings.bad("workers", format!("no worker polls {}; {advice}", told(unpolled)));
+        findings.bad("workers", format!("no worker polls {}; {advice}", named(unpolled)));
     } else if !queues.is_empty() {
         findings
             .good("workers", format!("all {} task queues of schedules are polled", queues.len()));
-    }
-}
-
-fn told(mut names: Vec<String>) -> String {
-    let more = names.len().saturating_sub(NAMED);
-    names.truncate(NAMED);
-    match more {
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names.join(", ")),
     }
 }

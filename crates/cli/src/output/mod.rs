@@ -12,6 +12,7 @@ mod relative;
 mod table;
 mod text;
 mod times;
+mod values;
 
 use std::io::{self, BufWriter, Write};
 
@@ -28,6 +29,7 @@ pub(crate) use self::relative::distance;
 pub(crate) use self::table::{Column, Row, Table};
 pub(crate) use self::text::{printable, thousands, write_wrapped};
 pub(crate) use self::times::{Times, duration, instant, serialize_instant, stamp};
+pub(crate) use self::values::{attribute_value, attribute_values};
 use crate::terminal::{Look, say};
 
 /// Where answers go, and what they look like.

@@ -107,12 +107,15 @@ impl Table {
             table.add_row(marked(shown.iter().map(|&(n, _)| cell(n)).collect()));
             styles.push(row.style);
         }
-        for (place, &(_, width)) in shown.iter().enumerate() {
+        for (place, &(n, width)) in shown.iter().enumerate() {
             if let Some(column) = table.column_mut(place) {
                 let last = place + 1 == shown.len();
                 column.set_padding((0, if last { 0 } else { GAP }));
-                if !first && !last {
-                    column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
+                let gap = if last { 0 } else { GAP };
+                let aligned = if first || last { 0 } else { width };
+                let least = aligned.max(self.longest_word(n, &rows).saturating_add(gap));
+                if least > gap {
+                    column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
                 }
             }
         }
@@ -137,9 +140,19 @@ impl Table {
         Ok(())
     }
 
+    /// The width below which a word of the column would be broken: an id that is broken can't be copied. Columns that
+    /// can be left out give way instead.
+    fn longest_word(&self, n: usize, rows: &[Row]) -> u16 {
+        if self.columns[n].dispensable {
+            return 0;
+        }
+        let cells = rows.iter().filter_map(|row| row.cells.get(n)).map(String::as_str);
+        let words = cells.chain([self.columns[n].heading.as_str()]).flat_map(|it| it.split(' '));
+        words.map(length).max().unwrap_or(0)
+    }
+
     /// The columns there is room for.
     fn choose(&self, rows: &[Row]) -> Vec<(usize, u16)> {
-        let length = |text: &str| u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
         let natural = |n: usize| {
             let cells = rows.iter().filter_map(|row| row.cells.get(n));
             let widest = cells.map(|cell| length(cell)).max().unwrap_or(0);
@@ -158,5 +171,29 @@ impl Table {
             shown.remove(place);
         }
         shown
+    }
+}
+
+fn length(text: &str) -> u16 {
+    u16::try_from(text.chars().count()).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_never_broken_and_texts_are_between_words() {
+        let look = Look { colored: false, width: Some(30) };
+        let columns = vec![Column::new("Id"), Column::new("Text"), Column::if_room("More")];
+        let mut table = Table::new(columns, look);
+        let id = "nightly-report-2026-11-16T14:43:02Z";
+        table.push(Row::from([id.to_owned(), "two words".to_owned(), "x".repeat(40)]));
+        let mut out = Vec::new();
+        table.write_page(&mut out).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        assert!(out.contains(&format!("{id}  two\n")), "{out}");
+        assert!(out.lines().any(|line| line.trim() == "words"), "{out}");
+        assert!(!out.contains("xxx"), "{out}");
     }
 }

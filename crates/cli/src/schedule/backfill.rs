@@ -28,11 +28,11 @@ pub(super) struct Args {
     #[command(flatten)]
     id: ScheduleIdArgs,
 
-    /// Beginning of the window; without an offset, on the schedule's clock
+    /// Beginning of the window, a time at it included; without an offset, on the schedule's clock
     #[arg(long, value_name = "TIME")]
     start_time: InstantText,
 
-    /// End of the window
+    /// End of the window, a time at it included
     #[arg(long, value_name = "TIME")]
     end_time: InstantText,
 

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::how::HowArgs;
 use super::id::ScheduleIdArgs;
 use super::only_perennial;
+use super::remarks;
 use super::what::WhatArgs;
 use super::when::WhenArgs;
 use crate::client::Client;
@@ -20,6 +21,9 @@ use crate::input::{json_pair, memo, search_attributes};
 use crate::session::Session;
 
 /// Create a schedule
+///
+/// A warning says if it never fires, or if a cron string probably means something else. Whether there is such a
+/// time, and such a zone, is the server's to say.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -100,5 +104,10 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     };
     let response =
         perennial_proto::temporal::workflowservice::v1::CreateScheduleResponse { conflict_token };
-    session.output.message(&response, |output| Ok(output.line(format!("Created {schedule_id}"))?))
+    session
+        .output
+        .message(&response, |output| Ok(output.line(format!("Created {schedule_id}"))?))?;
+    session.output.flush()?;
+    remarks::warn_of(&args.when, &schedule_id, &session.client).await;
+    Ok(())
 }

@@ -14,7 +14,9 @@ use super::fetch::Described;
 use super::spec_of;
 use super::words::{reason_in_words, status_in_words};
 use crate::input::overlap_policy_name;
-use crate::output::{Card, Column, Output, Row, TimeFormat, Times, duration, instant, thousands};
+use crate::output::{
+    Card, Column, Output, Row, TimeFormat, Times, attribute_values, duration, instant, thousands,
+};
 use crate::terminal::Style;
 
 /// So many runs are named before the rest is counted.
@@ -130,7 +132,7 @@ fn what(card: &mut Card, action: &NewWorkflowExecutionInfo) {
         card.field("memo", json(to_json(memo, Payloads::Shorthand)));
     }
     if let Some(attributes) = &action.search_attributes {
-        card.field("search attributes", json(to_json(attributes, Payloads::Shorthand)));
+        card.field("search attributes", json(attribute_values(attributes)));
     }
 }
 

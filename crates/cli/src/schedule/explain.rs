@@ -47,6 +47,7 @@ fn write(args: &Args, of: &SpecOf, global: &GlobalArgs) -> anyhow::Result<()> {
     let window = args.view.window(&of.spec)?;
     let view = args.view.view(global);
     let mut out = BufWriter::new(io::stdout());
-    calendar::explain(&of.spec, &of.skipping, window, args.count, view, &mut out)?;
+    let mistakes = args.spec.mistakes();
+    calendar::explain(&of.spec, &of.skipping, mistakes, window, args.count, view, &mut out)?;
     Ok(out.flush()?)
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::is_unimplemented;
 use super::words::status_in_words;
 use crate::client::Client;
-use crate::output::{Column, Row, Times, instant};
+use crate::output::{Column, Row, Times, attribute_values, instant};
 use crate::session::Session;
 use crate::terminal::Style;
 
@@ -184,7 +184,7 @@ fn row(listed: &ListedSchedule, detail: Detail, times: &Times) -> Row {
             crate::output::duration(definition.jitter.as_ref().filter(|it| it.seconds != 0)),
             times.show(instant(definition.start_time.as_ref())),
             times.show(instant(definition.end_time.as_ref())),
-            object(entry.search_attributes.as_ref().map(|it| to_json(it, Payloads::Shorthand))),
+            object(entry.search_attributes.as_ref().map(attribute_values)),
             object(entry.memo.as_ref().map(|it| to_json(it, Payloads::Shorthand))),
         ]);
     }

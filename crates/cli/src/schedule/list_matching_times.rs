@@ -9,17 +9,20 @@ use crate::output::{Column, Row, instant, stamp};
 use crate::session::Session;
 
 /// List the times of a schedule in a window, as the server sees them
+///
+/// As in Temporal, a time at the very beginning of the window isn't listed, one at its end is. `schedule preview` and
+/// `schedule backfill` take both.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     id: ScheduleIdArgs,
 
-    /// Beginning of the window; without an offset, on the schedule's clock
+    /// List times after this one, not this one itself; without an offset, on the schedule's clock
     #[arg(long, value_name = "TIME")]
     start_time: InstantText,
 
-    /// End of the window
+    /// List times up to this one, and this one too
     #[arg(long, value_name = "TIME")]
     end_time: InstantText,
 }

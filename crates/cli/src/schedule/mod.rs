@@ -19,6 +19,7 @@ mod ledger;
 mod list;
 mod list_matching_times;
 mod preview;
+mod remarks;
 mod spec_of;
 mod toggle;
 mod trigger;
@@ -28,6 +29,7 @@ mod when;
 mod why;
 mod words;
 
+use anyhow::Context;
 use clap::Subcommand;
 use perennial_proto::perennial::CommandContext;
 use perennial_proto::temporal::schedule::v1::SchedulePatch;
@@ -167,5 +169,7 @@ async fn instant_on_clock_of(
         return Ok(*instant);
     }
     let schedule = fetch::describe(client, id).await?;
-    time.on(spec_of::compile(&schedule)?.zone())
+    let spec = spec_of::compile(&schedule)
+        .context("this machine can't read the schedule's clock; give the time with an offset")?;
+    time.on(spec.zone())
 }

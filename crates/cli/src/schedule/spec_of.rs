@@ -37,6 +37,11 @@ impl SpecOfArgs {
         self.id.is_none() && self.flag.is_none()
     }
 
+    /// What the flags probably don't mean.
+    pub(super) fn mistakes(&self) -> Vec<String> {
+        self.when.mistakes()
+    }
+
     /// What the flags say.
     pub(super) fn typed(&self) -> anyhow::Result<SpecOf> {
         if !self.when.has_times() {

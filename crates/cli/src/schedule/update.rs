@@ -18,6 +18,7 @@ use super::fetch::{self, Described};
 use super::how::HowArgs;
 use super::id::ScheduleIdArgs;
 use super::only_perennial;
+use super::remarks;
 use super::what::WhatArgs;
 use super::when::WhenArgs;
 use super::words::remark_if_idle;
@@ -111,7 +112,12 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     session.output.message(&response, |output| {
         output.line(format!("Updated {id}"))?;
         Ok(remark_if_idle(&response.status_reason, output)?)
-    })
+    })?;
+    session.output.flush()?;
+    if args.when.is_given() {
+        remarks::warn_of(&args.when, &id, &session.client).await;
+    }
+    Ok(())
 }
 
 impl Args {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use perennial_calendar::{Definition, Dialect, DstPolicy, ZoneSource, parse_duration};
 
+use crate::calendar::mistakes_in;
 use crate::input::InstantText;
 use crate::system_zones;
 
@@ -66,6 +67,11 @@ impl WhenArgs {
         !(self.calendar.is_empty() && self.cron.is_empty() && self.interval.is_empty())
     }
 
+    /// What they probably don't mean.
+    pub(super) fn mistakes(&self) -> Vec<String> {
+        mistakes_in(&self.cron, Dialect::Temporal)
+    }
+
     /// What they say by themselves.
     pub(super) fn read(&self) -> anyhow::Result<Definition> {
         self.change(Definition::default())
@@ -115,12 +121,20 @@ impl WhenArgs {
         if let Some(jitter) = self.jitter {
             definition.jitter = jitter;
         }
-        let zone = system_zones::zones_with(&definition.zone)?.resolve(&definition.zone)?;
-        if let Some(start) = &self.start_time {
-            definition.start = Some(start.on(&zone).context("--start-time")?);
-        }
-        if let Some(end) = &self.end_time {
-            definition.end = Some(end.on(&zone).context("--end-time")?);
+        for (flag, given, bound) in [
+            ("--start-time", &self.start_time, &mut definition.start),
+            ("--end-time", &self.end_time, &mut definition.end),
+        ] {
+            // Only a time without an offset needs this machine's zones: it is the server's that count.
+            let Some(given) = given else { continue };
+            *bound = Some(match given {
+                InstantText::Exact(instant) => *instant,
+                InstantText::Civil(_) => {
+                    let zones = system_zones::zones_with(&definition.zone)?;
+                    let zone = zones.resolve(&definition.zone)?;
+                    given.on(&zone).context(flag)?
+                }
+            });
         }
         Ok(definition)
     }

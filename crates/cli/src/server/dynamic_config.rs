@@ -37,6 +37,9 @@ pub(super) fn apply(
             | "limit.numpendingchildexecutions.error"
             | "limit.numpendingsignals.error"
             | "limit.numpendingcancelrequests.error" => limits.pending = size(given)?,
+            "system.numconsecutiveworkflowtaskproblemstotriggersearchattribute" => {
+                limits.reported_task_failures = count(given)?;
+            }
             "history.maximumsignalsperexecution" => limits.signals = count(given)?,
             "history.maxtotalupdates" => limits.updates = size(given)?,
             "history.maxinflightupdates" => limits.updates_in_flight = size(given)?,
@@ -109,12 +112,13 @@ mod tests {
     fn known_keys_take_effect_and_the_others_are_named() {
         let (limits, server, unknown) = applied(&[
             "limit.historyCount.suggestContinueAsNew=50",
+            "system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute=2",
             "history.longPollExpirationInterval=\"5s\"",
             "frontend.enableCancelWorkerPollsOnShutdown=false",
             "frontend.enableServerVersionCheck=false",
         ])
         .unwrap();
-        assert_eq!(limits.suggest_continue_events, 50);
+        assert_eq!((limits.suggest_continue_events, limits.reported_task_failures), (50, 2));
         assert_eq!(server.long_poll_time, Duration::from_secs(5));
         assert!(!server.ends_polls_of_leaving_workers);
         assert_eq!(unknown, ["frontend.enableServerVersionCheck"]);

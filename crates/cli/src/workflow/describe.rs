@@ -8,9 +8,11 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 use serde_json::Value;
 
-use super::describe_text;
+use super::describe_text::{self, Beside};
 use super::history::closed;
+use super::lineage::Lineage;
 use super::outcome::Outcome;
+use super::task_problem::TaskProblem;
 use crate::client::Client;
 use crate::input::ExecutionArgs;
 use crate::output::{Column, Format, Row, instant};
@@ -54,22 +56,33 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         _ => None,
     };
     let outcome = close_event.as_ref().and_then(Outcome::of);
+    let lineage = Lineage::fetch(&client, &info).await?;
+    let problem = TaskProblem::fetch(&client, &described).await?;
     let payloads = session.output.payloads;
     let mut record = to_json(&described, payloads);
-    if let (Value::Object(record), Some(outcome)) = (&mut record, &outcome) {
-        record.insert("closeEvent".to_owned(), outcome.close_event(payloads));
-        record.extend(outcome.result(payloads).map(|result| ("result".to_owned(), result)));
+    if let Value::Object(record) = &mut record {
+        if let Some(outcome) = &outcome {
+            record.insert("closeEvent".to_owned(), outcome.close_event(payloads));
+            record.extend(outcome.result(payloads).map(|result| ("result".to_owned(), result)));
+        }
+        if let Some(lineage) = &lineage {
+            record.insert("scheduleTriggered".to_owned(), serde_json::to_value(lineage)?);
+        }
+        if let Some(problem) = &problem {
+            record.insert("workflowTaskProblem".to_owned(), serde_json::to_value(problem)?);
+        }
     }
     if args.raw && session.output.format == Format::Table {
         session.output.format = Format::Json;
     }
     let namespace = client.namespace;
     session.output.record(&record, |output| {
-        describe_text::write(&described, outcome.as_ref(), &namespace, output)
+        let beside = Beside { outcome: outcome.as_ref(), lineage, problem };
+        describe_text::write(&described, &beside, &namespace, output)
     })
 }
 
-pub(super) async fn describe(
+pub(crate) async fn describe(
     client: &Client,
     execution: WorkflowExecution,
 ) -> anyhow::Result<DescribeWorkflowExecutionResponse> {

@@ -6,20 +6,38 @@ use perennial_proto::temporal::workflow::v1::{PendingActivityInfo, PendingChildE
 use perennial_proto::temporal::workflowservice::v1::DescribeWorkflowExecutionResponse;
 use serde_json::Value;
 
+use super::lineage::Lineage;
 use super::list::{status_name, status_style};
 use super::outcome::{Outcome, friendly, run_time};
-use crate::output::{Card, Column, Output, Row, Times, instant, short_name, thousands};
+use super::task_problem::TaskProblem;
+use crate::output::{
+    Card, Column, Output, Row, Times, attribute_values, instant, short_name, thousands,
+};
 use crate::terminal::Style;
+
+/// What the history says beside the description.
+pub(super) struct Beside<'o> {
+    pub(super) outcome: Option<&'o Outcome<'o>>,
+    pub(super) lineage: Option<Lineage>,
+    pub(super) problem: Option<TaskProblem>,
+}
 
 pub(super) fn write(
     described: &DescribeWorkflowExecutionResponse,
-    outcome: Option<&Outcome<'_>>,
+    beside: &Beside<'_>,
     namespace: &str,
     output: &mut Output,
 ) -> anyhow::Result<()> {
     let mut card = Card::default();
     let times = output.times.clone();
+    let Beside { outcome, lineage, problem } = beside;
+    if let Some(lineage) = lineage {
+        lineage.fill(&mut card);
+    }
     fill_info(described, namespace, &times, &mut card);
+    if let Some(problem) = problem {
+        problem.fill(&mut card);
+    }
     fill_extended(described, &times, &mut card);
     if let Some(outcome) = outcome {
         let info = described.workflow_execution_info.clone().unwrap_or_default();
@@ -84,10 +102,7 @@ fn fill_info(
         )
         .field("CloseTime", time(&info.close_time))
         .field("Memo", fields(memo.map(|it| to_json(it, Payloads::Shorthand)["fields"].clone())))
-        .field(
-            "SearchAttributes",
-            fields(attributes.map(|it| to_json(it, Payloads::Shorthand)["indexedFields"].clone())),
-        )
+        .field("SearchAttributes", fields(attributes.map(attribute_values)))
         .field("HistoryLength", number(info.history_length))
         .field("HistorySize", format!("{} bytes", number(info.history_size_bytes)))
         .field("StateTransitions", number(info.state_transition_count))

@@ -1,13 +1,15 @@
 //! Events as people read them.
 
-use perennial_proto::json::{Payloads, to_json};
-use perennial_proto::temporal::common::v1::{ActivityType, WorkflowExecution, WorkflowType};
+use perennial_proto::json::{Payloads, from_json, to_json};
+use perennial_proto::temporal::common::v1::{
+    ActivityType, Payload, WorkflowExecution, WorkflowType,
+};
 use perennial_proto::temporal::failure::v1::Failure;
 use perennial_proto::temporal::history::v1::HistoryEvent;
 use perennial_proto::temporal::history::v1::history_event::Attributes;
 use serde_json::Value;
 
-use crate::output::{duration, short_name};
+use crate::output::{attribute_value, duration, short_name};
 use crate::terminal::Style;
 
 /// `WorkflowTaskScheduled`.
@@ -126,6 +128,9 @@ pub(super) fn flat_fields(event: &HistoryEvent, payloads: Payloads) -> Vec<(Stri
 }
 
 fn flatten(name: &str, value: &Value, flat: &mut Vec<(String, String)>) {
+    if let Some(value) = typed_value(value) {
+        return flat.push((name.to_owned(), value));
+    }
     match value {
         Value::Object(fields) => {
             let before = if name.is_empty() { String::new() } else { format!("{name}.") };
@@ -141,6 +146,17 @@ fn flatten(name: &str, value: &Value, flat: &mut Vec<(String, String)>) {
             flat.push((name.to_owned(), value.to_string()));
         }
     }
+}
+
+/// The value of a search attribute.
+fn typed_value(value: &Value) -> Option<String> {
+    // Only these have a type beside their encoding.
+    value.get("metadata")?.get("type")?;
+    let payload: Payload = from_json(value, Payloads::Full).ok()?;
+    Some(match attribute_value(&payload)? {
+        Value::String(text) => text,
+        other => other.to_string(),
+    })
 }
 
 fn workflow_type(name: &Option<WorkflowType>) -> String {

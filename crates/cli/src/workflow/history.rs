@@ -92,6 +92,21 @@ impl Events {
     }
 }
 
+/// The event a run began with, and no others.
+pub(super) async fn first_event(
+    client: &Client,
+    execution: WorkflowExecution,
+) -> anyhow::Result<Option<HistoryEvent>> {
+    let request = GetWorkflowExecutionHistoryRequest {
+        namespace: client.namespace.clone(),
+        execution: Some(execution),
+        maximum_page_size: 1,
+        ..GetWorkflowExecutionHistoryRequest::default()
+    };
+    let (history, _) = ask(client, request).await?;
+    Ok(history.unwrap_or_default().events.into_iter().next())
+}
+
 /// Waits until the workflow has ended, in whichever run, and gives the event that says so.
 pub(super) async fn close_event(
     client: &Client,

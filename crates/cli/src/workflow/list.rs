@@ -6,6 +6,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     ListArchivedWorkflowExecutionsRequest, ListWorkflowExecutionsRequest,
 };
 
+use super::task_problem::TaskProblem;
 use crate::client::Client;
 use crate::output::{Column, Row, Times, instant, short_name};
 use crate::session::Session;
@@ -15,6 +16,9 @@ use crate::terminal::Style;
 const PAGE_SIZE: i32 = 200;
 
 /// List workflows
+///
+/// A running workflow whose workflow task keeps failing has the cause beside its status; the filter
+/// 'TemporalReportedProblems IS NOT NULL' lists these alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -39,6 +43,7 @@ pub(super) struct Args {
 const EXAMPLES: &str = r#"Examples:
   perennial workflow list
   perennial workflow list --query 'WorkflowType = "Order" AND ExecutionStatus = "Failed"' --limit 20
+  perennial workflow list -q 'TemporalReportedProblems IS NOT NULL'
   perennial workflow list -q 'StartTime > "2026-11-01T00:00:00Z"' -o jsonl | jq -r .execution.workflowId
 "#;
 
@@ -100,15 +105,21 @@ async fn page(
 
 fn row(workflow: &WorkflowExecutionInfo, times: &Times) -> Row {
     let status = workflow.status();
+    let problem = TaskProblem::reported(workflow.search_attributes.as_ref())
+        .filter(|_| status == WorkflowExecutionStatus::Running);
+    let (shown, style) = match problem {
+        Some(problem) => (format!("Running ({})", problem.cause), Style::Warning),
+        None => (status_name(status), status_style(status)),
+    };
     let cells = [
-        status_name(status),
+        shown,
         workflow.execution.clone().unwrap_or_default().workflow_id,
         workflow.r#type.clone().unwrap_or_default().name,
         times.show(instant(workflow.start_time.as_ref())),
         times.show(instant(workflow.close_time.as_ref())),
         workflow.task_queue.clone(),
     ];
-    Row::from(cells).styled(status_style(status))
+    Row::from(cells).styled(style)
 }
 
 /// `Running`, `TimedOut`.

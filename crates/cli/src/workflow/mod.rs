@@ -9,6 +9,7 @@ mod event_text;
 mod execute;
 mod fix_history_json;
 mod history;
+mod lineage;
 mod list;
 mod outcome;
 mod pause;
@@ -23,6 +24,7 @@ mod start;
 mod start_args;
 mod started;
 mod target;
+mod task_problem;
 mod terminate;
 mod trace;
 mod update;
@@ -31,8 +33,11 @@ mod update_with_start;
 
 use clap::Subcommand;
 
+pub(crate) use self::describe::describe;
+pub(crate) use self::task_problem::{REPORTED_PROBLEMS, TaskProblem};
 use crate::client::ConnectionArgs;
 use crate::session::{self, GlobalArgs};
+use crate::user::user_name;
 
 /// Start workflows, talk to them, and see what they do
 #[derive(Debug, clap::Args)]
@@ -122,6 +127,6 @@ pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
 
 /// Who asks, as the reason where none is given.
 fn default_reason() -> String {
-    let user = std::env::var("USER").or_else(|_| std::env::var("USERNAME"));
+    let user = user_name();
     format!("Requested from CLI by {}", user.as_deref().unwrap_or("<unknown-user>"))
 }

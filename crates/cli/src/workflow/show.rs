@@ -5,6 +5,7 @@ use perennial_proto::temporal::history::v1::HistoryEvent;
 
 use super::event_text::{event_name, event_style, flat_fields, in_short};
 use super::history::{Events, Reading};
+use super::lineage::Lineage;
 use super::outcome::Outcome;
 use crate::client::Client;
 use crate::input::ExecutionArgs;
@@ -13,7 +14,8 @@ use crate::session::Session;
 
 /// Display a workflow's history
 ///
-/// As JSON it is the history that SDKs can replay.
+/// Of a run that a schedule started the first line says which one and why. As JSON it is the history that
+/// SDKs can replay.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -132,17 +134,27 @@ async fn write_table(
     mut events: Events,
     output: &mut Output,
 ) -> anyhow::Result<Option<HistoryEvent>> {
+    let mut next = events.next().await?;
+    let lineage = next.as_ref().and_then(Lineage::of);
+    if let Some(lineage) = &lineage {
+        lineage.write(output)?;
+    }
     let columns = ["Id", "Time", "Type"].map(Column::new).into_iter();
     let mut list = output.list(columns.chain([Column::if_room("Details")]).collect());
     let mut last = None;
-    while let Some(event) = events.next().await? {
+    while let Some(event) = next {
         list.push(&event, |times| row(&event, times))?;
         if !events.is_at_hand() {
             list.flush()?;
         }
         last = Some(event);
+        next = events.next().await?;
     }
     list.finish()?;
+    // Backwards it is the last line.
+    if let (None, Some(lineage)) = (lineage, last.as_ref().and_then(Lineage::of)) {
+        lineage.write(output)?;
+    }
     Ok(last)
 }
 
@@ -160,6 +172,9 @@ async fn write_cards(
     let mut last = None;
     while let Some(event) = events.next().await? {
         let mut card = Card::default();
+        if let Some(lineage) = Lineage::of(&event) {
+            lineage.fill(&mut card);
+        }
         card.heading(format!("[{}] {}", event.event_id, event_name(&event)));
         for (name, value) in flat_fields(&event, output.payloads) {
             card.field(name, value);

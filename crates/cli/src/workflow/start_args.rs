@@ -33,7 +33,8 @@ pub(super) struct StartArgs {
     #[arg(long, value_name = "POLICY", value_enum, ignore_case = true)]
     id_reuse_policy: Option<IdReuse>,
 
-    /// Wait this long before the first task, unless a signal or an update comes
+    /// Wait this long before the first task. An update or signal-with-start begins it at once; a plain signal waits
+    /// for the end of the delay. Can't be used with cron
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     start_delay: Option<Duration>,
 

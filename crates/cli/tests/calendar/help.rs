@@ -29,7 +29,7 @@ fn the_command_alone_prints_its_help() {
               operator    Manage namespaces and search attributes, and see how the server is
               demo        See it work: a server, a worker and a handful of schedules that fire every few seconds
               doctor      Look for what is wrong: is the server reachable and healthy, does it keep up, is the
-                          clock right?
+                          clock right, does a workflow task fail again and again?
               config      Keep addresses, namespaces and keys in profiles, for --profile
               env         Keep values for flags in named environments, for --env; `perennial config` is the
                           newer way

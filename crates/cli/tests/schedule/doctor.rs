@@ -24,6 +24,7 @@ fn a_healthy_server_is_found_well() {
             ("namespace", "good"),
             ("search attributes", "good"),
             ("clock", "good"),
+            ("workflow tasks", "good"),
             ("keeping up", "good"),
         ]
     );

@@ -103,7 +103,7 @@ fn a_spec_is_pointed_at_where_it_is_wrong() {
     .assert_eq(&create(r#"--calendar={"minutes":"3"}"#));
     expect![[r#"
         -- stderr --
-        error: unknown time zone "Europe/Olso"; did you mean "Europe/Oslo"?
+        error: Invalid schedule spec: unknown time zone "Europe/Olso"; did you mean "Europe/Oslo"?
         -- exit 2 --
     "#]]
     .assert_eq(&create("--time-zone=Europe/Olso"));

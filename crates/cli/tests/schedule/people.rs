@@ -181,8 +181,8 @@ fn triggers_say_what_came_of_them_and_the_ledger_keeps_it() {
         &server,
         &["schedule", "why", "payroll", "2099-01-01T09:00"],
         expect![[r#"
-        It hasn't come yet.
-    "#]],
+            It hasn't come yet: it will fire at 2099-01-01T09:00:00Z. Nothing is started if the schedule is paused, changed or deleted before, or if another run is still going (overlap policy skip), or if no server evaluates it within its catch-up window.
+        "#]],
     );
     // A fraction of a second doesn't count.
     check(
@@ -195,7 +195,7 @@ fn triggers_say_what_came_of_them_and_the_ledger_keeps_it() {
               "until": "2099-01-01T09:00:00Z",
               "verdict": "VERDICT_PENDING"
               },
-              "explanation": "It hasn't come yet."
+              "explanation": "It hasn't come yet: it will fire at 2099-01-01T09:00:00Z. Nothing is started if the schedule is paused, changed or deleted before, or if another run is still going (overlap policy skip), or if no server evaluates it within its catch-up window."
             }
         "#]],
     );

@@ -73,7 +73,7 @@ fn what_is_missing_or_wrong_is_said() {
         "workflow list --query 'Nonsense ='",
         expect![[r#"
         -- stderr --
-        error: invalid query: malformed SQL query: syntax error at position 38
+        error: invalid query: malformed SQL query: syntax error at position 11
         -- exit 2 --
     "#]],
     );

@@ -243,8 +243,9 @@ fn commands_have_examples() {
               --id-reuse-policy <POLICY>     What to do if a workflow with this id has ended [possible
                                              values: AllowDuplicate, AllowDuplicateFailedOnly,
                                              RejectDuplicate, TerminateIfRunning]
-              --start-delay <DURATION>       Wait this long before the first task, unless a signal or an
-                                             update comes
+              --start-delay <DURATION>       Wait this long before the first task. An update or
+                                             signal-with-start begins it at once; a plain signal waits for
+                                             the end of the delay. Can't be used with cron
           -h, --help                         Print help (see more with '--help')
 
         What:

@@ -13,6 +13,7 @@ use perennial_proto::temporal::workflow::v1::ResetPointInfo;
 use prost::Message;
 
 use super::Run;
+use super::decide::fail_workflow_task::{camel_case, cause_name};
 use super::event::Attributes;
 use crate::fields::merge;
 use crate::{PartKey, SharedMap, Span, Time};
@@ -158,6 +159,7 @@ impl Run {
                 self.head.last_completed_event_id = event.event_id;
                 self.head.next_task_attempt = 1;
                 self.head.last_workflow_task_failure = None;
+                self.head.workflow_task_problem = None;
                 if let Some(metadata) = &completed.sdk_metadata {
                     if !metadata.sdk_name.is_empty() {
                         self.head.sdk_name.clone_from(&metadata.sdk_name);
@@ -173,6 +175,11 @@ impl Run {
             Attributes::WorkflowTaskTimedOutEventAttributes(timed_out) => {
                 // A task that no sticky worker fetched was never tried.
                 let was_tried = timed_out.started_event_id != 0;
+                if was_tried {
+                    let timeout = timed_out.timeout_type().as_str_name();
+                    let cause = camel_case(timeout.trim_start_matches("TIMEOUT_TYPE_"));
+                    self.note_task_problem("WorkflowTaskTimedOut", cause);
+                }
                 self.end_failed_task(was_tried);
                 self.head.sticky = None;
             }
@@ -184,6 +191,9 @@ impl Run {
                         | WorkflowTaskFailedCause::ForceCloseCommand
                         | WorkflowTaskFailedCause::WorkflowPauseRequestedBeforeTaskStarted
                 );
+                if is_workers {
+                    self.note_task_problem("WorkflowTaskFailed", cause_name(cause));
+                }
                 self.end_failed_task(is_workers);
                 self.head.last_workflow_task_failure.clone_from(&failed.failure);
                 self.head.sticky = None;
@@ -224,7 +234,18 @@ impl Run {
     /// The task is over without result; the next one counts on, if the worker is to blame.
     pub(crate) fn end_failed_task(&mut self, counts: bool) {
         let attempt = self.head.workflow_task.take().map_or(1, |task| task.attempt.max(1));
+        // One worker remembered the workflow. The next one begins with its first event: that is a first attempt.
+        let counts = counts && self.head.sticky.is_none();
         self.head.next_task_attempt = if counts { attempt + 1 } else { 1 };
+        if counts {
+            self.head.workflow_task_problem.get_or_insert_default().failures += 1;
+        }
+    }
+
+    fn note_task_problem(&mut self, category: &str, cause: String) {
+        let problem = self.head.workflow_task_problem.get_or_insert_default();
+        problem.category = category.to_owned();
+        problem.cause = cause;
     }
 
     fn apply_pending(

@@ -49,6 +49,8 @@ pub struct Limits {
     pub suggest_continue_bytes: i64,
     /// Activities, children, external signals and external cancels pending at once, each.
     pub pending: usize,
+    /// Workflow tasks that fail in a row before lists tell of them; 0 for never.
+    pub reported_task_failures: i64,
     /// Signals a run takes in its life.
     pub signals: i64,
     /// Updates a run takes in its life.
@@ -81,6 +83,7 @@ impl Default for Limits {
             suggest_continue_events: 4 * 1024,
             suggest_continue_bytes: 4 * 1024 * 1024,
             pending: 50_000,
+            reported_task_failures: 5,
             signals: 10_000,
             updates: 2_000,
             updates_in_flight: 10,

@@ -72,6 +72,7 @@ impl Run {
             parent_namespace: 0,
             schedule: None,
             last_workflow_task_failure: None,
+            workflow_task_problem: None,
             // A transient task leaves no trace until it is completed.
             next_task_attempt: 0,
             first_task_pending: false,

@@ -132,8 +132,13 @@ impl Run {
         types.map(|kind| kind.name.as_str()).collect()
     }
 
-    /// Its search attributes as people see them: with those that say what an operator holds back,
-    /// and which builds of workers it has been with.
+    /// What lists and descriptions say of a workflow task that keeps failing.
+    pub fn reported_problems(&self) -> &[String] {
+        self.head.workflow_task_problem.as_ref().map_or(&[], |problem| &problem.reported)
+    }
+
+    /// Its search attributes as people see them: with those that say what an operator holds back, that its workflow
+    /// task keeps failing, and which builds of workers it has been with.
     pub fn shown_search_attributes(&self) -> SearchAttributes {
         let mut shown = self.head.search_attributes.clone().unwrap_or_default();
         let types = self.paused_activity_types();
@@ -142,6 +147,11 @@ impl Run {
                 types.into_iter().map(|name| format!("property:activityType={name}")).collect();
             let payload = json_payload(&json!(paused), Some(Kind::KeywordList));
             shown.indexed_fields.insert("TemporalPauseInfo".to_owned(), payload);
+        }
+        let problems = self.reported_problems();
+        if !problems.is_empty() {
+            let payload = json_payload(&json!(problems), Some(Kind::KeywordList));
+            shown.indexed_fields.insert("TemporalReportedProblems".to_owned(), payload);
         }
         self.show_builds(&mut shown);
         shown

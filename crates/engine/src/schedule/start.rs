@@ -207,29 +207,35 @@ impl Draft<'_> {
         }
     }
 
-    /// What started the run, for the run itself to read.
+    /// What started the run, for the run itself to read: a `ScheduleTriggered` event. Values are spelled as in the
+    /// schedule's audit stream (`perennial_proto::json::audit_event`).
     fn lineage(&self, run: &stored::ScheduledRun, start: &stored::PlannedStart) -> Payload {
         let schedule = &self.schedule;
-        let zone = schedule.times.spec().map_or_else(String::new, |it| it.zone().name().to_owned());
-        let parts = schedule.times.spec().map(|spec| spec::texts(spec.definition()));
+        let spec = schedule.times.spec();
+        let definition = spec.map(|spec| spec.definition());
         let reason = match start.reason() {
             StartReason::Schedule => "schedule",
             StartReason::Catchup => "catch-up",
             StartReason::Trigger => "trigger",
             StartReason::Backfill => "backfill",
         };
-        let policy = schedule.overlap_policy(start.overlap_policy());
+        let policy = schedule.overlap_policy(start.overlap_policy()).as_str_name();
+        let policy = policy.trim_start_matches("SCHEDULE_OVERLAP_POLICY_").to_lowercase();
+        let time = |nanos| perennial_proto::Timestamp::from(Time(nanos)).to_string();
         let lineage = json!({
             "event": "ScheduleTriggered",
             "schedule_id": schedule.head.schedule_id,
-            "schedule_internal_id": schedule.head.incarnation,
-            "spec": parts,
-            "timezone": zone,
-            "overlap_policy": policy.as_str_name().trim_start_matches("SCHEDULE_OVERLAP_POLICY_"),
+            "schedule_ulid": schedule.head.incarnation,
+            "cron_expression": definition.and_then(|it| it.calendars.first()).map(ToString::to_string),
+            "timezone": spec.map_or("", |spec| spec.zone().name()),
+            "overlap_policy": policy,
             "trigger_number": run.trigger_number,
-            "occurrence_time": timestamp(Time(start.nominal_at)).to_string(),
-            "due_time": timestamp(Time(start.due_at)).to_string(),
+            "occurrence_time": time(start.nominal_at),
+            "due_time": time(start.due_at),
             "reason": reason,
+            "spec": definition.map(spec::texts),
+            // Its first name, for workflows that read it.
+            "schedule_internal_id": schedule.head.incarnation,
         });
         json_payload(&lineage, None)
     }

@@ -174,7 +174,9 @@ fn bad_cron_strings_are_refused() {
     check(
         &text,
         expect![[r#"
-        invalid CronSchedule.
+        invalid CronSchedule. a cron string has 5 fields, this has 2 fields; write @every 5m, @hourly, @daily or @weekly
+          every tuesday
+                       ^
         invalid CronSchedule, no time can be found to satisfy the schedule
         CronSchedule and WorkflowStartDelay may not be used together.
     "#]],

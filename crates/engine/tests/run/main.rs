@@ -13,6 +13,7 @@ mod random;
 mod render;
 mod resets;
 mod starts;
+mod task_problems;
 mod tasks;
 mod updates;
 mod wanted;

@@ -292,7 +292,9 @@ fn bad_commands_fail_the_task_and_say_why() {
         BadRequestCancelActivityAttributes: invalid history builder state for action: add-activitytask-cancel-requested-event, ScheduledEventID: 77
         BadStartChildExecutionAttributes: Required field WorkflowType is not set on StartChildWorkflowExecutionCommand. WorkflowId=c Namespace=default
         BadStartChildExecutionAttributes: Required field WorkflowId is not set on StartChildWorkflowExecutionCommand. WorkflowType=Child Namespace=default
-        BadStartChildExecutionAttributes: invalid CronSchedule on StartChildWorkflowExecutionCommand: invalid CronSchedule.. WorkflowId=c WorkflowType=Child Namespace=default
+        BadStartChildExecutionAttributes: invalid CronSchedule on StartChildWorkflowExecutionCommand: invalid CronSchedule.. WorkflowId=c WorkflowType=Child Namespace=default: a cron string has 5 fields, this has 2 fields; write @every 5m, @hourly, @daily or @weekly
+          every tuesday
+                       ^
         Namespace elsewhere is not found.
         BadSignalWorkflowExecutionAttributes: WorkflowId is not set on SignalExternalWorkflowExecutionCommand. Namespace= RunId= SignalName=hello
         BadRequestCancelExternalWorkflowExecutionAttributes: WorkflowId is not set on RequestCancelExternalWorkflowExecutionCommand. Namespace= RunId=

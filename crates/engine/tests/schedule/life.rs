@@ -97,7 +97,7 @@ fn a_run_knows_the_schedule_it_is_of() {
     let attributes = started.search_attributes.unwrap().indexed_fields;
     let text = |data: &[u8]| String::from_utf8(data.to_vec()).unwrap();
     let lineage = text(&header.data).replace(&world.schedule.head.incarnation, "ID");
-    expect![[r#"{"event":"ScheduleTriggered","schedule_id":"s","schedule_internal_id":"ID","spec":["0 * * * *"],"timezone":"Europe/Oslo","overlap_policy":"SKIP","trigger_number":1,"occurrence_time":"2026-01-01T01:00:00Z","due_time":"2026-01-01T01:00:00Z","reason":"schedule"}"#]].assert_eq(&lineage);
+    expect![[r#"{"event":"ScheduleTriggered","schedule_id":"s","schedule_ulid":"ID","cron_expression":"0 * * * *","timezone":"Europe/Oslo","overlap_policy":"skip","trigger_number":1,"occurrence_time":"2026-01-01T01:00:00Z","due_time":"2026-01-01T01:00:00Z","reason":"schedule","spec":["0 * * * *"],"schedule_internal_id":"ID"}"#]].assert_eq(&lineage);
     assert_eq!(text(&attributes["TemporalScheduledById"].data), "\"s\"");
     assert_eq!(text(&attributes["TemporalScheduledStartTime"].data), "\"2026-01-01T01:00:00Z\"");
     assert_eq!(text(&attributes["TemporalScheduledStartTime"].metadata["type"]), "Datetime");

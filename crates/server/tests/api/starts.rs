@@ -56,7 +56,10 @@ async fn starts_that_make_no_sense_are_refused_by_field() {
     };
     let policy = RetryPolicy { initial_interval: seconds(-1), ..RetryPolicy::default() };
     let cases = [
-        (cron("hello"), "invalid CronSchedule."),
+        (
+            cron("0 24 * * *"),
+            "invalid CronSchedule. hour 24 is out of range 0–23; midnight is 0\n  0 24 * * *\n    ^^",
+        ),
         (cron("0 0 31 2 *"), "invalid CronSchedule, no time can be found to satisfy the schedule"),
         (
             StartWorkflowExecutionRequest { workflow_start_delay: seconds(1), ..cron("* * * * *") },

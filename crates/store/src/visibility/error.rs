@@ -1,5 +1,7 @@
 //! Why a query was refused.
 
+use perennial_engine::search_attributes::how_to_create;
+
 /// A query that can't be answered, in the words Temporal's server uses. The gRPC code is
 /// INVALID_ARGUMENT.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +26,6 @@ impl QueryError {
 
     /// No attribute of this name in the namespace.
     pub(super) fn unknown_attribute(name: &str) -> Self {
-        Self(format!("invalid search attribute: {name}"))
+        Self(format!("invalid search attribute: {name}{}", how_to_create(name)))
     }
 }

@@ -25,11 +25,10 @@ const DEPTH_MAX: usize = 995;
 
 /// Parses a query: a condition, or none, and the clauses that may follow it.
 pub(super) fn parse(text: &str) -> Result<Clauses, QueryError> {
-    let text = text.trim();
-    let has_condition = !text.is_empty() && !starts_with_clause(text);
-    let before =
-        if has_condition { "select * from table1 where " } else { "select * from table1 " };
-    let mut lexer = Lexer::new(text, before.len());
+    let text = text.trim_end();
+    let typed = text.trim_start();
+    let has_condition = !typed.is_empty() && !starts_with_clause(typed);
+    let mut lexer = Lexer::new(text, text.len() - typed.len());
     let token = lexer.next();
     Parser { lexer, token, nesting: 0 }.clauses(has_condition)
 }

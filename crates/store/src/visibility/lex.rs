@@ -6,8 +6,6 @@ use super::error::QueryError;
 pub(super) struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
-    /// Bytes of the statement Temporal's server wraps the query in; its errors count them.
-    before: usize,
     parameters: usize,
 }
 
@@ -17,7 +15,8 @@ pub(super) struct Token {
     pub(super) kind: Kind,
     /// What an error quotes: nothing for punctuation.
     near: String,
-    /// Where an error says the token is: one past its last byte, counted from 1.
+    /// Where an error says the token is: one past its last byte, counted from 1 in what was typed. (Temporal's
+    /// server counts in the statement that it wraps around it.)
     position: usize,
 }
 
@@ -147,8 +146,8 @@ const SYMBOLS: [&str; 29] = [
 ];
 
 impl<'a> Lexer<'a> {
-    pub(super) fn new(text: &'a str, before: usize) -> Self {
-        Self { text: text.as_bytes(), at: 0, before, parameters: 0 }
+    pub(super) fn new(text: &'a str, at: usize) -> Self {
+        Self { text: text.as_bytes(), at, parameters: 0 }
     }
 
     pub(super) fn next(&mut self) -> Token {
@@ -182,7 +181,7 @@ impl<'a> Lexer<'a> {
     }
 
     fn token(&self, kind: Kind, near: &[u8]) -> Token {
-        Token { kind, near: lossy(near), position: self.before + self.at + 1 }
+        Token { kind, near: lossy(near), position: self.at + 1 }
     }
 
     fn take_while(&mut self, keep: impl Fn(u8) -> bool) -> &'a [u8] {

@@ -15,7 +15,9 @@ pub(super) fn draw(
 ) -> Vec<String> {
     let took = took(root.start_time, root.close_time, times);
     let head = [&root.workflow_id, &root.workflow_type, &root.status, &took];
-    let mut lines = vec![(join(&head), style_of(&root.status))];
+    let mut lines: Vec<(String, Style)> = Vec::new();
+    lines.extend(root.schedule_triggered.iter().map(|it| (it.line(), Style::Plain)));
+    lines.push((join(&head), style_of(&root.status)));
     below(root, "", times, &mut lines);
     let total = lines.len();
     if let Some(height) = height.filter(|&height| height > 2 && total > height - 1) {
@@ -32,6 +34,9 @@ pub(super) fn draw(
 }
 
 fn below(workflow: &Workflow, indent: &str, times: &Times, lines: &mut Vec<(String, Style)>) {
+    if let Some(problem) = &workflow.workflow_task_problem {
+        lines.push((format!("{indent}{}", problem.line()), Style::Warning));
+    }
     let last = workflow.steps.len().saturating_sub(1);
     for (n, step) in workflow.steps.iter().enumerate() {
         let (branch, bar) = if n == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };

@@ -9,7 +9,9 @@ use perennial_proto::temporal::workflowservice::v1::DescribeWorkflowExecutionRes
 use serde::Serialize;
 
 use super::super::describe_text::activity_state;
+use super::super::lineage::Lineage;
 use super::super::list::status_name;
+use super::super::task_problem::TaskProblem;
 use crate::output::{duration, instant, serialize_instant};
 
 /// A workflow and its steps, in the order in which they began.
@@ -25,6 +27,11 @@ pub(super) struct Workflow {
     pub(super) start_time: Option<jiff::Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_instant")]
     pub(super) close_time: Option<jiff::Timestamp>,
+    /// The schedule that started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) schedule_triggered: Option<Lineage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) workflow_task_problem: Option<TaskProblem>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) steps: Vec<Step>,
 }
@@ -83,6 +90,8 @@ impl Workflow {
             status: status_name(info.status()),
             start_time: instant(info.start_time.as_ref()),
             close_time: instant(info.close_time.as_ref()),
+            schedule_triggered: history.first().and_then(Lineage::of),
+            workflow_task_problem: TaskProblem::of(described, history.iter().rev()),
             steps: Vec::new(),
         };
         history.iter().for_each(|event| workflow.add(event));

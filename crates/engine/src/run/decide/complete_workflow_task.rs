@@ -52,6 +52,7 @@ fn carry_out(
     cx: &Context<'_>,
 ) -> Result<Decision, CommandFailure> {
     let mut draft = run.draft(cx);
+    draft.is_visible = !run.reported_problems().is_empty();
     draft.write_down_task_of(complete.worker_version.as_ref());
     let task = draft.run.head.workflow_task.clone().unwrap_or_default();
     let completed_event_id = draft.record(Attributes::WorkflowTaskCompletedEventAttributes(

@@ -62,12 +62,28 @@ pub(super) fn fail_task(draft: &mut Draft<'_>, mut failed: WorkflowTaskFailedEve
 
 /// Lets in what waited, and has another worker try.
 pub(super) fn try_again(draft: &mut Draft<'_>) {
+    report_problem(draft);
     let something_new = !draft.run.buffered.is_empty();
     draft.flush_buffer();
     if something_new {
         draft.run.head.next_task_attempt = 1;
     }
     draft.want_workflow_task();
+}
+
+/// From a number of failures on, lists and descriptions tell of them.
+fn report_problem(draft: &mut Draft<'_>) {
+    let enough = draft.cx.limits.reported_task_failures;
+    let Some(problem) = &mut draft.run.head.workflow_task_problem else { return };
+    if enough == 0 || i64::from(problem.failures) < enough {
+        return;
+    }
+    let stored::WorkflowTaskProblem { category, cause, .. } = &*problem;
+    let reported = vec![format!("category={category}"), format!("cause={category}Cause{cause}")];
+    if problem.reported != reported {
+        problem.reported = reported;
+        draft.is_visible = true;
+    }
 }
 
 /// Ends the task because the run is closed from outside: its worker will hear "not found".
@@ -89,12 +105,12 @@ pub(super) fn abandon_task(draft: &mut Draft<'_>) {
 }
 
 /// A cause as messages name it: `BadScheduleActivityAttributes`.
-pub(super) fn cause_name(cause: WorkflowTaskFailedCause) -> String {
+pub(in crate::run) fn cause_name(cause: WorkflowTaskFailedCause) -> String {
     camel_case(cause.as_str_name().trim_start_matches("WORKFLOW_TASK_FAILED_CAUSE_"))
 }
 
 /// `FAIL_WORKFLOW` as `FailWorkflow`.
-pub(super) fn camel_case(name: &str) -> String {
+pub(in crate::run) fn camel_case(name: &str) -> String {
     let capital = |word: &str| {
         let mut letters = word.chars();
         let first = letters.next().map(|c| c.to_ascii_uppercase());

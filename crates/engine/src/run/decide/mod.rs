@@ -8,7 +8,7 @@ mod close;
 mod commands;
 mod complete_workflow_task;
 mod cron;
-mod fail_workflow_task;
+pub(super) mod fail_workflow_task;
 mod heartbeat_activity;
 mod history_limit;
 mod pause;

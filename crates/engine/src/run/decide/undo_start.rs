@@ -15,6 +15,7 @@ pub(super) fn decide(run: &Run, task: TaskRef, cx: &Context<'_>) -> Decided {
         TaskRef::Workflow(stamp) => {
             let task = run.task_of(stamp).map_err(|_| gone())?.clone();
             let mut draft = run.draft(cx);
+            let problem = run.head.workflow_task_problem.clone();
             if task.kind() == stored::WorkflowTaskKind::Normal {
                 draft.record(Attributes::WorkflowTaskTimedOutEventAttributes(
                     WorkflowTaskTimedOutEventAttributes {
@@ -25,6 +26,7 @@ pub(super) fn decide(run: &Run, task: TaskRef, cx: &Context<'_>) -> Decided {
                 ));
                 // No worker had it, so none is to blame: it counts from one.
                 draft.run.head.next_task_attempt = 1;
+                draft.run.head.workflow_task_problem = problem;
                 try_again(&mut draft);
             } else {
                 if let Some(task) = &mut draft.run.head.workflow_task {

@@ -64,7 +64,7 @@ fn chains<'a>(schedule: &'a ScheduleSeen, others: Others<'a>) -> Vec<Chain<'a>> 
                 run_id,
                 decided,
                 is_manual: *log == Log::ManualLedger,
-                may_overlap: lineage.contains(r#""overlap_policy":"ALLOW_ALL""#),
+                may_overlap: lineage.contains(r#""overlap_policy":"allow_all""#),
                 closed: closed.max().unwrap_or(u64::MAX),
             });
         }

@@ -227,8 +227,11 @@ fn check(
         return bad(format!("invalid WorkflowRetryPolicy on {COMMAND}: {why}. {about}"));
     }
     let cx = step.draft.cx;
-    if let Err(why) = crate::run::decide::cron::check(&wanted.cron_schedule, cx.now, cx.zones) {
-        return bad(format!("invalid CronSchedule on {COMMAND}: {why}. {about}"));
+    if let Err(fault) = crate::run::decide::cron::check(&wanted.cron_schedule, cx.now, cx.zones) {
+        let place = if fault.place.is_empty() { "" } else { ": " };
+        let why = fault.sentence;
+        let place = format!("{place}{}", fault.place);
+        return bad(format!("invalid CronSchedule on {COMMAND}: {why}. {about}{place}"));
     }
     let input = wanted.input.as_ref().map_or(0, Message::encoded_len);
     step.check_payloads(BAD, input, "StartChildWorkflowExecutionCommandAttributes. Input")?;
