@@ -4,6 +4,7 @@ import asyncio
 
 from temporalio.api.enums.v1 import UpdateWorkflowExecutionLifecycleStage as Stage
 from temporalio.api.enums.v1 import WorkflowIdConflictPolicy, WorkflowIdReusePolicy
+from temporalio.api.workflowservice import v1 as api
 
 from commands import complete_workflow, start_timer
 from histories import attributes, event_types, only
@@ -19,6 +20,7 @@ from updates import (
     placed,
     poll_update,
     reject,
+    rejection,
     request_of,
     send_update,
     send_update_with_start,
@@ -122,6 +124,46 @@ async def test_a_rejected_update_can_be_sent_again_under_the_same_id(scene):
     again = send_update(scene, "u", "change")
     await accept_and_complete(scene, await scene.workflow_task(), "now")
     assert values((await again).outcome.success) == ["now"]
+
+
+def forgetting(can_forget: bool):
+    return api.RespondWorkflowTaskCompletedRequest.Capabilities(
+        discard_speculative_workflow_task_with_events=can_forget
+    )
+
+
+async def test_after_a_rejected_update_the_worker_goes_back_to_the_start_of_its_last_task(scene):
+    await scene.start()
+    await scene.answer(start_timer("t", 100))
+    updating = send_update(scene, "u", "change")
+    task = await scene.workflow_task()
+    refusal = rejection(task.messages[0], "not now")
+    answer = await scene.complete_task(task, messages=[refusal], capabilities=forgetting(True))
+    await updating
+    last_task = only(await scene.history(), "WorkflowTaskStarted")
+    assert answer.reset_history_event_id == last_task.event_id == 3
+
+
+async def test_a_rejected_update_stays_in_the_history_if_the_worker_cannot_forget_what_came_with_it(scene):
+    await scene.start()
+    await scene.answer(start_timer("t", 100))
+    updating = send_update(scene, "u", "change")
+    task = await scene.workflow_task()
+    refusal = rejection(task.messages[0], "not now")
+    answer = await scene.complete_task(task, messages=[refusal], capabilities=forgetting(False))
+    await updating
+    assert answer.reset_history_event_id == 0
+    assert event_types(await scene.history()).count("WorkflowTaskCompleted") == 2
+
+
+async def test_an_update_that_a_worker_ignores_leaves_no_trace(scene):
+    await idle(scene)
+    updating = send_update(scene, "u", "change")
+    answer = await scene.complete_task(await scene.workflow_task())
+    assert "wasn't processed by worker" in (await updating).outcome.failure.message
+    assert answer.reset_history_event_id == 3
+    assert event_types(await scene.history())[-1] == "WorkflowTaskCompleted"
+    assert len(await scene.history()) == 4
 
 
 async def test_an_update_without_an_id_gets_one(scene):

@@ -113,6 +113,35 @@ fn activity_that_nobody_took_is_canceled_at_once() {
 }
 
 #[test]
+fn canceled_activity_comes_behind_the_events_of_all_commands_and_what_was_buffered() {
+    let mut world = World::started();
+    world.poll().signal("s");
+    world.complete(vec![activity("a"), cancel_activity(5), activity("a"), timer("t", 100)]);
+    check(
+        &world.tail(7),
+        expect![[r#"
+        5 ActivityTaskScheduled id=a
+        6 ActivityTaskCancelRequested scheduled=5
+        7 ActivityTaskScheduled id=a
+        8 TimerStarted id=t
+        9 WorkflowExecutionSignaled name=s
+        10 ActivityTaskCanceled scheduled=5
+        11 WorkflowTaskScheduled attempt=1 queue=queue
+    "#]],
+    );
+}
+
+#[test]
+fn eager_activity_that_is_canceled_at_once_is_given_to_nobody() {
+    let mut world = World::started();
+    let eager = activity_with("a", |it| it.request_eager_execution = true);
+    let reply = world.poll().try_complete(vec![eager, cancel_activity(5)]).unwrap();
+    let Reply::WorkflowTaskCompleted(completed) = reply else { panic!("{reply:?}") };
+    assert!(completed.eager_activities.is_empty());
+    assert!(world.run().activities.is_empty());
+}
+
+#[test]
 fn running_activity_hears_of_its_cancellation_and_ends_itself() {
     let mut world = World::started();
     world.poll().complete(vec![activity("a")]).poll_activity("a").signal("s").poll();

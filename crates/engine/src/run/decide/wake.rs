@@ -43,6 +43,9 @@ fn happen(draft: &mut Draft<'_>, deadline: Deadline) {
         Deadline::Execution | Deadline::Run => time_out(draft),
         Deadline::FirstTask => {
             draft.run.head.first_task_pending = false;
+            // The first task is due whatever becomes of an update that came before it: a task that is dropped
+            // with its update would leave the run without one.
+            draft.write_down_speculative_task();
             draft.want_workflow_task();
         }
         Deadline::Timer(started_event_id) => {
