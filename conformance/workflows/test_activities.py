@@ -165,6 +165,50 @@ async def test_an_activity_times_out(scene, options, taken, kind):
     assert TimeoutType.Name(told.failure.timeout_failure_info.timeout_type) == f"TIMEOUT_TYPE_{kind}"
 
 
+async def timed_out(scene):
+    """What the workflow is told of its activity, when it has timed out."""
+    return attributes(only((await scene.workflow_task()).history.events, "ActivityTaskTimedOut"))
+
+
+async def test_a_timeout_that_leaves_no_time_for_a_retry_is_one_of_all_attempts_together(scene):
+    options = dict(start_to_close=0.3, schedule_to_close_timeout=seconds(5), retry_policy=retry(interval=20))
+    task = await started_activity(scene, **options)
+    await scene.heartbeat(task, "half")
+    told = await timed_out(scene)
+    assert told.retry_state == RetryState.RETRY_STATE_TIMEOUT
+    info = told.failure.timeout_failure_info
+    assert info.timeout_type == TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE
+    assert values(info.last_heartbeat_details) == ["half"]
+    assert told.failure.message.startswith("Not enough time to schedule next retry")
+
+
+async def test_a_timeout_of_the_last_attempt_has_the_failure_before_as_its_cause(scene):
+    task = await started_activity(scene, start_to_close=0.3, retry_policy=retry(attempts=2))
+    await scene.fail_activity(task, failure("first"))
+    await scene.activity_task()
+    told = await timed_out(scene)
+    assert told.retry_state == RetryState.RETRY_STATE_MAXIMUM_ATTEMPTS_REACHED
+    assert told.failure.timeout_failure_info.timeout_type == TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE
+    assert told.failure.cause.message == "first"
+
+
+async def test_an_activity_that_nobody_takes_has_run_out_of_time(scene):
+    await scene.start()
+    await scene.answer(schedule_activity("a", scene.task_queue, schedule_to_start_timeout=seconds(0.3)))
+    told = await timed_out(scene)
+    assert told.retry_state == RetryState.RETRY_STATE_TIMEOUT
+    assert told.failure.timeout_failure_info.timeout_type == TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START
+
+
+async def test_an_activity_that_ignores_its_cancellation_times_out_as_canceled(scene):
+    await started_activity(scene, schedule_to_close_timeout=seconds(1), retry_policy=retry())
+    await scene.signal("go")
+    await scene.answer(cancel_activity(5))
+    told = await timed_out(scene)
+    assert told.retry_state == RetryState.RETRY_STATE_CANCEL_REQUESTED
+    assert told.failure.message == "activity ScheduleToClose timeout"
+
+
 async def test_a_start_to_close_timeout_is_retried(scene):
     await started_activity(scene, start_to_close=0.3, retry_policy=retry())
     again = await scene.activity_task()
