@@ -13,9 +13,10 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import activity_courses  # noqa: E402
+import workflow_courses  # noqa: E402
 from comparing import both_servers, differences  # noqa: E402
 
-KINDS = {"activities": (activity_courses, 40)}
+KINDS = {"activities": (activity_courses, 40), "workflows": (workflow_courses, 4)}
 
 
 async def compare(kind: str, seed: int, count: int) -> int:

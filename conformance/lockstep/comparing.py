@@ -57,7 +57,17 @@ async def taken(client: Client, take: Take, course) -> list[str]:
 
 
 def difference(course, ours: list[str], theirs: list[str]) -> str:
+    """How the course went up to where the servers differ first. Lines that begin a step aren't indented."""
     if ours == theirs:
         return ""
-    lines = difflib.unified_diff(theirs, ours, "theirs", "ours", lineterm="", n=1)
-    return "\n  ".join([str(course), *lines])
+    same = next((n for n, pair in enumerate(zip(ours, theirs)) if pair[0] != pair[1]), min(len(ours), len(theirs)))
+    longer = max(ours, theirs, key=len)
+    begin = max((n for n in range(same + 1) if not longer[n].startswith(" ")), default=0)
+    before = [line for line in longer[: begin + 2] if not line.startswith("  ")]
+    lines = difflib.unified_diff(step_at(theirs, begin), step_at(ours, begin), "theirs", "ours", lineterm="", n=1)
+    return "\n  ".join([str(course), *before, *lines])
+
+
+def step_at(log: list[str], begin: int) -> list[str]:
+    end = next((n for n in range(begin + 1, len(log)) if not log[n].startswith(" ")), len(log))
+    return log[begin:end] if any(line.startswith(" ") for line in log) else log

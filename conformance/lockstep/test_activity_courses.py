@@ -3,7 +3,7 @@
 import activity_courses
 from comparing import differences
 
-COURSES = 24
+COURSES = 16
 
 
 async def test_activities_end_as_on_the_real_server(clients, rng):

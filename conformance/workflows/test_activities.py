@@ -4,7 +4,7 @@ import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 from temporalio.api.activity.v1 import ActivityOptions
 from temporalio.api.common.v1 import ActivityType, Header, Priority
-from temporalio.api.enums.v1 import PendingActivityState, RetryState, TimeoutType
+from temporalio.api.enums.v1 import PendingActivityState, RetryState, TaskQueueKind, TimeoutType
 from temporalio.api.workflowservice import v1 as api
 
 from commands import cancel_activity, failure, retry, schedule_activity
@@ -423,6 +423,40 @@ async def test_a_paused_activity_that_ends_holds_back_nothing_any_more(scene):
     assert (await scene.service.count_workflow_executions(request, timeout=CALL)).count == 0
 
 
+async def paused(scene, **fields):
+    request = api.PauseActivityRequest(namespace=scene.namespace, execution=scene.execution(), id="a", **fields)
+    await scene.service.pause_activity(request, timeout=CALL)
+
+
+async def test_an_activity_that_is_reset_has_not_failed_before(scene):
+    task = await started_activity(scene, retry_policy=retry())
+    await scene.fail_activity(task, failure("once"))
+    request = api.ResetActivityRequest(namespace=scene.namespace, execution=scene.execution(), id="a")
+    await scene.service.reset_activity(request, timeout=CALL)
+    info = await pending(scene)
+    assert (info.attempt, info.HasField("last_failure")) == (1, False)
+
+
+async def test_a_pause_without_a_request_id_may_be_repeated(scene):
+    await started_activity(scene)
+    await paused(scene)
+    await paused(scene)
+    answer = await refused(paused(scene, request_id="another"))
+    assert (answer.code, answer.message) == ("FAILED_PRECONDITION", "activity is already paused")
+
+
+async def test_a_paused_activity_does_not_fail_at_its_last_attempt(scene):
+    task = await started_activity(scene, retry_policy=retry(attempts=1))
+    await paused(scene)
+    await scene.fail_activity(task, failure("last"))
+    info = await pending(scene)
+    assert (info.attempt, info.last_failure.message) == (2, "last")
+    request = api.UnpauseActivityRequest(namespace=scene.namespace, execution=scene.execution(), id="a")
+    await scene.service.unpause_activity(request, timeout=CALL)
+    await scene.complete_activity(await scene.activity_task(), "after all")
+    assert event_type((await scene.workflow_task()).history.events[-3]) == "ActivityTaskCompleted"
+
+
 async def test_progress_stays_visible_between_attempts(scene):
     task = await started_activity(scene, retry_policy=retry(interval=300), heartbeat_timeout=seconds(60))
     await scene.heartbeat(task, "half")
@@ -521,6 +555,7 @@ async def test_the_options_of_a_pending_activity_can_be_changed(scene):
     request.update_mask.paths.extend(["start_to_close_timeout", "retry_policy.initial_interval"])
     answer = await scene.service.update_activity_options(request, timeout=CALL)
     assert answer.activity_options.start_to_close_timeout.seconds == 42
+    assert answer.activity_options.task_queue.kind == TaskQueueKind.TASK_QUEUE_KIND_NORMAL
     await scene.fail_activity(task, failure("one"))
     assert (await pending(scene)).activity_options.start_to_close_timeout.seconds == 42
     assert (await scene.activity_task()).attempt == 2

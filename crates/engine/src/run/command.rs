@@ -376,6 +376,8 @@ pub struct Settle {
     pub message: Arc<stored::RunMessage>,
     /// What the receiver said.
     pub answer: Answer,
+    /// The name of the receiver's namespace: set by the cell. Empty if there is none any more.
+    pub namespace: String,
 }
 
 /// What a receiver says to a message. The same to each delivery of it.

@@ -276,6 +276,11 @@ impl Cell {
             let cx = self.context(world.now);
             run.decide(command, &cx)
         };
+        if let (Ok(Reply::WorkflowTaskCompleted(completed)), Some(cached)) =
+            (&reply, self.cache.get_mut(key))
+        {
+            cached.updates.note_rejections(completed);
+        }
         if let Some(transition) = transition {
             self.take(transition, false, world);
         }

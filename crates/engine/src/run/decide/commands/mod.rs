@@ -199,6 +199,8 @@ pub(super) fn carry_out(
     }
     if draft.run.is_open() {
         messages.carry_out_rest(draft, &mut progress)?;
+    } else {
+        messages.reject_rest(&mut progress);
     }
     Ok(progress)
 }
