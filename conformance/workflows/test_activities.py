@@ -4,7 +4,7 @@ import pytest
 from google.protobuf.field_mask_pb2 import FieldMask
 from temporalio.api.activity.v1 import ActivityOptions
 from temporalio.api.common.v1 import ActivityType, Header, Priority
-from temporalio.api.enums.v1 import PendingActivityState, RetryState, TimeoutType
+from temporalio.api.enums.v1 import PendingActivityState, RetryState, TaskQueueKind, TimeoutType
 from temporalio.api.workflowservice import v1 as api
 
 from commands import cancel_activity, failure, retry, schedule_activity
@@ -163,6 +163,50 @@ async def test_an_activity_times_out(scene, options, taken, kind):
         await scene.activity_task()
     told = attributes(only((await scene.workflow_task()).history.events, "ActivityTaskTimedOut"))
     assert TimeoutType.Name(told.failure.timeout_failure_info.timeout_type) == f"TIMEOUT_TYPE_{kind}"
+
+
+async def timed_out(scene):
+    """What the workflow is told of its activity, when it has timed out."""
+    return attributes(only((await scene.workflow_task()).history.events, "ActivityTaskTimedOut"))
+
+
+async def test_a_timeout_that_leaves_no_time_for_a_retry_is_one_of_all_attempts_together(scene):
+    options = dict(start_to_close=0.3, schedule_to_close_timeout=seconds(5), retry_policy=retry(interval=20))
+    task = await started_activity(scene, **options)
+    await scene.heartbeat(task, "half")
+    told = await timed_out(scene)
+    assert told.retry_state == RetryState.RETRY_STATE_TIMEOUT
+    info = told.failure.timeout_failure_info
+    assert info.timeout_type == TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE
+    assert values(info.last_heartbeat_details) == ["half"]
+    assert told.failure.message.startswith("Not enough time to schedule next retry")
+
+
+async def test_a_timeout_of_the_last_attempt_has_the_failure_before_as_its_cause(scene):
+    task = await started_activity(scene, start_to_close=0.3, retry_policy=retry(attempts=2))
+    await scene.fail_activity(task, failure("first"))
+    await scene.activity_task()
+    told = await timed_out(scene)
+    assert told.retry_state == RetryState.RETRY_STATE_MAXIMUM_ATTEMPTS_REACHED
+    assert told.failure.timeout_failure_info.timeout_type == TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE
+    assert told.failure.cause.message == "first"
+
+
+async def test_an_activity_that_nobody_takes_has_run_out_of_time(scene):
+    await scene.start()
+    await scene.answer(schedule_activity("a", scene.task_queue, schedule_to_start_timeout=seconds(0.3)))
+    told = await timed_out(scene)
+    assert told.retry_state == RetryState.RETRY_STATE_TIMEOUT
+    assert told.failure.timeout_failure_info.timeout_type == TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START
+
+
+async def test_an_activity_that_ignores_its_cancellation_times_out_as_canceled(scene):
+    await started_activity(scene, schedule_to_close_timeout=seconds(1), retry_policy=retry())
+    await scene.signal("go")
+    await scene.answer(cancel_activity(5))
+    told = await timed_out(scene)
+    assert told.retry_state == RetryState.RETRY_STATE_CANCEL_REQUESTED
+    assert told.failure.message == "activity ScheduleToClose timeout"
 
 
 async def test_a_start_to_close_timeout_is_retried(scene):
@@ -379,6 +423,40 @@ async def test_a_paused_activity_that_ends_holds_back_nothing_any_more(scene):
     assert (await scene.service.count_workflow_executions(request, timeout=CALL)).count == 0
 
 
+async def paused(scene, **fields):
+    request = api.PauseActivityRequest(namespace=scene.namespace, execution=scene.execution(), id="a", **fields)
+    await scene.service.pause_activity(request, timeout=CALL)
+
+
+async def test_an_activity_that_is_reset_has_not_failed_before(scene):
+    task = await started_activity(scene, retry_policy=retry())
+    await scene.fail_activity(task, failure("once"))
+    request = api.ResetActivityRequest(namespace=scene.namespace, execution=scene.execution(), id="a")
+    await scene.service.reset_activity(request, timeout=CALL)
+    info = await pending(scene)
+    assert (info.attempt, info.HasField("last_failure")) == (1, False)
+
+
+async def test_a_pause_without_a_request_id_may_be_repeated(scene):
+    await started_activity(scene)
+    await paused(scene)
+    await paused(scene)
+    answer = await refused(paused(scene, request_id="another"))
+    assert (answer.code, answer.message) == ("FAILED_PRECONDITION", "activity is already paused")
+
+
+async def test_a_paused_activity_does_not_fail_at_its_last_attempt(scene):
+    task = await started_activity(scene, retry_policy=retry(attempts=1))
+    await paused(scene)
+    await scene.fail_activity(task, failure("last"))
+    info = await pending(scene)
+    assert (info.attempt, info.last_failure.message) == (2, "last")
+    request = api.UnpauseActivityRequest(namespace=scene.namespace, execution=scene.execution(), id="a")
+    await scene.service.unpause_activity(request, timeout=CALL)
+    await scene.complete_activity(await scene.activity_task(), "after all")
+    assert event_type((await scene.workflow_task()).history.events[-3]) == "ActivityTaskCompleted"
+
+
 async def test_progress_stays_visible_between_attempts(scene):
     task = await started_activity(scene, retry_policy=retry(interval=300), heartbeat_timeout=seconds(60))
     await scene.heartbeat(task, "half")
@@ -477,6 +555,7 @@ async def test_the_options_of_a_pending_activity_can_be_changed(scene):
     request.update_mask.paths.extend(["start_to_close_timeout", "retry_policy.initial_interval"])
     answer = await scene.service.update_activity_options(request, timeout=CALL)
     assert answer.activity_options.start_to_close_timeout.seconds == 42
+    assert answer.activity_options.task_queue.kind == TaskQueueKind.TASK_QUEUE_KIND_NORMAL
     await scene.fail_activity(task, failure("one"))
     assert (await pending(scene)).activity_options.start_to_close_timeout.seconds == 42
     assert (await scene.activity_task()).attempt == 2

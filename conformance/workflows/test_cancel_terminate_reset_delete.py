@@ -1,11 +1,13 @@
 """W13: cancel, terminate, reset and delete."""
 
+import uuid
+
 import pytest
 from temporalio.api.enums.v1 import ResetReapplyExcludeType, ResetReapplyType
 from temporalio.api.workflowservice import v1 as api
 from temporalio.service import RPCError
 
-from commands import complete_workflow, fail_workflow, schedule_activity, start_timer
+from commands import complete_workflow, continue_as_new, fail_workflow, schedule_activity, start_timer
 from histories import attributes, event_type, expected, only, table
 from payloads import memo, value, values
 from refusals import refused
@@ -75,6 +77,35 @@ async def test_a_first_run_id_guards_against_another_chain(scene, operation):
     answer = await refused(act(first_execution_run_id=first.run_id))
     assert (answer.code, answer.message) == ("NOT_FOUND", "workflow execution not found")
     await act(first_execution_run_id=second.run_id)
+
+
+@pytest.mark.parametrize("named", ["first", "current", "unknown"])
+@pytest.mark.parametrize("operation, then", [("cancel", "WorkflowTaskScheduled"), ("terminate", "WorkflowExecutionTerminated")])
+async def test_a_first_run_id_means_the_current_run_whatever_run_is_named(scene, operation, then, named):
+    first = (await scene.start()).run_id
+    await scene.answer(continue_as_new("Flow", scene.task_queue))
+    current = (await scene.describe()).workflow_execution_info.execution.run_id
+    run_id = {"first": first, "current": current, "unknown": str(uuid.uuid4())}[named]
+    await getattr(scene, operation)(run_id, first_execution_run_id=first)
+    assert event_type((await scene.history(current))[-1]) == then
+
+
+@pytest.mark.parametrize("operation", ["cancel", "terminate"])
+async def test_a_later_run_of_a_chain_is_not_its_first(scene, operation):
+    await scene.start()
+    await scene.answer(continue_as_new("Flow", scene.task_queue))
+    current = (await scene.describe()).workflow_execution_info.execution.run_id
+    answer = await refused(getattr(scene, operation)(current, first_execution_run_id=current))
+    assert (answer.code, answer.message) == ("NOT_FOUND", "workflow execution not found")
+
+
+async def test_a_closed_run_says_so_whatever_the_first_run_is(scene):
+    await scene.start()
+    await scene.answer(complete_workflow())
+    unknown = str(uuid.uuid4())
+    await scene.cancel(first_execution_run_id=unknown)
+    answer = await refused(scene.terminate(first_execution_run_id=unknown))
+    assert (answer.code, answer.message) == ("NOT_FOUND", "workflow execution already completed")
 
 
 async def test_a_reset_ends_the_run_and_repeats_its_history_up_to_the_point(scene):

@@ -47,6 +47,7 @@ async def test_continue_as_new_carries_on_under_the_same_id(scene):
     assert told.workflow_run_timeout.seconds == 100
     assert told.workflow_task_timeout.seconds == 9
     assert told.attempt == 1
+    assert told.identity == "", "nobody started it"
 
 
 async def test_continue_as_new_carries_over_only_what_the_worker_says(scene):

@@ -288,6 +288,7 @@ async def test_a_query_of_a_run_whose_first_task_failed_is_not_ready(scene):
         "FAILED_PRECONDITION",
         "Unable to query workflow due to Workflow Task in failed state.",
     )
+    assert answer.detail_names == ["WorkflowNotReadyFailure"]
 
 
 async def test_a_second_answer_to_a_query_is_not_found(scene):

@@ -165,6 +165,7 @@ async def test_a_workflow_signals_another(scene):
         5 SignalExternalWorkflowExecutionInitiated workflow_task_completed=4 signal_name=hello
         6 ExternalWorkflowExecutionSignaled initiated=5
     """)
+    assert attributes(mine.history.events[5]).namespace == "default"
     assert attributes(mine.history.events[4]).control == "c"
     received = attributes(only(theirs.history.events, "WorkflowExecutionSignaled"))
     assert values(received.input) == ["hi"]
@@ -180,6 +181,7 @@ async def test_a_signal_to_an_unknown_workflow_fails_in_the_sender(scene):
         5 SignalExternalWorkflowExecutionInitiated workflow_task_completed=4 signal_name=hello
         6 SignalExternalWorkflowExecutionFailed cause=EXTERNAL_WORKFLOW_EXECUTION_NOT_FOUND initiated=5
     """)
+    assert attributes(task.history.events[5]).namespace == "default"
 
 
 async def test_a_workflow_cancels_another(scene):
@@ -195,6 +197,7 @@ async def test_a_workflow_cancels_another(scene):
         5 RequestCancelExternalWorkflowExecutionInitiated workflow_task_completed=4
         6 ExternalWorkflowExecutionCancelRequested initiated=5
     """)
+    assert attributes(mine.history.events[5]).namespace == "default"
     received = attributes(only(theirs.history.events, "WorkflowExecutionCancelRequested"))
     assert received.external_initiated_event_id == 5
     assert received.external_workflow_execution.workflow_id == scene.workflow_id
@@ -209,3 +212,4 @@ async def test_a_cancel_of_an_unknown_workflow_fails_in_the_sender(scene):
         5 RequestCancelExternalWorkflowExecutionInitiated workflow_task_completed=4
         6 RequestCancelExternalWorkflowExecutionFailed cause=EXTERNAL_WORKFLOW_EXECUTION_NOT_FOUND initiated=5
     """)
+    assert attributes(task.history.events[5]).namespace == "default"

@@ -1,8 +1,10 @@
 """W12: a start with a delay."""
 
-from histories import attributes, event_types
-from payloads import seconds
+from commands import complete_workflow
+from histories import attributes, event_types, expected, table
+from payloads import seconds, values
 from refusals import refused
+from updates import accept_and_complete, reject, send_update, send_update_with_start
 
 
 async def test_the_first_workflow_task_waits_for_the_delay(scene):
@@ -47,6 +49,90 @@ async def test_signal_with_start_bypasses_the_delay_of_an_open_run(scene):
 async def test_signal_with_start_can_begin_with_a_delay(scene):
     await scene.signal_with_start("now", workflow_start_delay=seconds(300))
     assert event_types(await scene.history()) == ["WorkflowExecutionStarted", "WorkflowExecutionSignaled"]
+
+
+async def test_an_update_ends_the_delay(scene):
+    await scene.start(workflow_start_delay=seconds(300))
+    updating = send_update(scene, "u", "change")
+    task = await scene.workflow_task()
+    assert table(task.history.events) == expected("""
+        1 WorkflowExecutionStarted attempt=1
+        2 WorkflowTaskScheduled attempt=1
+        3 WorkflowTaskStarted scheduled=2
+    """)
+    await accept_and_complete(scene, task, "changed", then=(complete_workflow(),))
+    assert values((await updating).outcome.success) == ["changed"]
+    assert await scene.status() == "COMPLETED"
+
+
+async def test_an_update_that_is_rejected_leaves_the_delay_as_it_was(scene):
+    await scene.start(workflow_start_delay=seconds(2))
+    updating = send_update(scene, "u", "change")
+    await reject(scene, await scene.workflow_task(), "not now")
+    assert (await updating).outcome.failure.message == "not now"
+    [started] = await scene.history()
+    task = await scene.workflow_task()
+    scheduled = task.history.events[1]
+    assert scheduled.event_time.ToNanoseconds() - started.event_time.ToNanoseconds() >= 2_000_000_000
+
+
+async def test_a_signal_comes_behind_the_update_that_ended_the_delay(scene):
+    await scene.start(workflow_start_delay=seconds(300))
+    updating = send_update(scene, "u", "change")
+    task = await scene.workflow_task()
+    await scene.signal("early")
+    await reject(scene, task, "not now")
+    await updating
+    assert event_types(await scene.history())[1:] == [
+        "WorkflowTaskScheduled",
+        "WorkflowTaskStarted",
+        "WorkflowTaskCompleted",
+        "WorkflowExecutionSignaled",
+        "WorkflowTaskScheduled",
+    ]
+
+
+async def test_an_update_reaches_a_cron_run_before_its_time(scene):
+    await scene.start(cron_schedule="0 0 1 1 *")
+    updating = send_update(scene, "u", "change")
+    await accept_and_complete(scene, await scene.workflow_task(), "changed")
+    assert values((await updating).outcome.success) == ["changed"]
+    await scene.signal("after")
+    assert event_types(await scene.history())[-2:] == ["WorkflowExecutionSignaled", "WorkflowTaskScheduled"]
+    await scene.terminate()
+
+
+async def test_an_update_finds_the_signal_that_waited(scene):
+    await scene.start(workflow_start_delay=seconds(300))
+    await scene.signal("early")
+    updating = send_update(scene, "u", "change")
+    task = await scene.workflow_task()
+    assert event_types(task.history.events)[1:] == [
+        "WorkflowExecutionSignaled",
+        "WorkflowTaskScheduled",
+        "WorkflowTaskStarted",
+    ]
+    await accept_and_complete(scene, task, then=(complete_workflow(),))
+    await updating
+
+
+async def test_update_with_start_may_not_ask_for_a_delay(scene):
+    answer = await refused(send_update_with_start(scene, "u", "change", start={"workflow_start_delay": seconds(300)}))
+    assert (answer.code, answer.message) == ("INVALID_ARGUMENT", "Update-with-Start could not be executed.")
+    [start, update] = answer.detail.statuses
+    assert (start.code, start.message) == (3, "WorkflowStartDelay is not supported.")
+    assert (update.code, update.message) == (10, "Operation was aborted.")
+
+
+async def test_update_with_start_ends_the_delay_of_an_open_run(scene):
+    await scene.start(workflow_start_delay=seconds(300))
+    updating = send_update_with_start(scene, "u", "change")
+    await reject(scene, await scene.workflow_task(), "not now")
+    await updating
+    assert event_types(await scene.history()) == ["WorkflowExecutionStarted"]
+    updating = send_update_with_start(scene, "v", "change")
+    await accept_and_complete(scene, await scene.workflow_task(), then=(complete_workflow(),))
+    await updating
 
 
 async def test_a_cancel_ends_the_delay(scene):

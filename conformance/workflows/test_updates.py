@@ -2,10 +2,13 @@
 
 import asyncio
 
+import pytest
+from temporalio.api.enums.v1 import EventType, ResourceExhaustedCause
 from temporalio.api.enums.v1 import UpdateWorkflowExecutionLifecycleStage as Stage
 from temporalio.api.enums.v1 import WorkflowIdConflictPolicy, WorkflowIdReusePolicy
+from temporalio.api.workflowservice import v1 as api
 
-from commands import complete_workflow, start_timer
+from commands import complete_workflow, continue_as_new, start_timer
 from histories import attributes, event_types, only
 from payloads import values
 from refusals import refused
@@ -19,6 +22,7 @@ from updates import (
     placed,
     poll_update,
     reject,
+    rejection,
     request_of,
     send_update,
     send_update_with_start,
@@ -122,6 +126,46 @@ async def test_a_rejected_update_can_be_sent_again_under_the_same_id(scene):
     again = send_update(scene, "u", "change")
     await accept_and_complete(scene, await scene.workflow_task(), "now")
     assert values((await again).outcome.success) == ["now"]
+
+
+def forgetting(can_forget: bool):
+    return api.RespondWorkflowTaskCompletedRequest.Capabilities(
+        discard_speculative_workflow_task_with_events=can_forget
+    )
+
+
+async def test_after_a_rejected_update_the_worker_goes_back_to_the_start_of_its_last_task(scene):
+    await scene.start()
+    await scene.answer(start_timer("t", 100))
+    updating = send_update(scene, "u", "change")
+    task = await scene.workflow_task()
+    refusal = rejection(task.messages[0], "not now")
+    answer = await scene.complete_task(task, messages=[refusal], capabilities=forgetting(True))
+    await updating
+    last_task = only(await scene.history(), "WorkflowTaskStarted")
+    assert answer.reset_history_event_id == last_task.event_id == 3
+
+
+async def test_a_rejected_update_stays_in_the_history_if_the_worker_cannot_forget_what_came_with_it(scene):
+    await scene.start()
+    await scene.answer(start_timer("t", 100))
+    updating = send_update(scene, "u", "change")
+    task = await scene.workflow_task()
+    refusal = rejection(task.messages[0], "not now")
+    answer = await scene.complete_task(task, messages=[refusal], capabilities=forgetting(False))
+    await updating
+    assert answer.reset_history_event_id == 0
+    assert event_types(await scene.history()).count("WorkflowTaskCompleted") == 2
+
+
+async def test_an_update_that_a_worker_ignores_leaves_no_trace(scene):
+    await idle(scene)
+    updating = send_update(scene, "u", "change")
+    answer = await scene.complete_task(await scene.workflow_task())
+    assert "wasn't processed by worker" in (await updating).outcome.failure.message
+    assert answer.reset_history_event_id == 3
+    assert event_types(await scene.history())[-1] == "WorkflowTaskCompleted"
+    assert len(await scene.history()) == 4
 
 
 async def test_an_update_without_an_id_gets_one(scene):
@@ -260,3 +304,77 @@ async def test_an_update_with_start_that_may_not_use_the_open_run_fails_as_a_who
     assert started.details[0].type_url.endswith("WorkflowExecutionAlreadyStartedFailure")
     assert updated.message == "Operation was aborted."
     assert updated.details[0].type_url.endswith("temporal.api.failure.v1.MultiOperationExecutionAborted")
+
+
+async def test_an_update_accepted_and_completed_at_once_is_told_of_as_completed(scene):
+    await idle(scene)
+    updating = send_update(scene, "u", "change", wait_for=ACCEPTED)
+    await accept_and_complete(scene, await scene.workflow_task(), "done")
+    answer = await updating
+    assert (stage(answer), values(answer.outcome.success)) == ("COMPLETED", ["done"])
+
+
+async def test_a_workflow_whose_task_keeps_failing_takes_no_updates(scene):
+    await scene.start()
+    for _ in range(2):
+        await scene.fail_task(await scene.workflow_task())
+    answer = await refused(send_update(scene, "u", "change"))
+    assert (answer.code, answer.detail_names) == ("FAILED_PRECONDITION", ["WorkflowNotReadyFailure"])
+    assert answer.message == "Unable to perform workflow execution update due to Workflow Task in failed state."
+
+
+async def test_a_workflow_may_reject_an_update_and_close(scene):
+    await idle(scene)
+    updating = send_update(scene, "u", "change")
+    task = await scene.workflow_task()
+    await scene.complete_task(task, complete_workflow(), messages=[rejection(task.messages[0], "too late")])
+    assert (await updating).outcome.failure.message == "too late"
+
+
+async def test_an_update_that_a_worker_ignores_fails_for_good(scene):
+    await idle(scene)
+    updating = send_update(scene, "u", "change")
+    await scene.complete_task(await scene.workflow_task())
+    info = (await updating).outcome.failure.application_failure_info
+    assert (info.type, info.non_retryable) == ("UnprocessedUpdate", True)
+
+
+async def test_an_update_that_the_next_run_of_a_chain_could_take_may_be_sent_again(scene):
+    await idle(scene)
+    updating = send_update(scene, "u", "change")
+    await scene.answer(continue_as_new("Flow", scene.task_queue))
+    answer = await refused(updating)
+    assert answer.code == "RESOURCE_EXHAUSTED"
+    assert answer.detail.cause == ResourceExhaustedCause.RESOURCE_EXHAUSTED_CAUSE_BUSY_WORKFLOW
+
+
+@pytest.mark.parametrize("end", ["completed", "terminated", "reset"])
+async def test_an_update_with_start_starts_after_all_if_the_run_closes_before_it_accepts(scene, end):
+    first = await idle(scene)
+    updating = send_update_with_start(scene, "u", "change")
+    task = await scene.workflow_task()
+    if end == "completed":
+        await scene.complete_task(task, complete_workflow())
+    elif end == "terminated":
+        await scene.terminate()
+    else:
+        await scene.reset(4)
+    task = await scene.workflow_task()
+    assert task.workflow_execution.run_id != first.run_id
+    await accept_and_complete(scene, task, "done")
+    [started, updated] = (await updating).responses
+    assert started.start_workflow.run_id == task.workflow_execution.run_id
+    assert values(updated.update_workflow.outcome.success) == ["done"]
+
+
+async def test_an_answer_to_an_update_links_to_what_became_of_it(scene):
+    run = await idle(scene)
+    accepting = send_update(scene, "u", "change")
+    await accept_and_complete(scene, await scene.workflow_task())
+    link = (await accepting).link.workflow_event
+    assert (link.workflow_id, link.run_id) == (scene.workflow_id, run.run_id)
+    assert link.request_id_ref.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED
+    rejecting = send_update(scene, "v", "change")
+    await reject(scene, await scene.workflow_task(), "no")
+    link = (await rejecting).link.workflow
+    assert (link.workflow_id, link.run_id, link.reason) == (scene.workflow_id, run.run_id, "Update rejected")

@@ -435,9 +435,22 @@ impl Runtime {
         request: update::Request,
         wait: UpdateWorkflowExecutionLifecycleStage,
     ) -> Result<(Started, Result<UpdateStatus, Refusal>), Refusal> {
-        let (start, request) = (Box::new(start), Box::new(request));
-        let asked = Request::StartWithUpdate { namespace, workflow_id, start, request, wait };
-        match self.ask(asked).await? {
+        let ask = || {
+            let (start, request) = (Box::new(start.clone()), Box::new(request.clone()));
+            let workflow_id = workflow_id.clone();
+            self.ask(Request::StartWithUpdate { namespace, workflow_id, start, request, wait })
+        };
+        let answer = match ask().await? {
+            // The run that was there closed before it looked at the update: the start takes effect after all. Once
+            // is enough: a workflow that closes again is told of.
+            Response::StartedWithUpdate(started, Err(Refusal::Rejected(why)))
+                if !started.is_new && why == Rejection::UpdateAborted =>
+            {
+                ask().await?
+            }
+            answer => answer,
+        };
+        match answer {
             Response::StartedWithUpdate(started, update) => Ok((*started, update)),
             other => Err(unexpected(&other)),
         }

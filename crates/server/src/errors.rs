@@ -82,19 +82,36 @@ pub(crate) fn rejected(rejection: Rejection) -> Status {
         }
         Rejection::RunNotFound(_)
         | Rejection::AlreadyClosed
+        | Rejection::UpdateAborted
         | Rejection::TaskNotFound(_)
         | Rejection::NotFound(_) => not_found(message),
         Rejection::InvalidArgument(_)
         | Rejection::UnhandledCommand
         | Rejection::LimitExceeded(_) => Status::invalid_argument(message),
         Rejection::FailedPrecondition(_) => Status::failed_precondition(message),
+        Rejection::NotReady(_) => {
+            let not_ready = detail::WorkflowNotReadyFailure {};
+            with_detail(Code::FailedPrecondition, message, "WorkflowNotReadyFailure", &not_ready)
+        }
+        Rejection::UpdateOvertaken => {
+            let (cause, scope) =
+                (ResourceExhaustedCause::BusyWorkflow, ResourceExhaustedScope::Namespace);
+            exhausted(message, cause, scope)
+        }
         Rejection::Busy(_) => Status::unavailable(message),
     }
 }
 
 /// The whole server lacks something: clients ask again later.
 fn resource_exhausted(message: String, cause: ResourceExhaustedCause) -> Status {
-    let scope = ResourceExhaustedScope::System;
+    exhausted(message, cause, ResourceExhaustedScope::System)
+}
+
+fn exhausted(
+    message: String,
+    cause: ResourceExhaustedCause,
+    scope: ResourceExhaustedScope,
+) -> Status {
     let detail = detail::ResourceExhaustedFailure { cause: cause.into(), scope: scope.into() };
     with_detail(Code::ResourceExhausted, message, "ResourceExhaustedFailure", &detail)
 }
@@ -388,6 +405,8 @@ mod tests {
             Rejection::InvalidArgument(String::new()),
             Rejection::UnhandledCommand,
             Rejection::FailedPrecondition(String::new()),
+            Rejection::NotReady(String::new()),
+            Rejection::UpdateAborted,
             Rejection::LimitExceeded(String::new()),
             Rejection::NotFound(String::new()),
         ];

@@ -53,8 +53,6 @@ pub enum Command {
     PassOverSticky,
     /// An update waits outside of the durable state and needs a workflow task to be delivered with.
     WantTaskForUpdate,
-    /// Whoever starts the workflow with an update wants it to run: it waits no longer for its first task.
-    EndDelay,
     /// Time has passed: whatever is due happens.
     Wake,
     /// A message from another run.
@@ -158,6 +156,9 @@ pub struct CompleteWorkflowTask {
     pub force_new_task: bool,
     /// That other task, if there is one, comes back in the answer.
     pub return_new_task: bool,
+    /// The worker can go back to an earlier event, as it must if a task that brought it new events leaves no
+    /// trace.
+    pub can_forget_events: bool,
     /// Of the worker.
     pub identity: String,
     /// What the SDK keeps about its own decisions.
@@ -375,6 +376,8 @@ pub struct Settle {
     pub message: Arc<stored::RunMessage>,
     /// What the receiver said.
     pub answer: Answer,
+    /// The name of the receiver's namespace: set by the cell. Empty if there is none any more.
+    pub namespace: String,
 }
 
 /// What a receiver says to a message. The same to each delivery of it.

@@ -130,11 +130,16 @@ impl<'a> Draft<'a> {
     }
 
     /// As [`Draft::happen`], with the event's metadata.
-    pub(crate) fn happen_event(&mut self, mut event: HistoryEvent) {
-        if !self.has_started_task() {
+    pub(crate) fn happen_event(&mut self, event: HistoryEvent) {
+        if self.has_started_task() {
+            self.buffer(event);
+        } else {
             self.record_event(event);
-            return;
         }
+    }
+
+    /// Puts an event into the buffer, to be written when the workflow task's completion has been carried out.
+    pub(crate) fn buffer(&mut self, mut event: HistoryEvent) {
         event.event_time = Some(self.now().into());
         if let Some(attributes) = &event.attributes {
             self.run.settle(attributes, event_time(&event), &mut self.touched);
@@ -325,7 +330,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn write_down_speculative_task(&mut self) {
+    /// Makes a task that was made for updates alone one that stays.
+    pub(crate) fn write_down_speculative_task(&mut self) {
         if !self.run.has_speculative_task() {
             return;
         }

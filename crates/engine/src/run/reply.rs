@@ -114,6 +114,15 @@ pub enum Rejection {
     /// Not in this state.
     #[error("{0}")]
     FailedPrecondition(String),
+    /// The workflow can't be reached, because its workflow task fails.
+    #[error("{0}")]
+    NotReady(String),
+    /// The run closed before the workflow accepted the update.
+    #[error("workflow update was aborted by closing workflow")]
+    UpdateAborted,
+    /// The run closed before the workflow accepted the update, and another one took its place, which can be asked.
+    #[error("workflow operation can not be applied because workflow is closing")]
+    UpdateOvertaken,
     /// A limit is reached.
     #[error("{0}")]
     LimitExceeded(String),

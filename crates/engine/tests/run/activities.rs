@@ -4,6 +4,8 @@ use expect_test::expect;
 use perennial_engine::Span;
 use perennial_engine::run::ActivityOutcome::{Canceled, Completed, Failed};
 use perennial_engine::run::{Command, Reply, TaskRef};
+use perennial_proto::temporal::failure::v1::Failure;
+use perennial_proto::temporal::history::v1::history_event::Attributes;
 
 use crate::check;
 use crate::kit::{World, failure};
@@ -63,6 +65,41 @@ fn attempt_that_takes_too_long_is_tried_again() {
 }
 
 #[test]
+fn timeout_without_time_for_another_attempt_is_one_of_all_attempts_together() {
+    let mut world = World::started();
+    world.poll().complete(vec![activity_with("a", |it| {
+        it.schedule_to_close_timeout = Some(Span::seconds(12).into());
+        it.retry_policy = Some(retries(0));
+    })]);
+    world.poll_activity("a").report("a", Failed(Some(failure("one")), None)).seconds(1);
+    world.poll_activity("a").seconds(11);
+    let failure = timed_out(&world);
+    assert!(failure.message.starts_with("Not enough time to schedule next retry"));
+    assert_eq!(failure.cause.expect("an attempt failed before").message, "one");
+}
+
+#[test]
+fn timeout_of_the_last_attempt_has_the_failure_before_as_its_cause() {
+    let mut world = World::started();
+    world.poll().complete(vec![activity_with("a", |it| it.retry_policy = Some(retries(2)))]);
+    world.poll_activity("a").report("a", Failed(Some(failure("one")), None)).seconds(1);
+    world.poll_activity("a").seconds(10);
+    let failure = timed_out(&world);
+    assert_eq!(failure.message, "activity StartToClose timeout");
+    assert_eq!(failure.cause.expect("an attempt failed before").message, "one");
+}
+
+/// The failure of the one activity that timed out.
+fn timed_out(world: &World) -> Failure {
+    let found =
+        world.events(&world.run().head.run_id).iter().find_map(|event| match &event.attributes {
+            Some(Attributes::ActivityTaskTimedOutEventAttributes(it)) => it.failure.clone(),
+            _ => None,
+        });
+    found.expect("an activity timed out")
+}
+
+#[test]
 fn activity_that_nobody_takes_times_out_where_it_waits() {
     let mut world = World::started();
     world.poll().complete(vec![activity_with("a", |it| {
@@ -73,7 +110,7 @@ fn activity_that_nobody_takes_times_out_where_it_waits() {
     check(
         &world.tail(2),
         expect![[r#"
-            6 ActivityTaskTimedOut scheduled=5 failure="activity ScheduleToStart timeout" retry=NonRetryableFailure
+            6 ActivityTaskTimedOut scheduled=5 failure="activity ScheduleToStart timeout" retry=Timeout
             7 WorkflowTaskScheduled attempt=1 queue=queue
         "#]],
     );
@@ -110,6 +147,35 @@ fn activity_that_nobody_took_is_canceled_at_once() {
         8 WorkflowTaskScheduled attempt=1 queue=queue
     "#]],
     );
+}
+
+#[test]
+fn canceled_activity_comes_behind_the_events_of_all_commands_and_what_was_buffered() {
+    let mut world = World::started();
+    world.poll().signal("s");
+    world.complete(vec![activity("a"), cancel_activity(5), activity("a"), timer("t", 100)]);
+    check(
+        &world.tail(7),
+        expect![[r#"
+        5 ActivityTaskScheduled id=a
+        6 ActivityTaskCancelRequested scheduled=5
+        7 ActivityTaskScheduled id=a
+        8 TimerStarted id=t
+        9 WorkflowExecutionSignaled name=s
+        10 ActivityTaskCanceled scheduled=5
+        11 WorkflowTaskScheduled attempt=1 queue=queue
+    "#]],
+    );
+}
+
+#[test]
+fn eager_activity_that_is_canceled_at_once_is_given_to_nobody() {
+    let mut world = World::started();
+    let eager = activity_with("a", |it| it.request_eager_execution = true);
+    let reply = world.poll().try_complete(vec![eager, cancel_activity(5)]).unwrap();
+    let Reply::WorkflowTaskCompleted(completed) = reply else { panic!("{reply:?}") };
+    assert!(completed.eager_activities.is_empty());
+    assert!(world.run().activities.is_empty());
 }
 
 #[test]

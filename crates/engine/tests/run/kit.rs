@@ -245,7 +245,8 @@ impl World {
             let message = self.outbox.remove(0);
             let answer = self.deliver_one(&message);
             let sender = message.sender.clone().unwrap_or_default().run_id;
-            let settle = Settle { message: Arc::new(message), answer };
+            let namespace = namespace().name;
+            let settle = Settle { message: Arc::new(message), answer, namespace };
             self.send_to(&sender, Command::Settle(Box::new(settle))).expect("answers are taken");
         }
         self

@@ -114,18 +114,6 @@ fn signal_with_start_ends_the_delay_of_a_run_that_is_there() {
 }
 
 #[test]
-fn update_with_start_ends_the_delay() {
-    let mut world = delayed();
-    world.send(Command::EndDelay).unwrap();
-    check(
-        &world.tail(1),
-        expect![[r#"
-        2 WorkflowTaskScheduled attempt=1 queue=queue
-    "#]],
-    );
-}
-
-#[test]
 fn run_timeout_counts_from_the_end_of_the_delay_and_execution_timeout_from_the_start() {
     let mut request = start_request();
     request.delay = Span::seconds(100);

@@ -1,7 +1,8 @@
 //! Updates: accepted, completed, rejected, and cut short.
 
 use expect_test::expect;
-use perennial_engine::run::{Command, CompleteWorkflowTask};
+use perennial_engine::Span;
+use perennial_engine::run::{Command, CompleteWorkflowTask, Reply};
 use perennial_proto::temporal::command::v1::ProtocolMessageCommandAttributes;
 use perennial_proto::temporal::command::v1::command::Attributes as Wanted;
 use perennial_proto::temporal::enums::v1::CommandType;
@@ -10,8 +11,8 @@ use perennial_proto::temporal::update::v1::{Acceptance, Meta, Rejection, Request
 use prost::{Message, Name};
 
 use crate::check;
-use crate::kit::{World, failure};
-use crate::wanted::{command, complete};
+use crate::kit::{World, failure, start_request};
+use crate::wanted::{command, complete, timer};
 
 #[test]
 fn rejected_update_on_an_idle_run_leaves_no_trace() {
@@ -116,6 +117,73 @@ fn task_for_an_update_is_offered_again_when_it_is_written_down() {
 }
 
 #[test]
+fn update_reaches_a_run_in_its_start_delay() {
+    let mut world = delayed();
+    accept(&mut world);
+    check(
+        &world.history(),
+        expect![[r#"
+        1 WorkflowExecutionStarted attempt=1 backoff=100s
+        2 WorkflowTaskScheduled attempt=1 queue=queue
+        3 WorkflowTaskStarted
+        4 WorkflowTaskCompleted scheduled=2 started=3
+        5 WorkflowExecutionUpdateAccepted id=u
+    "#]],
+    );
+    world.seconds(100);
+    assert_eq!(world.run().head.workflow_task, None, "the workflow has had its first task");
+}
+
+#[test]
+fn rejected_update_leaves_the_start_delay_as_it_was() {
+    let mut world = delayed();
+    world.send(Command::WantTaskForUpdate).unwrap();
+    world.poll();
+    reject(&mut world);
+    assert_eq!(world.history().lines().count(), 1);
+    world.seconds(100);
+    check(
+        &world.tail(1),
+        expect![[r#"
+        2 WorkflowTaskScheduled attempt=1 queue=queue
+    "#]],
+    );
+}
+
+#[test]
+fn first_task_that_is_due_while_an_update_is_looked_at_outlives_the_update() {
+    let mut world = delayed();
+    world.send(Command::WantTaskForUpdate).unwrap();
+    world.seconds(99).poll().seconds(1);
+    reject(&mut world);
+    check(
+        &world.tail(3),
+        expect![[r#"
+        2 WorkflowTaskScheduled attempt=1 queue=queue
+        3 WorkflowTaskStarted
+        4 WorkflowTaskCompleted scheduled=2 started=3
+    "#]],
+    );
+}
+
+#[test]
+fn worker_goes_back_to_the_start_of_its_last_task_if_it_can() {
+    for can_forget in [true, false] {
+        let mut world = World::started();
+        world.poll().complete(vec![timer("t", 100)]);
+        world.send(Command::WantTaskForUpdate).unwrap();
+        world.poll();
+        let reply = world.complete_with("wf", |task| {
+            task.can_forget_events = can_forget;
+            answer(task, &name::<Rejection>(), &Rejection::default());
+        });
+        let Ok(Reply::WorkflowTaskCompleted(completed)) = reply else { panic!("{reply:?}") };
+        assert_eq!(completed.reset_history_event_id, if can_forget { 3 } else { 0 });
+        assert_eq!(world.history().lines().count(), if can_forget { 5 } else { 8 });
+    }
+}
+
+#[test]
 fn run_takes_so_many_updates_and_no_more() {
     let mut world = idle();
     world.limits.updates = 1;
@@ -130,6 +198,21 @@ fn idle() -> World {
     let mut world = World::started();
     world.poll().complete(vec![]);
     world
+}
+
+fn delayed() -> World {
+    let mut request = start_request();
+    request.delay = Span::seconds(100);
+    let mut world = World::new();
+    world.start(request).expect("the start is good");
+    world
+}
+
+fn reject(world: &mut World) {
+    let rejection = Rejection::default();
+    world
+        .complete_with("wf", |task| answer(task, &name::<Rejection>(), &rejection))
+        .expect("the worker has the task");
 }
 
 fn accept(world: &mut World) {

@@ -319,8 +319,12 @@ impl Cell {
     ) {
         self.forget_message(&message);
         if let Some(key) = key {
+            let namespace = message.target.as_ref().map(|target| NamespaceKey(target.namespace));
+            let namespace = namespace.and_then(|key| world.namespaces.by_key(key));
+            let namespace = namespace.map(|known| known.name.clone()).unwrap_or_default();
+            let settle = Settle { message, answer, namespace };
             // Refused if the run has closed meanwhile, and then there is nothing to tell it.
-            let _ = self.decide(key, Command::Settle(Box::new(Settle { message, answer })), world);
+            let _ = self.decide(key, Command::Settle(Box::new(settle)), world);
         }
         self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
     }

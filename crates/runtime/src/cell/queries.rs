@@ -251,7 +251,7 @@ fn is_rejected(run: &Run, reject: QueryRejectCondition) -> bool {
 fn can_be_asked(run: &Run) -> Result<(), Rejection> {
     let task = run.head.workflow_task.as_ref();
     if task.is_some_and(|task| task.attempt >= HOPELESS_ATTEMPT) {
-        return Err(Rejection::FailedPrecondition(
+        return Err(Rejection::NotReady(
             "Unable to query workflow due to Workflow Task in failed state.".to_owned(),
         ));
     }

@@ -70,7 +70,6 @@ fn command_bytes(command: &Command) -> usize {
         | Command::ResetSticky
         | Command::PassOverSticky
         | Command::WantTaskForUpdate
-        | Command::EndDelay
         | Command::Wake
         | Command::ChangeActivities(_)
         | Command::Pause(_)

@@ -28,6 +28,7 @@ impl Cell {
         if let Some(target) = request.target()
             && let Some(key) = key
             && !self.is_of_chain(key, &target)
+            && !(matches!(request, Request::Command { .. }) && self.is_closed(key))
         {
             let why = Rejection::NotFound("workflow execution not found".to_owned());
             return self.refuse_absent(request, reply, why, world);
@@ -111,11 +112,14 @@ impl Cell {
 
     /// Whether the run is one of the chain that the caller means.
     fn is_of_chain(&self, key: RunKey, target: &RunName) -> bool {
+        let is_first = |run: &Run| run.first_run_id() == target.first_run_id;
         target.first_run_id.is_empty()
-            || self.cache.get(key).is_some_and(|cached| {
-                cached.run.first_run_id() == target.first_run_id
-                    || cached.run.head.run_id == target.first_run_id
-            })
+            || self.cache.get(key).is_some_and(|cached| is_first(&cached.run))
+    }
+
+    /// A closed run answers commands by saying so, whichever chain was meant.
+    fn is_closed(&self, key: RunKey) -> bool {
+        self.cache.get(key).is_some_and(|cached| !cached.run.is_open())
     }
 
     fn refuse_absent(
@@ -278,6 +282,11 @@ impl Cell {
             let cx = self.context(world);
             run.decide(command, &cx)
         };
+        if let (Ok(Reply::WorkflowTaskCompleted(completed)), Some(cached)) =
+            (&reply, self.cache.get_mut(key))
+        {
+            cached.updates.note_rejections(completed);
+        }
         if let Some(transition) = transition {
             self.take(transition, false, world);
         }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use perennial_engine::RunKey;
 use perennial_engine::run::{Command, Rejection, Run, TaskCompleted, UpdateProgress};
 use perennial_proto::temporal::enums::v1::UpdateWorkflowExecutionLifecycleStage as Stage;
-use perennial_proto::temporal::failure::v1::Failure;
+use perennial_proto::temporal::failure::v1::failure::FailureInfo;
+use perennial_proto::temporal::failure::v1::{ApplicationFailureInfo, Failure};
 use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
 use perennial_proto::temporal::protocol::v1::message::SequencingId;
 use perennial_proto::temporal::update::v1 as update;
@@ -19,6 +20,8 @@ use crate::api::{Refusal, Started, UpdateStatus};
 #[derive(Default)]
 pub(super) struct Updates {
     admitted: BTreeMap<String, Admitted>,
+    /// Those that the completion in progress rejects. The run knows nothing of them, and may close with it.
+    rejected: BTreeMap<String, UpdateProgress>,
     /// Callers that wait for an accepted update to complete, by its id.
     waiting: BTreeMap<String, Vec<Waiter>>,
     /// Of the update admitted last.
@@ -103,6 +106,12 @@ impl Updates {
         messages.into_iter().map(|(_, message)| message).collect()
     }
 
+    /// Remembers what a completion rejects, until it has taken effect.
+    pub(super) fn note_rejections(&mut self, completed: &TaskCompleted) {
+        let rejected = completed.updates.iter().filter(|(_, it)| is_rejected(it)).cloned();
+        self.rejected = rejected.collect();
+    }
+
     /// The worker's task came to nothing: its updates go with the next one.
     pub(super) fn take_back(&mut self) {
         for update in self.admitted.values_mut() {
@@ -156,6 +165,9 @@ impl Cell {
 
     fn admit(&mut self, key: RunKey, request: update::Request, waiter: Waiter, world: &World<'_>) {
         let Some(run) = self.run(key) else { return };
+        if let Err(rejection) = run.may_be_updated() {
+            return waiter.told(self, key, Err(rejection.into()));
+        }
         let id = request.meta.as_ref().map(|meta| meta.update_id.clone()).unwrap_or_default();
         if let Some(progress) = known_progress(&run, &id) {
             return self.follow(key, id, Some(progress), waiter);
@@ -213,8 +225,13 @@ impl Cell {
         completed: &TaskCompleted,
         sent: Vec<String>,
     ) {
-        for (id, progress) in &completed.updates {
+        // An update that was accepted and completed at once is told of once, as completed.
+        let latest: BTreeMap<_, _> = completed.updates.iter().map(|(id, it)| (id, it)).collect();
+        for (id, progress) in latest {
             self.update_came_to(key, id, progress);
+        }
+        if let Some(cached) = self.cache.get_mut(key) {
+            cached.updates.rejected.clear();
         }
         for id in sent {
             let is_answered =
@@ -225,6 +242,11 @@ impl Cell {
             let failure = Failure {
                 message: "Workflow Update is rejected because it wasn't processed by worker. Probably, Workflow Update is not supported by the worker.".to_owned(),
                 source: "Server".to_owned(),
+                failure_info: Some(FailureInfo::ApplicationFailureInfo(ApplicationFailureInfo {
+                    r#type: "UnprocessedUpdate".to_owned(),
+                    non_retryable: true,
+                    ..ApplicationFailureInfo::default()
+                })),
                 ..Failure::default()
             };
             self.update_came_to(key, &id, &UpdateProgress::Rejected(failure));
@@ -256,7 +278,7 @@ impl Cell {
         let Some(cached) = self.cache.get_mut(key) else { return };
         let updates = std::mem::take(&mut cached.updates);
         for (id, waiters) in updates.waiting {
-            let progress = known_progress(&run, &id);
+            let progress = known_progress(&run, &id).or_else(|| updates.rejected.get(&id).cloned());
             for waiter in waiters {
                 let status = match &progress {
                     Some(progress) => Ok(UpdateStatus {
@@ -264,13 +286,10 @@ impl Cell {
                         update_id: id.clone(),
                         progress: Some(progress.clone()),
                     }),
-                    None if !run.head.successor_run_id.is_empty() => Err(Refusal::Overloaded(
-                        "workflow operation can not be applied because workflow is closing".into(),
-                    )),
-                    None => Err(Rejection::NotFound(
-                        "workflow update was aborted by closing workflow".to_owned(),
-                    )
-                    .into()),
+                    None if !run.head.successor_run_id.is_empty() => {
+                        Err(Rejection::UpdateOvertaken.into())
+                    }
+                    None => Err(Rejection::UpdateAborted.into()),
                 };
                 waiter.told(self, key, status);
             }
@@ -284,6 +303,13 @@ pub(super) fn limit_reached(rejection: Rejection) -> Refusal {
         // There is room again when others are done.
         Rejection::LimitExceeded(why) => Refusal::Overloaded(why),
         other => other.into(),
+    }
+}
+
+fn is_rejected(progress: &UpdateProgress) -> bool {
+    match progress {
+        UpdateProgress::Rejected(_) => true,
+        UpdateProgress::Accepted | UpdateProgress::Completed(_) => false,
     }
 }
 
@@ -312,8 +338,6 @@ fn known_progress(run: &Run, id: &str) -> Option<UpdateProgress> {
 
 /// The outcome of an update whose workflow closed before completing it.
 fn closed_before_completion() -> update::Outcome {
-    use perennial_proto::temporal::failure::v1::ApplicationFailureInfo;
-    use perennial_proto::temporal::failure::v1::failure::FailureInfo;
     let failure = Failure {
         message:
             "Workflow Update failed because the Workflow completed before the Update completed."

@@ -7,6 +7,7 @@ use perennial_engine::{Span, checked_duration};
 use perennial_proto::Duration;
 use perennial_proto::store::{PendingActivity, RunName};
 use perennial_proto::temporal::activity::v1 as api;
+use perennial_proto::temporal::enums::v1::TaskQueueKind;
 use perennial_proto::temporal::workflowservice::v1::{
     PauseActivityRequest, PauseActivityResponse, ResetActivityRequest, ResetActivityResponse,
     UnpauseActivityRequest, UnpauseActivityResponse, UpdateActivityOptionsRequest,
@@ -31,10 +32,10 @@ impl Call<'_> {
             Activity::Id(id) => ActivitySelection::Id(id),
             Activity::Type(kind) => ActivitySelection::Type(kind),
         }))?;
-        let change = ActivityChange::Pause {
-            reason: request.reason,
-            request_id: self.request_id(request.request_id)?,
-        };
+        validate::no_longer_than_an_id(&request.request_id, "RequestId")?;
+        // Without an id a second request is taken for the first again.
+        let change =
+            ActivityChange::Pause { reason: request.reason, request_id: request.request_id };
         self.change_activities(target, selection, change, request.identity).await?;
         Ok(PauseActivityResponse {})
     }
@@ -113,9 +114,13 @@ impl Call<'_> {
         let change = ActivityChange::UpdateOptions(options);
         let sent =
             self.change_activities(target, selection.clone(), change, request.identity).await?;
-        Ok(UpdateActivityOptionsResponse {
-            activity_options: first_selected(&sent.run, &selection).map(pending::options),
-        })
+        let mut activity_options = first_selected(&sent.run, &selection).map(pending::options);
+        // Here Temporal's server shows the queue as the activity has it, and in descriptions as its workers see it.
+        if let Some(queue) = activity_options.as_mut().and_then(|it| it.task_queue.as_mut()) {
+            queue.kind = TaskQueueKind::Normal.into();
+            queue.normal_name.clear();
+        }
+        Ok(UpdateActivityOptionsResponse { activity_options })
     }
 
     async fn change_activities(

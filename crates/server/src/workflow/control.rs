@@ -26,10 +26,8 @@ impl Call<'_> {
         &self,
         request: RequestCancelWorkflowExecutionRequest,
     ) -> Answer<RequestCancelWorkflowExecutionResponse> {
-        let target = RunName {
-            first_run_id: request.first_execution_run_id,
-            ..self.run_name(&request.namespace, request.workflow_execution)?
-        };
+        let target = self.run_name(&request.namespace, request.workflow_execution)?;
+        let target = current_of_chain(target, request.first_execution_run_id);
         let command = Command::RequestCancel(RequestCancel {
             request_id: self.request_id(request.request_id)?,
             reason: request.reason,
@@ -50,10 +48,8 @@ impl Call<'_> {
         &self,
         request: TerminateWorkflowExecutionRequest,
     ) -> Answer<TerminateWorkflowExecutionResponse> {
-        let target = RunName {
-            first_run_id: request.first_execution_run_id,
-            ..self.run_name(&request.namespace, request.workflow_execution)?
-        };
+        let target = self.run_name(&request.namespace, request.workflow_execution)?;
+        let target = current_of_chain(target, request.first_execution_run_id);
         let command = Command::Terminate(Terminate {
             reason: or(request.reason, "terminated by user via frontend"),
             details: request.details,
@@ -146,6 +142,14 @@ impl Call<'_> {
     ) -> Answer<RunName> {
         self.run_name(namespace, Some(WorkflowExecution { workflow_id, run_id }))
     }
+}
+
+/// A first run names a chain, and so its current run, whatever run is named beside it.
+fn current_of_chain(target: RunName, first_run_id: String) -> RunName {
+    if first_run_id.is_empty() {
+        return target;
+    }
+    RunName { run_id: String::new(), first_run_id, ..target }
 }
 
 fn or(given: String, default: &str) -> String {

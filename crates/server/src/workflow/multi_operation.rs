@@ -11,12 +11,12 @@ use perennial_proto::temporal::workflowservice::v1::execute_multi_operation_resp
 };
 use perennial_proto::temporal::workflowservice::v1::{
     ExecuteMultiOperationRequest, ExecuteMultiOperationResponse, StartWorkflowExecutionRequest,
-    UpdateWorkflowExecutionRequest,
+    UpdateWorkflowExecutionRequest, UpdateWorkflowExecutionResponse,
 };
 use perennial_runtime::{Refusal, Started, UpdateStatus};
 use tonic::Status;
 
-use super::update::update_response;
+use super::update::{update_link, update_response};
 use crate::call::Call;
 use crate::errors::{Answer, Operation, multi_operation_failed, refused};
 use crate::validate::invalid;
@@ -54,6 +54,7 @@ impl Call<'_> {
             workflow_id: workflow_id.clone(),
             ..RunName::default()
         };
+        let request_id = update.request_id.clone();
         let both =
             self.runtime().start_with_update(namespace_key, workflow_id, start, update, stage);
         let both = match self.wait(self.shared().config.long_poll_time, both).await {
@@ -69,7 +70,10 @@ impl Call<'_> {
             }
         };
         let updated = match updated {
-            Ok(status) => update_response(status),
+            Ok(status) => {
+                let link = update_link(&status, &namespace.name, request_id);
+                UpdateWorkflowExecutionResponse { link, ..update_response(status) }
+            }
             Err(refusal) => {
                 let start = if started.is_new { Operation::Done } else { Operation::Aborted };
                 let update = Operation::Failed(refused(refusal));

@@ -57,6 +57,9 @@ impl Call<'_> {
             sticky: request.sticky_attributes.and_then(sticky),
             force_new_task: request.force_create_new_workflow_task,
             return_new_task: request.return_new_workflow_task,
+            can_forget_events: request
+                .capabilities
+                .is_some_and(|it| it.discard_speculative_workflow_task_with_events),
             identity: request.identity,
             sdk_metadata: request.sdk_metadata,
             metering_metadata: request.metering_metadata,

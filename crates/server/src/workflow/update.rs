@@ -2,8 +2,12 @@
 
 use perennial_engine::run::UpdateProgress;
 use perennial_proto::store::RunName;
-use perennial_proto::temporal::common::v1::WorkflowExecution;
-use perennial_proto::temporal::enums::v1::UpdateWorkflowExecutionLifecycleStage as Stage;
+use perennial_proto::temporal::common::v1::link::workflow_event::{Reference, RequestIdReference};
+use perennial_proto::temporal::common::v1::link::{Variant, Workflow};
+use perennial_proto::temporal::common::v1::{Link, WorkflowExecution};
+use perennial_proto::temporal::enums::v1::{
+    EventType, UpdateWorkflowExecutionLifecycleStage as Stage,
+};
 use perennial_proto::temporal::update::v1::outcome::Value;
 use perennial_proto::temporal::update::v1::{Outcome, Request, UpdateRef, WaitPolicy};
 use perennial_proto::temporal::workflowservice::v1::{
@@ -13,6 +17,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 use perennial_runtime::UpdateStatus;
 use tonic::Status;
 
+use super::start::link;
 use crate::call::Call;
 use crate::errors::{Answer, refused};
 use crate::validate::{self, invalid};
@@ -22,15 +27,21 @@ impl Call<'_> {
         &self,
         request: UpdateWorkflowExecutionRequest,
     ) -> Answer<UpdateWorkflowExecutionResponse> {
+        let namespace = request.namespace.clone();
         let target = RunName {
             first_run_id: request.first_execution_run_id.clone(),
             ..self.run_name(&request.namespace, request.workflow_execution.clone())?
         };
         let (update, stage) = self.update_of(request)?;
         let update_id = update.meta.as_ref().map(|meta| meta.update_id.clone());
+        let request_id = update.request_id.clone();
         let updated = self.runtime().update(target.clone(), update, stage);
         match self.wait(self.shared().config.long_poll_time, updated).await {
-            Some(status) => Ok(update_response(status.map_err(refused)?)),
+            Some(status) => {
+                let status = status.map_err(refused)?;
+                let link = update_link(&status, &namespace, request_id);
+                Ok(UpdateWorkflowExecutionResponse { link, ..update_response(status) })
+            }
             // The client asks again with the same update id, and finds it where it is then.
             None => self.admitted(target, update_id.unwrap_or_default()).await,
         }
@@ -129,6 +140,36 @@ pub(super) fn update_response(status: UpdateStatus) -> UpdateWorkflowExecutionRe
         outcome,
         stage: stage.into(),
         ..UpdateWorkflowExecutionResponse::default()
+    }
+}
+
+/// A link to what became of an update: its acceptance, or the run in which it failed.
+pub(super) fn update_link(
+    status: &UpdateStatus,
+    namespace: &str,
+    request_id: String,
+) -> Option<Link> {
+    let RunName { workflow_id, run_id, .. } = &status.run;
+    let is_failed = match status.progress.as_ref()? {
+        UpdateProgress::Accepted => false,
+        UpdateProgress::Completed(outcome) => matches!(outcome.value, Some(Value::Failure(_))),
+        UpdateProgress::Rejected(_) => true,
+    };
+    match is_failed {
+        false => {
+            let event_type = EventType::WorkflowExecutionUpdateAccepted.into();
+            let reference = RequestIdReference { request_id, event_type };
+            Some(link(namespace, workflow_id, run_id, Reference::RequestIdRef(reference)))
+        }
+        true => {
+            let workflow = Workflow {
+                namespace: namespace.to_owned(),
+                workflow_id: workflow_id.clone(),
+                run_id: run_id.clone(),
+                reason: "Update rejected".to_owned(),
+            };
+            Some(Link { variant: Some(Variant::Workflow(workflow)) })
+        }
     }
 }
 

@@ -26,7 +26,16 @@ pub(super) fn retry_state(
         .get()
         .map(|timeout| Time(activity.first_scheduled_at).after(timeout));
     let attempt = counted_attempt(activity);
-    retry::ending(scheduled.retry_policy.as_ref(), attempt, failure, now, expires_at)
+    let ending = retry::ending(scheduled.retry_policy.as_ref(), attempt, failure, now, expires_at);
+    match ending {
+        // Whoever paused it wants to see to it before it fails for good: it stays, and an unpause tries it again.
+        Ending::Final(RetryState::MaximumAttemptsReached | RetryState::Timeout)
+            if activity.paused.is_some() =>
+        {
+            Ending::Retry { at: now, interval: Span::ZERO }
+        }
+        ending => ending,
+    }
 }
 
 /// Which attempt this is: an operator's reset makes the one that runs the first. Its token keeps the number

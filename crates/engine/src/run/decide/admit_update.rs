@@ -2,7 +2,26 @@
 
 use crate::run::{Limits, Rejection, Run};
 
+/// A workflow task that failed this often before keeps failing: an update would wait for nothing.
+const FAILING_ATTEMPT: i32 = 3;
+
 impl Run {
+    /// Whether updates get through to the workflow at all, those that are known included.
+    ///
+    /// # Errors
+    /// If its workflow task keeps failing.
+    pub fn may_be_updated(&self) -> Result<(), Rejection> {
+        let attempt = self.head.workflow_task.as_ref().map(|task| task.attempt);
+        let attempt = attempt.unwrap_or(self.head.next_task_attempt);
+        if self.is_open() && attempt >= FAILING_ATTEMPT {
+            return Err(Rejection::NotReady(
+                "Unable to perform workflow execution update due to Workflow Task in failed state."
+                    .to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
     /// Whether the update of this id may wait for the workflow, beside `waiting` others that do.
     ///
     /// # Errors

@@ -89,6 +89,10 @@ fn change(
                 }
                 if activity.started_at == 0 {
                     activity.attempt = 1;
+                    if activity.paused.is_none() {
+                        // Nothing has failed before the first attempt.
+                        activity.last_failure = None;
+                    }
                     if *reset_heartbeat {
                         forget_progress(activity);
                     }

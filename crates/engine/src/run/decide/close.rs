@@ -135,6 +135,8 @@ pub(super) fn continue_chain(draft: &mut Draft<'_>, next: Continuation) -> Strin
     started.last_completion_result = next.last_result;
     started.prev_auto_reset_points.clone_from(&before.head.reset_points);
     started.eager_execution_accepted = false;
+    // Nobody started it: the chain goes on by itself.
+    started.identity.clear();
     if let Some(change) = next.change {
         change(&mut started);
     }

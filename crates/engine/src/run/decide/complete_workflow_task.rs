@@ -87,16 +87,13 @@ fn finish(
     progress: Progress,
     history_bytes: i64,
 ) -> Decision {
-    let Progress { mut eager_activities, wants_task, updates } = progress;
-    // The same completion may have closed the run, and its activities with it.
-    eager_activities.retain(|id| draft.run.activities.contains_key(id));
+    let Progress { mut eager_activities, updates, has_unseen: _ } = progress;
+    commands::start_eager(&mut draft, &mut eager_activities, &complete.identity);
     let mut reply = TaskCompleted { eager_activities, updates, ..TaskCompleted::default() };
     if draft.run.is_open() {
         let something_new = !draft.run.buffered.is_empty();
         draft.flush_buffer();
-        let wants =
-            something_new || wants_task || complete.force_new_task || complete.more_updates_wait;
-        if wants {
+        if something_new || complete.force_new_task || complete.more_updates_wait {
             draft.want_workflow_task();
             if complete.force_new_task && !something_new {
                 // The worker is still at the same work: its patience counts from the first task.
@@ -170,22 +167,24 @@ fn refuse(
     draft.end(Err(rejection))
 }
 
-/// A task made for updates alone, all of which were rejected, leaves no trace.
+/// A task made for updates alone, none of which was accepted, leaves no trace. A worker that saw new events with
+/// it must be able to forget them.
 fn is_trace_free(run: &Run, task: &stored::WorkflowTask, complete: &CompleteWorkflowTask) -> bool {
+    let brought_events = task.scheduled_event_id != run.head.previous_started_event_id + 2;
     task.kind() == stored::WorkflowTaskKind::Speculative
         && run.buffered.is_empty()
         && complete.commands.is_empty()
         && !complete.force_new_task
-        && !complete.messages.is_empty()
         && complete.messages.iter().all(commands::is_rejection)
+        && (complete.can_forget_events || !brought_events)
 }
 
 fn drop_speculative(run: &Run, complete: &CompleteWorkflowTask, cx: &Context<'_>) -> Decision {
     let mut draft = run.draft(cx);
     draft.run.head.workflow_task = None;
     let updates = commands::rejections(&complete.messages);
-    // The worker goes back to what it had seen before.
-    let reset_history_event_id = run.head.last_completed_event_id;
+    // The worker goes back to what it had seen before: SDKs know that by the last task's start.
+    let reset_history_event_id = run.head.previous_started_event_id;
     if complete.more_updates_wait {
         draft.schedule_speculative_task();
     }

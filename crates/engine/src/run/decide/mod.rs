@@ -65,7 +65,6 @@ impl Run {
             Command::ResetSticky => reset_sticky(self, cx),
             Command::PassOverSticky => pass_over_sticky(self, cx),
             Command::WantTaskForUpdate => want_task_for_update(self, cx),
-            Command::EndDelay => end_delay(self, cx),
             Command::Wake => wake::decide(self, cx),
             Command::Receive(message) => receive::decide(self, &message, cx),
             Command::Settle(settle) => settle::decide(self, *settle, cx),
@@ -111,22 +110,11 @@ fn pass_over_sticky(run: &Run, cx: &Context<'_>) -> Decided {
     Ok(draft.done(Reply::Done))
 }
 
-fn end_delay(run: &Run, cx: &Context<'_>) -> Decided {
-    run.open()?;
-    if !run.head.first_task_pending {
-        return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
-    }
-    let mut draft = run.draft(cx);
-    draft.run.head.first_task_pending = false;
-    draft.want_workflow_task();
-    Ok(draft.done(Reply::Done))
-}
-
-/// An update can't wait for something else to happen: a task of its own brings it to the workflow.
+/// An update can't wait for something else to happen: a task of its own brings it to the workflow, even before
+/// the first task is due. If the update is rejected, the run waits for its first task as before.
 fn want_task_for_update(run: &Run, cx: &Context<'_>) -> Decided {
     run.open()?;
-    if run.head.workflow_task.is_some() || run.head.first_task_pending || run.head.paused.is_some()
-    {
+    if run.head.workflow_task.is_some() || run.head.paused.is_some() {
         return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
     }
     let mut draft = run.draft(cx);

@@ -28,13 +28,13 @@ pub(super) fn decide(run: &Run, settle: Settle, cx: &Context<'_>) -> Decided {
     let mut draft = run.draft(cx);
     let is_news = match &settle.message.body {
         Some(Body::StartRun(start)) => {
-            child_answered(&mut draft, start.initiated_event_id, settle.answer)
+            child_answered(&mut draft, start.initiated_event_id, &settle.answer)
         }
         Some(Body::Signal(signal)) => {
-            signal_answered(&mut draft, signal.initiated_event_id, &settle.answer)
+            signal_answered(&mut draft, signal.initiated_event_id, &settle)
         }
         Some(Body::Cancel(cancel)) => {
-            cancel_answered(&mut draft, cancel.initiated_event_id, &settle.answer)
+            cancel_answered(&mut draft, cancel.initiated_event_id, &settle)
         }
         // The sender has closed, or was no run: nobody is left to hear.
         Some(
@@ -52,10 +52,10 @@ pub(super) fn decide(run: &Run, settle: Settle, cx: &Context<'_>) -> Decided {
     Ok(draft.done(Reply::Done))
 }
 
-fn child_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: Answer) -> bool {
+fn child_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: &Answer) -> bool {
     let cause = match answer {
         Answer::Started(run_id) => {
-            return record_started(draft, initiated_event_id, &run_id);
+            return record_started(draft, initiated_event_id, run_id);
         }
         Answer::IdTaken => StartFailed::WorkflowAlreadyExists,
         Answer::NamespaceNotFound | Answer::RunNotFound => StartFailed::NamespaceNotFound,
@@ -78,15 +78,15 @@ fn child_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: Answer
     true
 }
 
-fn signal_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: &Answer) -> bool {
+fn signal_answered(draft: &mut Draft<'_>, initiated_event_id: i64, settle: &Settle) -> bool {
     let Some(pending) = draft.run.signals.get(&initiated_event_id) else { return false };
     let initiated = pending.initiated.clone().unwrap_or_default();
-    let cause = match answer {
+    let cause = match &settle.answer {
         Answer::Taken | Answer::Started(_) => {
             draft.happen(Attributes::ExternalWorkflowExecutionSignaledEventAttributes(
                 ExternalWorkflowExecutionSignaledEventAttributes {
                     initiated_event_id,
-                    namespace: initiated.namespace,
+                    namespace: settle.namespace.clone(),
                     namespace_id: initiated.namespace_id,
                     workflow_execution: initiated.workflow_execution,
                     control: initiated.control,
@@ -102,7 +102,7 @@ fn signal_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: &Answ
         SignalExternalWorkflowExecutionFailedEventAttributes {
             cause: cause.into(),
             workflow_task_completed_event_id: 0,
-            namespace: initiated.namespace,
+            namespace: settle.namespace.clone(),
             namespace_id: initiated.namespace_id,
             workflow_execution: initiated.workflow_execution,
             initiated_event_id,
@@ -112,15 +112,15 @@ fn signal_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: &Answ
     true
 }
 
-fn cancel_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: &Answer) -> bool {
+fn cancel_answered(draft: &mut Draft<'_>, initiated_event_id: i64, settle: &Settle) -> bool {
     let Some(pending) = draft.run.cancels.get(&initiated_event_id) else { return false };
     let initiated = pending.initiated.clone().unwrap_or_default();
-    let cause = match answer {
+    let cause = match &settle.answer {
         Answer::Taken | Answer::Started(_) => {
             draft.happen(Attributes::ExternalWorkflowExecutionCancelRequestedEventAttributes(
                 ExternalWorkflowExecutionCancelRequestedEventAttributes {
                     initiated_event_id,
-                    namespace: initiated.namespace,
+                    namespace: settle.namespace.clone(),
                     namespace_id: initiated.namespace_id,
                     workflow_execution: initiated.workflow_execution,
                 },
@@ -136,7 +136,7 @@ fn cancel_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: &Answ
         RequestCancelExternalWorkflowExecutionFailedEventAttributes {
             cause: cause.into(),
             workflow_task_completed_event_id: 0,
-            namespace: initiated.namespace,
+            namespace: settle.namespace.clone(),
             namespace_id: initiated.namespace_id,
             workflow_execution: initiated.workflow_execution,
             initiated_event_id,

@@ -43,6 +43,9 @@ fn happen(draft: &mut Draft<'_>, deadline: Deadline) {
         Deadline::Execution | Deadline::Run => time_out(draft),
         Deadline::FirstTask => {
             draft.run.head.first_task_pending = false;
+            // The first task is due whatever becomes of an update that came before it: a task that is dropped
+            // with its update would leave the run without one.
+            draft.write_down_speculative_task();
             draft.want_workflow_task();
         }
         Deadline::Timer(started_event_id) => {
@@ -111,31 +114,13 @@ fn time_out_task(draft: &mut Draft<'_>) {
 
 fn time_out_activity(draft: &mut Draft<'_>, id: i64, which: ActivityDeadline) {
     let Some(activity) = draft.run.activities.get(&id).map(Arc::clone) else { return };
-    let (timeout_type, name) = match which {
-        ActivityDeadline::ScheduleToClose => (TimeoutType::ScheduleToClose, "ScheduleToClose"),
-        ActivityDeadline::ScheduleToStart => (TimeoutType::ScheduleToStart, "ScheduleToStart"),
-        ActivityDeadline::StartToClose => (TimeoutType::StartToClose, "StartToClose"),
-        ActivityDeadline::Heartbeat => (TimeoutType::Heartbeat, "Heartbeat"),
-    };
-    let mut failure = Failure {
-        message: format!("activity {name} timeout"),
-        source: "Server".to_owned(),
-        failure_info: Some(FailureInfo::TimeoutFailureInfo(TimeoutFailureInfo {
-            timeout_type: timeout_type.into(),
-            last_heartbeat_details: activity.heartbeat_details.clone(),
-        })),
-        ..Failure::default()
-    };
+    let failure = activity_timeout(which);
     let is_of_attempt =
         matches!(which, ActivityDeadline::StartToClose | ActivityDeadline::Heartbeat);
-    let ending = if is_of_attempt {
+    let ending = if is_of_attempt || activity.cancel_requested_event_id != 0 {
         retry_state(&activity, Some(&failure), draft.now())
     } else {
-        Ending::Final(if which == ActivityDeadline::ScheduleToClose {
-            RetryState::Timeout
-        } else {
-            RetryState::NonRetryableFailure
-        })
+        Ending::Final(RetryState::Timeout)
     };
     match ending {
         Ending::Retry { at, interval } => {
@@ -143,13 +128,13 @@ fn time_out_activity(draft: &mut Draft<'_>, id: i64, which: ActivityDeadline) {
             end_attempt(draft, id, at, interval, failure, &identity);
         }
         Ending::Final(retry_state) => {
-            if !is_of_attempt {
-                failure.cause = activity.last_failure.clone().map(Box::new);
-            }
+            let is_out_of_time =
+                retry_state == RetryState::Timeout && which != ActivityDeadline::ScheduleToStart;
+            let failure = if is_out_of_time { no_time_to_retry() } else { failure };
             let started_event_id = record_started(draft, &activity);
             draft.happen(Attributes::ActivityTaskTimedOutEventAttributes(
                 ActivityTaskTimedOutEventAttributes {
-                    failure: Some(failure),
+                    failure: Some(with_past_of(&activity, failure)),
                     scheduled_event_id: id,
                     started_event_id,
                     retry_state: retry_state.into(),
@@ -158,4 +143,41 @@ fn time_out_activity(draft: &mut Draft<'_>, id: i64, which: ActivityDeadline) {
             draft.want_workflow_task();
         }
     }
+}
+
+fn activity_timeout(which: ActivityDeadline) -> Failure {
+    let (timeout_type, name) = match which {
+        ActivityDeadline::ScheduleToClose => (TimeoutType::ScheduleToClose, "ScheduleToClose"),
+        ActivityDeadline::ScheduleToStart => (TimeoutType::ScheduleToStart, "ScheduleToStart"),
+        ActivityDeadline::StartToClose => (TimeoutType::StartToClose, "StartToClose"),
+        ActivityDeadline::Heartbeat => (TimeoutType::Heartbeat, "Heartbeat"),
+    };
+    timeout_failure(timeout_type, format!("activity {name} timeout"))
+}
+
+/// Whatever ended the last attempt: what the workflow has to hear is that all attempts together took too long.
+fn no_time_to_retry() -> Failure {
+    let message = "Not enough time to schedule next retry before activity ScheduleToClose timeout, giving up retrying";
+    timeout_failure(TimeoutType::ScheduleToClose, message.to_owned())
+}
+
+fn timeout_failure(timeout_type: TimeoutType, message: String) -> Failure {
+    Failure {
+        message,
+        source: "Server".to_owned(),
+        failure_info: Some(FailureInfo::TimeoutFailureInfo(TimeoutFailureInfo {
+            timeout_type: timeout_type.into(),
+            last_heartbeat_details: None,
+        })),
+        ..Failure::default()
+    }
+}
+
+/// The failure as the workflow hears of it: with the activity's last progress, and how the attempt before ended.
+fn with_past_of(activity: &stored::PendingActivity, mut failure: Failure) -> Failure {
+    if let Some(FailureInfo::TimeoutFailureInfo(info)) = &mut failure.failure_info {
+        info.last_heartbeat_details.clone_from(&activity.heartbeat_details);
+    }
+    failure.cause = activity.last_failure.clone().map(Box::new);
+    failure
 }

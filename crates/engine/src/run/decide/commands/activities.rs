@@ -3,10 +3,11 @@
 use perennial_proto::temporal::command::v1::{
     RequestCancelActivityTaskCommandAttributes, ScheduleActivityTaskCommandAttributes,
 };
+use perennial_proto::temporal::common::v1::{Payload, Payloads};
 use perennial_proto::temporal::enums::v1::{TaskQueueKind, WorkflowTaskFailedCause};
 use perennial_proto::temporal::history::v1::{
     ActivityTaskCancelRequestedEventAttributes, ActivityTaskCanceledEventAttributes,
-    ActivityTaskScheduledEventAttributes,
+    ActivityTaskScheduledEventAttributes, HistoryEvent,
 };
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 use prost::Message;
@@ -14,8 +15,8 @@ use prost::Message;
 use super::{CommandFailure, Step};
 use crate::Span;
 use crate::run::decide::retry::{complete_policy, policy_fault};
-use crate::run::event::Attributes;
-use crate::run::{StartActivity, TaskStamp};
+use crate::run::draft::Draft;
+use crate::run::event::{Attributes, event};
 
 const BAD_SCHEDULE: WorkflowTaskFailedCause =
     WorkflowTaskFailedCause::BadScheduleActivityAttributes;
@@ -85,28 +86,31 @@ pub(super) fn schedule(
     };
     let id = step.record(Attributes::ActivityTaskScheduledEventAttributes(scheduled));
     if wanted.request_eager_execution {
-        start_at_once(step, id);
+        step.progress.eager_activities.push(id);
     } else {
         step.draft.offer_activity(id);
     }
     Ok(())
 }
 
-/// The worker has room for it: no queue, no poll.
-fn start_at_once(step: &mut Step<'_, '_>, scheduled_event_id: i64) {
-    let now = step.draft.now();
-    let start = StartActivity {
-        task: TaskStamp { scheduled_event_id, attempt: 1, stamp: 1 },
-        identity: step.complete.identity.clone(),
-        request_id: step.draft.cx.ids.next(now),
-    };
-    step.draft.run.change_activity(scheduled_event_id, &mut step.draft.touched, |activity| {
-        activity.stamp = start.task.stamp;
-        activity.started_at = now.0;
-        activity.identity = start.identity;
-        activity.request_id = start.request_id;
-    });
-    step.progress.eager_activities.push(scheduled_event_id);
+/// The worker has room for them: no queue, no poll. Those that a later command of the same completion ended
+/// never start.
+pub(in crate::run::decide) fn start_eager(
+    draft: &mut Draft<'_>,
+    scheduled_event_ids: &mut Vec<i64>,
+    identity: &str,
+) {
+    let now = draft.now();
+    scheduled_event_ids.retain(|id| draft.run.activities.contains_key(id));
+    for id in scheduled_event_ids {
+        let request_id = draft.cx.ids.next(now);
+        draft.run.change_activity(*id, &mut draft.touched, |activity| {
+            activity.stamp = 1;
+            activity.started_at = now.0;
+            activity.identity = identity.to_owned();
+            activity.request_id = request_id;
+        });
+    }
 }
 
 pub(super) fn request_cancel(
@@ -122,9 +126,8 @@ pub(super) fn request_cancel(
         ));
     }
     let activity = step.draft.run.activities.get(&id).cloned();
-    let ended_in_buffer = step.draft.run.buffered.values().any(|event| {
-        matches!(&event.attributes, Some(Attributes::ActivityTaskStartedEventAttributes(started)) if started.scheduled_event_id == id)
-    });
+    let ended_in_buffer =
+        step.draft.run.buffered.values().any(|event| ended_activity(event) == Some(id));
     // An activity that ended while the worker was at this task may still be asked: it hasn't heard.
     let may_be_asked = match &activity {
         Some(activity) => activity.cancel_requested_event_id == 0,
@@ -145,17 +148,39 @@ pub(super) fn request_cancel(
         },
     ));
     if activity.is_some_and(|activity| activity.started_at == 0) {
-        step.record(Attributes::ActivityTaskCanceledEventAttributes(
+        // Behind the events of all commands: SDKs know in advance which ids those get.
+        step.draft.buffer(event(Attributes::ActivityTaskCanceledEventAttributes(
             ActivityTaskCanceledEventAttributes {
+                details: Some(json_text("ACTIVITY_ID_NOT_STARTED")),
                 latest_cancel_requested_event_id: requested_event_id,
                 scheduled_event_id: id,
                 identity: step.complete.identity.clone(),
                 ..ActivityTaskCanceledEventAttributes::default()
             },
-        ));
-        step.progress.wants_task = true;
+        )));
     }
     Ok(())
+}
+
+/// The activity whose outcome an event tells.
+fn ended_activity(event: &HistoryEvent) -> Option<i64> {
+    match event.attributes.as_ref()? {
+        Attributes::ActivityTaskCompletedEventAttributes(it) => Some(it.scheduled_event_id),
+        Attributes::ActivityTaskFailedEventAttributes(it) => Some(it.scheduled_event_id),
+        Attributes::ActivityTaskCanceledEventAttributes(it) => Some(it.scheduled_event_id),
+        Attributes::ActivityTaskTimedOutEventAttributes(it) => Some(it.scheduled_event_id),
+        _ => None,
+    }
+}
+
+/// As SDKs encode a text.
+fn json_text(text: &str) -> Payloads {
+    let payload = Payload {
+        metadata: [("encoding".to_owned(), b"json/plain".to_vec())].into(),
+        data: format!("\"{text}\"").into_bytes(),
+        ..Payload::default()
+    };
+    Payloads { payloads: vec![payload] }
 }
 
 struct Timeouts {

@@ -232,7 +232,7 @@ pub(super) fn continue_as_new(
 
 /// A workflow that closes without having seen what came in the meantime would lose it.
 fn nothing_unseen(step: &Step<'_, '_>) -> Result<(), CommandFailure> {
-    if step.draft.run.buffered.is_empty() {
+    if !step.progress.has_unseen {
         return Ok(());
     }
     Err(CommandFailure::new(WorkflowTaskFailedCause::UnhandledCommand, ""))

@@ -59,6 +59,11 @@ impl<'a> Messages<'a> {
         Ok(())
     }
 
+    /// The run has closed. What the workflow refused before is refused all the same.
+    pub(super) fn reject_rest(self, progress: &mut Progress) {
+        progress.updates.extend(self.waiting.into_iter().filter_map(refused));
+    }
+
     fn take(
         &self,
         draft: &mut Draft<'_>,
@@ -139,14 +144,18 @@ pub(in crate::run::decide) fn is_rejection(message: &ProtocolMessage) -> bool {
 pub(in crate::run::decide) fn rejections(
     messages: &[ProtocolMessage],
 ) -> Vec<(String, UpdateProgress)> {
-    let refused = |message: &ProtocolMessage| match Answer::read(message) {
-        Some(Answer::Rejected(rejection)) => {
+    messages.iter().filter_map(refused).collect()
+}
+
+/// The update that a message refuses.
+fn refused(message: &ProtocolMessage) -> Option<(String, UpdateProgress)> {
+    match Answer::read(message)? {
+        Answer::Rejected(rejection) => {
             let failure = rejection.failure.unwrap_or_default();
             Some((message.protocol_instance_id.clone(), UpdateProgress::Rejected(failure)))
         }
-        _ => None,
-    };
-    messages.iter().filter_map(refused).collect()
+        Answer::Accepted(_) | Answer::Completed(_) => None,
+    }
 }
 
 enum Answer {

@@ -15,6 +15,7 @@ use perennial_proto::temporal::command::v1::command::Attributes as Wanted;
 use perennial_proto::temporal::common::v1::SearchAttributes;
 use perennial_proto::temporal::enums::v1::{CommandType, WorkflowTaskFailedCause};
 
+pub(super) use activities::start_eager;
 pub(super) use messages::{is_rejection, rejections};
 
 use crate::run::draft::Draft;
@@ -56,10 +57,10 @@ impl CommandFailure {
 /// What the commands led to so far, beside events.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// Started at once on the worker.
+    /// To be started at once on the worker.
     pub(super) eager_activities: Vec<i64>,
-    /// There is something for the workflow to look at.
-    pub(super) wants_task: bool,
+    /// Something happened while the worker was at the task, and the workflow hasn't seen it.
+    pub(super) has_unseen: bool,
     /// What became of updates.
     pub(super) updates: Vec<(String, UpdateProgress)>,
 }
@@ -178,7 +179,8 @@ pub(super) fn carry_out(
     completed_event_id: i64,
 ) -> Result<Progress, CommandFailure> {
     check_sequence(&complete.commands)?;
-    let mut progress = Progress::default();
+    let has_unseen = !draft.run.buffered.is_empty();
+    let mut progress = Progress { has_unseen, ..Progress::default() };
     let mut initiated_children = BTreeSet::new();
     let mut messages = messages::Messages::new(complete);
     for command in &complete.commands {
@@ -197,6 +199,8 @@ pub(super) fn carry_out(
     }
     if draft.run.is_open() {
         messages.carry_out_rest(draft, &mut progress)?;
+    } else {
+        messages.reject_rest(&mut progress);
     }
     Ok(progress)
 }

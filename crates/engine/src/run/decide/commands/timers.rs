@@ -94,5 +94,6 @@ fn take_fired(step: &mut Step<'_, '_>, timer_id: &str) -> Option<i64> {
         })?;
     step.draft.run.buffered.remove(&sequence);
     step.draft.touched.insert(PartKey::Buffered(sequence));
+    step.progress.has_unseen &= !step.draft.run.buffered.is_empty();
     Some(started_event_id)
 }
