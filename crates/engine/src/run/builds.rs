@@ -14,19 +14,22 @@ const UNVERSIONED: &str = "unversioned";
 impl Run {
     /// Notes the build that completed a workflow task. The oldest are forgotten when there are too many.
     pub(super) fn note_build(&mut self, stamp: Option<&WorkerVersionStamp>) {
-        let builds = &mut self.head.build_ids;
-        builds.retain(|build| build != UNVERSIONED);
         let is_versioned = stamp.is_some_and(|stamp| stamp.use_versioning);
+        let mode = if is_versioned { "versioned" } else { UNVERSIONED };
+        let told = stamp.filter(|stamp| !stamp.build_id.is_empty());
+        let build = told.map(|stamp| format!("{mode}:{}", stamp.build_id));
+        let builds = &mut self.head.build_ids;
+        let is_first_unversioned = builds.first().is_some_and(|first| first == UNVERSIONED);
+        if is_first_unversioned != is_versioned
+            && build.as_ref().is_none_or(|it| builds.contains(it))
+        {
+            return;
+        }
+        builds.retain(|build| build != UNVERSIONED);
         if !is_versioned {
             builds.insert(0, UNVERSIONED.to_owned());
         }
-        if let Some(stamp) = stamp.filter(|stamp| !stamp.build_id.is_empty()) {
-            let mode = if is_versioned { "versioned" } else { UNVERSIONED };
-            let build = format!("{mode}:{}", stamp.build_id);
-            if !builds.contains(&build) {
-                builds.push(build);
-            }
-        }
+        builds.extend(build.filter(|build| !builds.contains(build)));
         let oldest = usize::from(!is_versioned);
         while json!(builds).to_string().len() > VALUE_BYTES_MAX && oldest < builds.len() {
             builds.remove(oldest);
