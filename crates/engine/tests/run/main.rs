@@ -5,6 +5,7 @@
 mod activities;
 mod chains;
 mod children;
+mod closing;
 mod external;
 mod kit;
 mod laws;
