@@ -136,4 +136,5 @@ def failed(of: Failure) -> str:
         info = of.timeout_failure_info
         kind = TimeoutType.Name(info.timeout_type).removeprefix("TIMEOUT_TYPE_")
         text += f" {kind} {values(info.last_heartbeat_details)}"
-    return f"({text} by {of.source} because of {failed(of.cause)})" if of.HasField("cause") else f"({text} by {of.source})"
+    because = f" because of {failed(of.cause)}" if of.HasField("cause") else ""
+    return f"({text} by {of.source}{because})"

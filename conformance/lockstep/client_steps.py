@@ -1,7 +1,6 @@
 """What clients of a course do."""
 
 import asyncio
-import uuid
 
 from commands import retry
 from driver import Driver
@@ -105,7 +104,8 @@ class ClientSteps:
         if not points or self.rng.random() < 0.5:
             return
         point = self.rng.choice(points)
-        kind = self.rng.choice([0, ResetReapplyType.RESET_REAPPLY_TYPE_SIGNAL, ResetReapplyType.RESET_REAPPLY_TYPE_NONE])
+        kinds = [0, ResetReapplyType.RESET_REAPPLY_TYPE_SIGNAL, ResetReapplyType.RESET_REAPPLY_TYPE_NONE]
+        kind = self.rng.choice(kinds)
         reset = self.scene.reset(point, reason="again", reset_reapply_type=kind)
         await self.driver.ask(f"reset to {point} {kind}", reset)
 

@@ -52,7 +52,8 @@ class WorkerSteps:
         task = await self.scene.workflow_task()
         self.driver.task = task
         messages = [(it.id, it.event_id) for it in task.messages]
-        self.driver.log.append(f" task {task.attempt} {task.previous_started_event_id} {task.started_event_id} {messages}")
+        told = [task.attempt, task.previous_started_event_id, task.started_event_id, messages]
+        self.driver.log.append(" task " + " ".join(map(str, told)))
         self.driver.log += [self.driver.render.event(event) for event in task.history.events]
 
     async def fail_task(self):
@@ -66,7 +67,8 @@ class WorkerSteps:
         task, self.driver.task = self.driver.task, None
         commands = [one for one in (self.command() for _ in range(self.rng.choice([0, 1, 2, 4]))) if one]
         # Servers keep no order between what others answer and when timers are due.
-        commands = [one for n, one in enumerate(commands) if not is_answered(one) or not any(map(is_answered, commands[:n]))]
+        answered = [one for one in commands if is_answered(one)]
+        commands = [one for one in commands if one not in answered[1:]]
         messages = self.answers(task, commands)
         if self.rng.random() < 0.15:
             commands.append(self.closing())
@@ -160,7 +162,8 @@ class WorkerSteps:
             return record_marker(name, value=payloads(1))
         if kind == "child":
             policy = self.rng.choice([0, 1, 2, 3])
-            return start_child(f"{self.scene.workflow_id}-{name}", f"{self.scene.task_queue}-child", parent_close_policy=policy)
+            child, queue = f"{self.scene.workflow_id}-{name}", f"{self.scene.task_queue}-child"
+            return start_child(child, queue, parent_close_policy=policy)
         if kind == "signal external":
             return signal_external(f"{self.scene.workflow_id}-{name}", "hello")
         if kind == "cancel external":
@@ -187,7 +190,8 @@ class WorkerSteps:
         name = self.rng.choice(self.waiting_activities())
         task = await self.scene.activity_task(f"{self.scene.task_queue}-{name}")
         self.driver.activities[name] = task
-        self.driver.log.append(f" activity {name} attempt {task.attempt} {self.driver.render.message(task.heartbeat_details)}")
+        progress = self.driver.render.message(task.heartbeat_details)
+        self.driver.log.append(f" activity {name} attempt {task.attempt} {progress}")
 
     def held(self, is_last: bool = True):
         name = self.rng.choice(sorted(self.driver.activities))

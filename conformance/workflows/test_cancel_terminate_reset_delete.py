@@ -80,7 +80,9 @@ async def test_a_first_run_id_guards_against_another_chain(scene, operation):
 
 
 @pytest.mark.parametrize("named", ["first", "current", "unknown"])
-@pytest.mark.parametrize("operation, then", [("cancel", "WorkflowTaskScheduled"), ("terminate", "WorkflowExecutionTerminated")])
+@pytest.mark.parametrize(
+    "operation, then", [("cancel", "WorkflowTaskScheduled"), ("terminate", "WorkflowExecutionTerminated")]
+)
 async def test_a_first_run_id_means_the_current_run_whatever_run_is_named(scene, operation, then, named):
     first = (await scene.start()).run_id
     await scene.answer(continue_as_new("Flow", scene.task_queue))

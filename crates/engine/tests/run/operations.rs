@@ -31,6 +31,25 @@ fn paused_activity_is_not_offered_until_it_is_let_go() {
 }
 
 #[test]
+fn paused_activity_does_not_fail_at_its_last_attempt() {
+    let mut world = World::started();
+    world.poll().complete(vec![activity_with("a", |it| it.retry_policy = Some(retries(1)))]);
+    world.poll_activity("a");
+    change(&mut world, pause("p")).unwrap();
+    world.report("a", Failed(Some(failure("last")), None));
+    change(&mut world, unpause(Span::ZERO)).unwrap();
+    world.poll_activity("a").report("a", Completed(None));
+    check(
+        &world.tail(3),
+        expect![[r#"
+        6 ActivityTaskStarted scheduled=5 attempt=2 last_failure="last"
+        7 ActivityTaskCompleted scheduled=5 started=6
+        8 WorkflowTaskScheduled attempt=1 queue=queue
+    "#]],
+    );
+}
+
+#[test]
 fn attempt_that_ends_while_paused_has_no_next_one() {
     let mut world = with_activity();
     world.poll_activity("a");

@@ -184,6 +184,16 @@ fn worker_goes_back_to_the_start_of_its_last_task_if_it_can() {
 }
 
 #[test]
+fn workflow_whose_task_keeps_failing_takes_no_updates() {
+    let mut world = World::started();
+    world.poll().fail_task();
+    assert!(world.run().may_be_updated().is_ok());
+    world.poll().fail_task();
+    let refused = world.run().may_be_updated().unwrap_err();
+    assert!(refused.to_string().ends_with("due to Workflow Task in failed state."));
+}
+
+#[test]
 fn run_takes_so_many_updates_and_no_more() {
     let mut world = idle();
     world.limits.updates = 1;
