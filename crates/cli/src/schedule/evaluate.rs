@@ -39,13 +39,13 @@ struct Record<'e> {
     namespace: &'e str,
     schedule_id: &'e str,
     instance_id: Option<&'e str>,
-    run_id: Option<&'e str>,
     outcome: &'e str,
-    reason: Option<&'e str>,
     occurrence_time: Option<String>,
-    count: i64,
     last_fired_at: Option<String>,
     next_fire_at: Option<String>,
+    run_id: Option<&'e str>,
+    reason: Option<&'e str>,
+    count: i64,
 }
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
@@ -107,12 +107,12 @@ fn record(evaluated: &Evaluated) -> Record<'_> {
         namespace: &evaluated.namespace,
         schedule_id: &evaluated.schedule_id,
         instance_id: given(&evaluated.instance_id),
-        run_id: given(&evaluated.run_id),
         outcome: &evaluated.outcome,
-        reason: given(&evaluated.reason),
         occurrence_time: time(&evaluated.occurrence_time),
-        count: evaluated.count,
         last_fired_at: time(&evaluated.last_fired_at),
         next_fire_at: time(&evaluated.next_fire_at),
+        run_id: given(&evaluated.run_id),
+        reason: given(&evaluated.reason),
+        count: evaluated.count,
     }
 }

@@ -145,7 +145,6 @@ fn columns(detail: Detail) -> Vec<Column> {
         Column::if_room("Last"),
         Column::if_room("Workflow"),
         Column::if_room("When"),
-        Column::if_room("Runs left"),
     ];
     if detail >= Detail::More {
         columns.extend([Column::new("Zone"), Column::new("Notes")]);
@@ -165,14 +164,13 @@ fn row(listed: &ListedSchedule, detail: Detail, times: &Times) -> Row {
     let definition = info.spec.clone().unwrap_or_default();
     let mut cells = vec![
         entry.schedule_id.clone(),
-        status_in_words(status, &listed.status_reason),
+        shown_status(listed, status),
         times.show(
             instant(info.future_action_times.first()).filter(|_| status == ScheduleStatus::Active),
         ),
         times.show(instant(last)),
         info.workflow_type.clone().unwrap_or_default().name,
         when(&info),
-        listed.remaining_runs.map(|left| left.to_string()).unwrap_or_default(),
     ];
     if detail >= Detail::More {
         cells.extend([definition.timezone_name.clone(), info.notes.clone()]);
@@ -194,6 +192,16 @@ fn row(listed: &ListedSchedule, detail: Detail, times: &Times) -> Row {
         ScheduleStatus::Paused | ScheduleStatus::Deleted => Style::Faint,
     };
     Row::from(cells).styled(style)
+}
+
+/// With the runs that are left, if they are limited and it isn't over.
+fn shown_status(listed: &ListedSchedule, status: ScheduleStatus) -> String {
+    let words = status_in_words(status, &listed.status_reason);
+    match (status, listed.remaining_runs) {
+        (ScheduleStatus::Deleted, _) | (_, None) => words,
+        (_, Some(1)) => format!("{words}, 1 run left"),
+        (_, Some(left)) => format!("{words}, {left} runs left"),
+    }
 }
 
 /// Another server says only whether it is paused.

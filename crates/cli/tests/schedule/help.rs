@@ -21,7 +21,8 @@ fn the_groups_list_their_commands() {
           unpause              Let a paused schedule go on, as `toggle --unpause` does [alias: resume]
           trigger              Start once, now, and say what came of it
           backfill             Start for the times of a window, past or future, both ends counted
-          list-backfills       List the backfills of a schedule, and how far they have come
+          list-backfills       List the backfills of a schedule and how far they have come, or what became
+                               of each time of one
           cancel-backfill      Cancel a backfill: what it hasn't started yet isn't started
           delete               Delete a schedule; its runs go on
           list-matching-times  List the times of a schedule in a window, as the server sees them
@@ -31,7 +32,7 @@ fn the_groups_list_their_commands() {
           why                  Did it fire then, why not, or will it?
           ledger               Show what became of each time of a schedule: its verdict, why, and its run
           history              Show what happened to a schedule, and who asked [alias: audit]
-          evaluate             Look once at the schedules that are due, in that order, and start what is to
+          evaluate             Evaluate the schedules that are due once, in that order, and start what is to
                                be started [alias: tick]
           help                 Print this message or the help of the given subcommand(s)
 

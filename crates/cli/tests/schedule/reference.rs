@@ -62,7 +62,7 @@ tctl schedule list
     );
     expect![[r#"
         Paused my-schedule-id
-        Schedule  Status  Next  Last  Workflow  When
+        Schedule  Status  Next  Last  Workflow  When  Runs left
           status  paused
           notes  paused because the database is down
         my-schedule-id goes on;
@@ -139,7 +139,10 @@ fn on_demand_server_starts_what_is_due_when_it_is_asked() {
             "outcome",
             "occurrence_time",
             "last_fired_at",
-            "next_fire_at"
+            "next_fire_at",
+            "run_id",
+            "reason",
+            "count"
         ]
     );
     assert_eq!(evaluated["schedule_id"], "tick");

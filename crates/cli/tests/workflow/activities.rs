@@ -29,7 +29,7 @@ fn an_activity_is_completed_for_its_worker() {
               Namespace  default
               TaskQueue  main
               StartTime  <time>
-              SearchAttributes  {"BuildIds":{"metadata":{"encoding":"anNvbi9wbGFpbg==","type":"S2V5d29yZExpc3Q="},"data":"WyJ1bnZlcnNpb25lZCJd"}}
+              SearchAttributes  {"BuildIds":["unversioned"]}
               HistoryLength  11
               HistorySize  <took>
               StateTransitions  7

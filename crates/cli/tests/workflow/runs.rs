@@ -64,7 +64,7 @@ fn a_started_workflow_is_shown_listed_counted_and_described() {
               Summary  the first order
               StartTime  <time>
               Memo  {"note":"x"}
-              SearchAttributes  {"BuildIds":{"metadata":{"encoding":"anNvbi9wbGFpbg==","type":"S2V5d29yZExpc3Q="},"data":"WyJ1bnZlcnNpb25lZCJd"}}
+              SearchAttributes  {"BuildIds":["unversioned"]}
               HistoryLength  4
               HistorySize  <took>
               StateTransitions  3
@@ -183,7 +183,7 @@ fn execute_shows_the_history_and_the_result() {
               TaskQueue  main
               StartTime  <time>
               CloseTime  <time>
-              SearchAttributes  {"BuildIds":{"metadata":{"encoding":"anNvbi9wbGFpbg==","type":"S2V5d29yZExpc3Q="},"data":"WyJ1bnZlcnNpb25lZCJd"}}
+              SearchAttributes  {"BuildIds":["unversioned"]}
               HistoryLength  5
               HistorySize  <took>
               StateTransitions  3
