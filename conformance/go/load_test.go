@@ -23,9 +23,9 @@ const (
 	loadWidth = 50
 	// For how long new ones are started, unless LOAD_SECONDS says otherwise.
 	loadSeconds = 20
-	// How long one workflow may take: many times what a busy machine needs, but a worker that polls the wrong queue
-	// for its whole poll of 60 s is noticed.
-	loadPatience = 50 * time.Second
+	// How long one workflow may take. A slow server on a busy machine needs a minute and a half for all 50 at once; a
+	// worker that leaves the normal queue alone never finishes.
+	loadPatience = 180 * time.Second
 )
 
 // A worker with default options has two polls for workflow tasks. It chooses between its own queue and the normal one
