@@ -146,5 +146,9 @@ class ClientSteps:
         request = self.one(api.UpdateActivityOptionsRequest, activity_options=options)
         paths = ["start_to_close_timeout", "heartbeat_timeout", "retry_policy.maximum_attempts", "retry_policy"]
         request.update_mask.paths.extend(self.rng.sample(paths[:3], 2) if self.rng.random() < 0.8 else paths[3:])
+        failed = {it.activity_id for it in self.driver.described.pending_activities if it.HasField("last_failure")}
+        if request.id in failed:
+            # The real server forgets the failure.
+            return
         changing = self.scene.service.update_activity_options(request, timeout=CALL)
         await self.driver.ask(f"change {request.id} {list(request.update_mask.paths)}", changing)
