@@ -58,7 +58,7 @@ fn describe_says_what_it_does_what_it_did_and_what_it_will_do() {
               overlap policy  BufferOne
               catch-up window  365d
               catches up  the earliest missed time
-              deleted after  3 runs
+              deleted after  3 runs, 2 left
               on failure  pauses
 
             So far
@@ -259,7 +259,7 @@ fn history_tells_who_did_what() {
         &["schedule", "list", "--deleted"],
         expect![[r#"
             Schedule  Status  Next  Last  Workflow  When
-            payroll  deleted  Payroll  0 9 1 1 * 2099
+            payroll  deleted: moved  Payroll  0 9 1 1 * 2099
         "#]],
     );
 }

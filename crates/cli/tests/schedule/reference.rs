@@ -62,7 +62,7 @@ tctl schedule list
     );
     expect![[r#"
         Paused my-schedule-id
-        Schedule  Status  Next  Last  Workflow  When  Runs left
+        Schedule  Status  Next  Last  Workflow  When
           status  paused
           notes  paused because the database is down
         my-schedule-id goes on;
