@@ -145,6 +145,12 @@ impl Actor {
         auditor.told_of_schedule(told);
     }
 
+    /// Whether the message that starts a run was delivered a second time, and may come late.
+    pub(crate) fn may_be_started_again(&self, run_id: &str) -> bool {
+        let auditor = self.sim.auditor.lock().unwrap_or_else(PoisonError::into_inner);
+        auditor.may_be_started_again(run_id)
+    }
+
     pub(crate) async fn sleep(&self, span: Span) {
         let until = self.sim.now().after(span);
         poll_fn(|_| if self.sim.wait_for(until) { Poll::Ready(()) } else { Poll::Pending }).await;

@@ -417,10 +417,12 @@ impl World {
         let message = self.delayed.swap_remove(self.chance.below(self.delayed.len()));
         // Who deletes a run deletes its run id too, by which a child that was started is known. A second
         // delivery that is slower than the child's whole life and its deletion is beyond what is promised.
-        if let Some(Body::StartRun(child)) = &message.body
-            && lock(&self.sim.auditor).may_be_deleted(&child.run_id)
-        {
-            return;
+        if let Some(Body::StartRun(child)) = &message.body {
+            let mut auditor = lock(&self.sim.auditor);
+            if auditor.may_be_deleted(&child.run_id) {
+                return;
+            }
+            auditor.started_again(&child.run_id);
         }
         // A refusal isn't remembered: a start that another run stood in the way of may find it gone the second
         // time, after its schedule has heard that nothing came of it.

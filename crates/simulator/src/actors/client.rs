@@ -310,6 +310,10 @@ pub(super) async fn delete(actor: &Actor, target: RunName) {
     let found = actor.ask(PATIENCE, |runtime| async move { runtime.read(target).await }).await;
     let Ok(run) = found else { return };
     let run_id = run.head.run_id.clone();
+    // Its start may be on its way a second time, and would begin it again: that is beyond what is promised.
+    if actor.may_be_started_again(&run_id) {
+        return;
+    }
     actor.told(Told::MayBeDeleted { run_id: run_id.clone() });
     let done = insist(actor, PATIENCE, |runtime| {
         let target = run.name();

@@ -72,6 +72,7 @@ pub(crate) struct Auditor {
     runs: BTreeMap<RunKey, RunSeen>,
     by_id: BTreeMap<String, RunKey>,
     may_be_deleted: BTreeSet<String>,
+    started_again: BTreeSet<String>,
     schedules: schedules::Schedules,
     /// Commits so far.
     commits: u64,
@@ -123,6 +124,16 @@ impl Auditor {
     /// Whether someone has asked for the run's deletion.
     pub(crate) fn may_be_deleted(&self, run_id: &str) -> bool {
         self.may_be_deleted.contains(run_id)
+    }
+
+    /// The message that starts the run is delivered a second time.
+    pub(crate) fn started_again(&mut self, run_id: &str) {
+        self.started_again.insert(run_id.to_owned());
+    }
+
+    /// Whether the message that starts the run was delivered a second time, and may come late.
+    pub(crate) fn may_be_started_again(&self, run_id: &str) -> bool {
+        self.started_again.contains(run_id)
     }
 
     /// Whether the run isn't there, and another one has its workflow id.

@@ -105,17 +105,6 @@ pub(super) enum Grant {
     ActivityDone(String, i64, i32),
 }
 
-impl Grant {
-    fn run_id(&self) -> &str {
-        match self {
-            Self::Task(run_id, _)
-            | Self::TaskDone(run_id, _)
-            | Self::Activity(run_id, ..)
-            | Self::ActivityDone(run_id, ..) => run_id,
-        }
-    }
-}
-
 impl Told {
     pub(crate) fn saw(run: &Run) -> Self {
         Self::Saw {
@@ -175,9 +164,7 @@ impl Auditor {
             }
             _ => return None,
         };
-        // A second delivery of a child's start may lie in the cell's inbox when the child is deleted, and then begins it
-        // again: beyond what is promised, as in the world's own late deliveries.
-        let is_first = self.grants.insert(grant.clone()) || self.may_be_deleted(grant.run_id());
+        let is_first = self.grants.insert(grant.clone());
         (!is_first).then(|| self.broken(told, promise, format!("{grant:?} for the second time")))
     }
 
