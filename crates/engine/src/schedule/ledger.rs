@@ -72,14 +72,14 @@ impl Skip {
 
 /// Why a start that was to wait came to nothing. The words stand in ledgers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Drop {
+pub(crate) enum Dropped {
     /// As many starts as may wait did.
     BufferFull,
     /// The schedule was deleted.
     Deleted,
 }
 
-impl Drop {
+impl Dropped {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::BufferFull => "buffer_full",
@@ -199,7 +199,7 @@ impl Draft<'_> {
     }
 
     /// A start that was to wait comes to nothing.
-    pub(crate) fn drop(&mut self, start: &stored::PlannedStart, why: Drop) {
+    pub(crate) fn drop_start(&mut self, start: &stored::PlannedStart, why: Dropped) {
         self.schedule.head.buffer_dropped_count += 1;
         self.record(start, Verdict::Dropped, why.text(), None);
         self.remove_buffered(start.sequence);

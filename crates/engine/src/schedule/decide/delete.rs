@@ -6,7 +6,7 @@ use perennial_proto::store as stored;
 use super::backfill::unfinished;
 use super::start_answered::heard;
 use crate::schedule::draft::Draft;
-use crate::schedule::ledger::Drop;
+use crate::schedule::ledger::Dropped;
 
 pub(in crate::schedule) fn delete(
     draft: &mut Draft<'_>,
@@ -16,7 +16,7 @@ pub(in crate::schedule) fn delete(
     let now = draft.now();
     let waiting: Vec<_> = draft.waiting().into_iter().chain(draft.chosen.take()).collect();
     for start in waiting {
-        draft.drop(&start, Drop::Deleted);
+        draft.drop_start(&start, Dropped::Deleted);
     }
     for sequence in unfinished(draft) {
         draft.change_backfill(sequence, |backfill| {

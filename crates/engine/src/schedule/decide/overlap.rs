@@ -9,7 +9,7 @@ use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 
 use super::backfill::is_planned_before;
 use crate::schedule::draft::{Draft, place};
-use crate::schedule::ledger::{Drop, Skip, is_manual};
+use crate::schedule::ledger::{Dropped, Skip, is_manual};
 
 /// Gives a new start its place: it goes at once, waits, or comes to nothing.
 pub(super) fn take(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
@@ -51,7 +51,7 @@ fn choose(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
 fn buffer(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
     let max = usize::try_from(draft.schedule.extensions().buffer_max).unwrap_or(0);
     if max > 0 && draft.schedule.buffer.len() >= max {
-        return draft.drop(&start, Drop::BufferFull);
+        return draft.drop_start(&start, Dropped::BufferFull);
     }
     let mut start = stored::PlannedStart::clone(&start);
     if start.sequence == 0 {

@@ -9,7 +9,7 @@ use super::overlap::{start_chosen, take};
 use super::settle::settle;
 use crate::run::Rejection;
 use crate::schedule::draft::Draft;
-use crate::schedule::ledger::{Drop, Skip};
+use crate::schedule::ledger::{Dropped, Skip};
 use crate::schedule::{Reply, Trigger, Triggered};
 
 /// Pauses and limits don't stop it; the overlap policy may.
@@ -70,7 +70,7 @@ fn outcome_of(draft: &Draft<'_>, sequence: i64) -> Triggered {
         }
         None => {
             let reason = taken.map_or("", |taken| taken.skip_reason.as_str());
-            if let Some(why) = Drop::named(reason) {
+            if let Some(why) = Dropped::named(reason) {
                 return Triggered::Dropped { reason: why.text() };
             }
             let why = Skip::named(reason);
