@@ -182,7 +182,7 @@ fn error_names_the_field_and_what_it_takes() {
     );
     assert_eq!(
         refusal(json!({"workflowRunTimeout": "soon"})),
-        "`workflowRunTimeout`: expected a duration in seconds such as \"90s\", found \"soon\""
+        "`workflowRunTimeout`: expected a duration such as \"90s\" or \"PT1M30S\", found \"soon\""
     );
     assert_eq!(
         refusal(json!({"memo": {"fields": {"k": {"_protoMessageType": 1}}}})),
