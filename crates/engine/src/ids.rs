@@ -1,4 +1,4 @@
-//! Names of things, and a source of new ones.
+//! Namespaces by number, and sources of new keys and ids.
 
 use std::cell::Cell;
 
@@ -9,39 +9,6 @@ use crate::Time;
 /// A namespace, interned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamespaceKey(pub i64);
-
-/// A run, interned: ascending in the order runs are created, so that new rows lie together on disk.
-/// It also names the branch of history that the run's own events are in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RunKey(pub i64);
-
-/// A schedule, interned: each incarnation of a schedule id has its own, ascending. No run has the same number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ScheduleKey(pub i64);
-
-/// One of the shares into which all entities are divided by their names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Slot(pub u16);
-
-impl Slot {
-    /// How many there are. Nobody configures or regrets it.
-    pub const COUNT: u16 = 16_384;
-
-    /// The slot of a workflow id, and so of all its runs; or of a schedule id.
-    pub fn of(namespace: NamespaceKey, id: &str) -> Self {
-        // FNV-1a: stable across versions and machines, which std's hasher doesn't promise.
-        let start = 0xcbf2_9ce4_8422_2325_u64;
-        let bytes = namespace.0.to_le_bytes().into_iter().chain(id.bytes());
-        let hash =
-            bytes.fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        Self(((hash ^ (hash >> 32)) % u64::from(Self::COUNT)) as u16)
-    }
-
-    /// Which of so many ranges of slots it is in, counted from 0.
-    pub fn range_among(self, ranges: u32) -> u32 {
-        u32::from(self.0) * ranges / u32::from(Self::COUNT)
-    }
-}
 
 /// Makes the keys of rows: ascending, and each of them once. Only what is created takes one.
 #[derive(Debug)]

@@ -5,6 +5,8 @@
 
 #![allow(deprecated, reason = "workers of earlier versions still send what the API deprecates")]
 
+mod entity;
+mod entity_id;
 mod fields;
 mod ids;
 mod part;
@@ -13,11 +15,15 @@ pub mod run;
 pub mod schedule;
 pub mod search_attributes;
 mod shared_map;
+mod slot;
 mod time;
 
-pub use ids::{FreshIds, FreshKeys, NamespaceKey, RunKey, ScheduleKey, Slot};
-pub use part::{PartKey, PartWrite, SchedulePart};
+pub use entity::{Entity, Rows, Unreadable};
+pub use entity_id::{EntityId, EntityKey, EntityRef, Kind};
+pub use ids::{FreshIds, FreshKeys, NamespaceKey};
+pub use part::{PartId, RunPart, SchedulePart};
 pub use shared_map::SharedMap;
+pub use slot::{Slot, SlotRange};
 pub use time::{Span, Time, checked_duration};
 
 /// Zones by name, for cron strings.

@@ -1,8 +1,20 @@
-//! What hangs on a run or a schedule in rows of its own.
+//! Parts of an entity that are stored in rows of their own.
 
-/// Which row of a run. One of two thousand pending activities completing rewrites one row, not all.
+/// The name of a part's row, as stores keep it: a number for its kind, and bytes that tell it from others.
+///
+/// No kind of part has a number that another has, of any entity. Order of bytes is order of parts, as long as
+/// numbers in them aren't negative.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PartKey {
+pub struct PartId {
+    /// The kind of part.
+    pub kind: u8,
+    /// The rest: a number in big-endian order, a text, or nothing.
+    pub id: Vec<u8>,
+}
+
+/// A part of a run. Completing one of two thousand pending activities rewrites one row, not all.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RunPart {
     /// By the event that scheduled it.
     Activity(i64),
     /// By the event that started it.
@@ -21,10 +33,10 @@ pub enum PartKey {
     Buffered(i64),
 }
 
-impl PartKey {
-    /// A number for the kind and bytes for the rest, as stores keep them. Order of bytes is order of keys.
-    pub fn encode(&self) -> (u8, Vec<u8>) {
-        match self {
+impl RunPart {
+    /// The name of its row.
+    pub fn row_id(&self) -> PartId {
+        let (kind, id) = match self {
             Self::Activity(id) => (1, id.to_be_bytes().to_vec()),
             Self::Timer(id) => (2, id.to_be_bytes().to_vec()),
             Self::Child(id) => (3, id.to_be_bytes().to_vec()),
@@ -33,14 +45,15 @@ impl PartKey {
             Self::Request(id) => (6, id.as_bytes().to_vec()),
             Self::Update(id) => (7, id.as_bytes().to_vec()),
             Self::Buffered(sequence) => (8, sequence.to_be_bytes().to_vec()),
-        }
+        };
+        PartId { kind, id }
     }
 
-    /// The key that `encode` gave, or `None` if it can't have.
-    pub fn decode(kind: u8, id: &[u8]) -> Option<Self> {
-        let number = || id.try_into().ok().map(i64::from_be_bytes);
-        let text = || String::from_utf8(id.to_vec()).ok();
-        match kind {
+    /// The part whose row has this name, or `None` if there is none.
+    pub fn from_row_id(PartId { kind, id }: &PartId) -> Option<Self> {
+        let number = || id.as_slice().try_into().ok().map(i64::from_be_bytes);
+        let text = || String::from_utf8(id.clone()).ok();
+        match *kind {
             1 => number().map(Self::Activity),
             2 => number().map(Self::Timer),
             3 => number().map(Self::Child),
@@ -54,10 +67,7 @@ impl PartKey {
     }
 }
 
-/// A row as it is written: its key, and its encoded value or nothing if it is gone.
-pub type PartWrite = (PartKey, Option<Vec<u8>>);
-
-/// Which row of a schedule beside its head.
+/// A part of a schedule: a row beside its head.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SchedulePart {
     /// What people say it is.
@@ -75,26 +85,26 @@ pub enum SchedulePart {
 }
 
 impl SchedulePart {
-    /// A number for the kind and bytes for the rest, as stores keep them. No part of a run has the same
-    /// number, and order of bytes is order of keys as long as numbers aren't negative.
-    pub fn encode(&self) -> (u8, Vec<u8>) {
-        match self {
+    /// The name of its row.
+    pub fn row_id(&self) -> PartId {
+        let (kind, id) = match self {
             Self::Config => (32, Vec::new()),
             Self::LastOutcome => (33, Vec::new()),
             Self::Running(run_id) => (34, run_id.as_bytes().to_vec()),
             Self::Buffered(sequence) => (35, sequence.to_be_bytes().to_vec()),
             Self::Backfill(sequence) => (36, sequence.to_be_bytes().to_vec()),
             Self::Ahead(nominal) => (37, nominal.to_be_bytes().to_vec()),
-        }
+        };
+        PartId { kind, id }
     }
 
-    /// The key that `encode` gave, or `None` if it can't have.
-    pub fn decode(kind: u8, id: &[u8]) -> Option<Self> {
-        let number = || id.try_into().ok().map(i64::from_be_bytes);
-        match kind {
+    /// The part whose row has this name, or `None` if there is none.
+    pub fn from_row_id(PartId { kind, id }: &PartId) -> Option<Self> {
+        let number = || id.as_slice().try_into().ok().map(i64::from_be_bytes);
+        match *kind {
             32 if id.is_empty() => Some(Self::Config),
             33 if id.is_empty() => Some(Self::LastOutcome),
-            34 => String::from_utf8(id.to_vec()).ok().map(Self::Running),
+            34 => String::from_utf8(id.clone()).ok().map(Self::Running),
             35 => number().map(Self::Buffered),
             36 => number().map(Self::Backfill),
             37 => number().map(Self::Ahead),

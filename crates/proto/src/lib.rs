@@ -7,6 +7,7 @@
 //! Any of them can be read from and written as JSON, as Temporal writes it ([`json`]), by their descriptors
 //! ([`descriptors`]). There is no other logic here. Start reading at the `.proto` files.
 
+mod address;
 pub mod json;
 
 use std::collections::HashMap;

@@ -11,12 +11,12 @@ use crate::cell::KEYS_PER_LEASE_MAX;
 /// How a runtime is set up.
 #[derive(Clone)]
 pub struct RuntimeConfig {
-    /// How many cells share the work.
-    pub cells: u32,
-    /// How many runs each cell keeps in memory.
-    pub runs_cached: usize,
-    /// Bytes of memory for what grows with use: runs and schedules in memory, requests that aren't answered,
-    /// pages of completions, waiting tasks.
+    /// How many cells share the slots; `None` for as many as the store has. A store begins with one.
+    pub cells: Option<u32>,
+    /// How many entities each cell keeps in memory.
+    pub entities_cached: usize,
+    /// Bytes of memory for what grows with use: entities in memory, requests that aren't answered, pages of
+    /// completions, waiting tasks.
     pub memory_budget: usize,
     /// Keys that a cell makes under one lease before it takes the next: 2^31 at most.
     pub keys_per_lease: u32,
@@ -44,8 +44,8 @@ impl Default for RuntimeConfig {
         let database =
             if system.is_definitively_empty() { TimeZoneDatabase::bundled() } else { system };
         Self {
-            cells: 1,
-            runs_cached: 10_000,
+            cells: None,
+            entities_cached: 10_000,
             memory_budget: 256 * 1024 * 1024,
             keys_per_lease: KEYS_PER_LEASE_MAX,
             limits: Limits::default(),

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
+use perennial_engine::{EntityRef, Kind};
+
 /// No more than this is told apart: a store in ruins fills neither the memory nor the log.
 const NOTICED_MAX: usize = 1_000;
 
@@ -26,37 +28,24 @@ pub struct DamageCount {
 /// Something in the store that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Damaged {
-    Run {
-        namespace: i64,
-        workflow_id: String,
-        /// `None`: whichever is current.
-        run_id: Option<String>,
-    },
-    Schedule {
-        namespace: i64,
-        schedule_id: String,
-    },
-    Task {
-        key: i64,
-    },
-    Message {
-        key: i64,
-    },
-    BatchJob {
-        key: String,
-    },
+    Entity(EntityRef),
+    Task { key: i64 },
+    Message { key: i64 },
+    BatchJob { key: String },
 }
 
 impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Run { workflow_id, run_id: Some(run_id), .. } => {
-                write!(f, "workflow {workflow_id:?} run {run_id:?}")
+            Self::Entity(EntityRef { id, run_id: Some(run_id) }) => {
+                write!(f, "{} {:?} run {run_id:?}", id.kind.name(), id.id)
             }
-            Self::Run { workflow_id, run_id: None, .. } => {
-                write!(f, "the current run of workflow {workflow_id:?}")
+            Self::Entity(EntityRef { id, run_id: None }) if id.kind == Kind::Run => {
+                write!(f, "the current run of workflow {:?}", id.id)
             }
-            Self::Schedule { schedule_id, .. } => write!(f, "schedule {schedule_id:?}"),
+            Self::Entity(EntityRef { id, run_id: None }) => {
+                write!(f, "{} {:?}", id.kind.name(), id.id)
+            }
             Self::Task { key } => write!(f, "waiting task {key}"),
             Self::Message { key } => write!(f, "message {key} between entities"),
             Self::BatchJob { key } => write!(f, "batch job {key:?}"),
@@ -68,8 +57,7 @@ impl Damaged {
     /// What follows from it, for the log.
     fn consequence(&self) -> &'static str {
         match self {
-            Self::Run { .. } => "calls for it are answered DATA_LOSS",
-            Self::Schedule { .. } => "it doesn't act, and calls for it are answered DATA_LOSS",
+            Self::Entity(_) => "it doesn't act, and calls for it are answered DATA_LOSS",
             Self::Task { .. } => "no worker gets it",
             Self::Message { .. } => "it isn't delivered before the next start",
             Self::BatchJob { .. } => "it doesn't go on",
@@ -102,8 +90,10 @@ impl Damage {
         let mut count = DamageCount::default();
         for what in &*self.noticed.lock().unwrap_or_else(PoisonError::into_inner) {
             match what {
-                Damaged::Run { .. } => count.runs += 1,
-                Damaged::Schedule { .. } => count.schedules += 1,
+                Damaged::Entity(EntityRef { id, .. }) => match id.kind {
+                    Kind::Run => count.runs += 1,
+                    Kind::Schedule => count.schedules += 1,
+                },
                 Damaged::Task { .. } => count.tasks += 1,
                 Damaged::Message { .. } => count.messages += 1,
                 Damaged::BatchJob { .. } => count.batch_jobs += 1,

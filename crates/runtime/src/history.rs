@@ -1,6 +1,6 @@
 //! Histories, read from the branches that runs have them in.
 
-use perennial_engine::RunKey;
+use perennial_engine::EntityKey;
 use perennial_engine::run::Run;
 use perennial_proto::encoded;
 use perennial_proto::temporal::history::v1::{History, HistoryEvent};
@@ -34,7 +34,7 @@ impl Runtime {
         if reverse {
             ranges.reverse();
         }
-        self.read_store(move |store| {
+        self.with_store(move |store| {
             let mut fragments = Vec::new();
             let mut left = max_bytes;
             for range in ranges {
@@ -67,7 +67,7 @@ fn branches(run: &Run, first: i64, last: i64) -> Vec<HistoryRange> {
     let mut ranges = Vec::new();
     for part in run.head.ancestors.iter().copied().chain([own]) {
         let range = HistoryRange {
-            branch: RunKey(part.branch),
+            branch: EntityKey(part.branch),
             first_event_id: first.max(begins),
             last_event_id: last.min(part.last_event_id),
         };

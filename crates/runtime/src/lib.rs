@@ -4,7 +4,7 @@
 //! workflow id; the answer comes when what it follows from is durable.
 
 mod api;
-mod batch;
+mod batch_jobs;
 mod cell;
 mod config;
 mod damage;
@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perennial_engine::run::{self, Command, Limits, Rejection, Run, StartRun, TaskStamp};
-use perennial_engine::{NamespaceKey, Span, Time, Zones};
+use perennial_engine::{EntityId, NamespaceKey, Span, Time, Zones};
 use perennial_proto::encoded;
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::command::v1 as command;
@@ -48,7 +48,7 @@ use perennial_store::visibility::{Count, Page, Position, Query};
 use perennial_store::{RecordKind, RecordWrite, Store};
 use tokio::sync::{Mutex, oneshot};
 
-use self::cell::{Incoming, ReplyTo, Request, ResetFrom, Response};
+use self::cell::{Incoming, ReplyTo, Request, ResetFrom, Response, RunRequest, WorkflowRequest};
 use self::node::Node;
 use self::queues::{Grant, QueueKind, QueueName};
 
@@ -151,9 +151,9 @@ impl Runtime {
             return Err(Rejection::FailedPrecondition(why).into());
         }
         // Keys of deleted namespaces aren't given again: their rows may still be there.
-        let stored = self.read_store(namespaces::stored).await?;
+        let stored = self.with_store(namespaces::stored).await?;
         record.key = stored.iter().map(|record| record.key).max().unwrap_or(0) + 1;
-        self.put_namespace(record).await
+        self.put_namespace(record, None).await
     }
 
     /// Alters a namespace by a function of its present record, durably.
@@ -167,21 +167,34 @@ impl Runtime {
         let Some(record) = present.by_key(key) else {
             return Err(Rejection::NotFound("the namespace is gone".to_owned()).into());
         };
-        let mut record = NamespaceRecord::clone(record);
+        let before = NamespaceRecord::clone(record);
+        let mut record = before.clone();
         change(&mut record)?;
-        self.put_namespace(record).await
+        self.put_namespace(record, Some(before)).await
     }
 
+    /// Writes a namespace, unless the stored record isn't `before`: then another node has changed it since.
     async fn put_namespace(
         &self,
         record: NamespaceRecord,
+        before: Option<NamespaceRecord>,
     ) -> Result<Arc<NamespaceRecord>, Refusal> {
-        let write = RecordWrite {
-            kind: RecordKind::Namespace,
-            key: format!("{:010}", record.key),
-            value: Some(encoded(&record)),
-        };
-        self.ask(Request::Put { record: write }).await?;
+        let key = format!("{:010}", record.key);
+        let value = Some(encoded(&record));
+        let write = RecordWrite { kind: RecordKind::Namespace, key, value };
+        let is_written = self
+            .with_store(move |store| {
+                let stored = stored_record(store, write.kind, &write.key)?;
+                if namespaces::decoded(stored.as_deref()) != before {
+                    return Ok(false);
+                }
+                store.compare_and_set(&write, stored.as_deref())
+            })
+            .await?;
+        if !is_written {
+            let why = "the namespace was changed at the same time; ask again".to_owned();
+            return Err(Refusal::Unavailable(why));
+        }
         let record = Arc::new(record);
         self.node.set_namespace(Arc::clone(&record));
         Ok(record)
@@ -200,17 +213,22 @@ impl Runtime {
         make: impl FnOnce() -> Vec<u8> + Send,
     ) -> Result<Vec<u8>, Refusal> {
         let _one_at_a_time = self.changing.lock().await;
-        let stored =
-            self.read_store(move |store| store.records(RecordKind::Cluster, key, "", 1)).await?;
-        // The first key that begins so is the shortest one.
-        if let Some((_, value)) = stored.into_iter().find(|(found, _)| found == key) {
-            return Ok(value);
-        }
-        let value = make();
-        let (kind, stored) = (RecordKind::Cluster, Some(value.clone()));
-        let record = RecordWrite { kind, key: key.to_owned(), value: stored };
-        self.ask(Request::Put { record }).await?;
-        Ok(value)
+        let kind = RecordKind::Cluster;
+        let made = make();
+        self.with_store(move |store| {
+            if let Some(value) = stored_record(store, kind, key)? {
+                return Ok(value);
+            }
+            let record = RecordWrite { kind, key: key.to_owned(), value: Some(made.clone()) };
+            if store.compare_and_set(&record, None)? {
+                return Ok(made);
+            }
+            // Another node has made it at the same time.
+            stored_record(store, kind, key)?.ok_or_else(|| {
+                perennial_store::Error::Unavailable(format!("the record {key} was removed"))
+            })
+        })
+        .await
     }
 
     /// Starts a workflow, or finds the one that is there.
@@ -220,8 +238,9 @@ impl Runtime {
         workflow_id: String,
         start: StartRun,
     ) -> Result<Started, Refusal> {
-        let start = Box::new(start);
-        match self.ask(Request::Start { namespace, workflow_id, start }).await? {
+        let id = EntityId::workflow(namespace, workflow_id);
+        let ask = WorkflowRequest::Start(Box::new(start));
+        match self.ask(Request::Workflow { id, ask }).await? {
             Response::Started(started) => Ok(*started),
             other => Err(unexpected(&other)),
         }
@@ -229,7 +248,7 @@ impl Runtime {
 
     /// Gives a run a command.
     pub async fn send(&self, target: RunName, command: Command) -> Result<Sent, Refusal> {
-        match self.ask(Request::Command { target, command }).await? {
+        match self.ask_run(target, RunRequest::Command(command)).await? {
             Response::Sent(sent) => Ok(*sent),
             other => Err(unexpected(&other)),
         }
@@ -237,7 +256,7 @@ impl Runtime {
 
     /// A run as it is now.
     pub async fn read(&self, target: RunName) -> Result<Arc<Run>, Refusal> {
-        match self.ask(Request::Read { target }).await? {
+        match self.ask_run(target, RunRequest::Read).await? {
             Response::Run(run) => Ok(run),
             other => Err(unexpected(&other)),
         }
@@ -245,7 +264,7 @@ impl Runtime {
 
     /// A run as soon as it has an event of this id, or is closed.
     pub async fn watch(&self, target: RunName, event_id: i64) -> Result<Watched, Refusal> {
-        match self.ask(Request::Watch { target, event_id }).await? {
+        match self.ask_run(target, RunRequest::Watch { event_id }).await? {
             Response::Watched(watched) => Ok(watched),
             other => Err(unexpected(&other)),
         }
@@ -258,7 +277,7 @@ impl Runtime {
 
     /// Deletes a closed run, or terminates and deletes an open one.
     pub async fn delete(&self, target: RunName) -> Result<(), Refusal> {
-        self.ask(Request::Delete { target }).await.map(|_| ())
+        self.ask_run(target, RunRequest::Delete).await.map(|_| ())
     }
 
     /// Starts a new run from the history of an old one, up to before an event. Returns its run id.
@@ -303,7 +322,7 @@ impl Runtime {
         };
         let next_event_id = base.head.next_event_id;
         let reset = Box::new(ResetFrom { request, kept, later, next_event_id });
-        match self.ask(Request::Reset { target: base.name(), reset }).await? {
+        match self.ask_run(base.name(), RunRequest::Reset(reset)).await? {
             Response::Reset(run_id) => Ok(run_id),
             other => Err(unexpected(&other)),
         }
@@ -335,7 +354,7 @@ impl Runtime {
         let held = queues.held(&queue);
         // Nothing else is awake to hand out what a queue's pace holds back: the polls that wait for it are.
         loop {
-            self.node.bring_together(met.take());
+            self.node.dispatch(met.take());
             let mut is_held = std::pin::pin!(held.notified());
             is_held.as_mut().enable();
             self.node.read_tasks_if_few(&queue);
@@ -360,7 +379,7 @@ impl Runtime {
 
     /// Keeps a page of a workflow task's completion for as long as the worker has the task.
     pub async fn keep_page(&self, target: RunName, page: CompletionPage) -> Result<(), Refusal> {
-        self.ask(Request::KeepPage { target, page: Box::new(page) }).await.map(|_| ())
+        self.ask_run(target, RunRequest::KeepPage(Box::new(page))).await.map(|_| ())
     }
 
     /// Hands out what is in the first pages of a completion, in order, and keeps none of them.
@@ -370,7 +389,7 @@ impl Runtime {
         task: TaskStamp,
         count: usize,
     ) -> Result<Vec<command::Command>, Refusal> {
-        match self.ask(Request::TakePages { target, task, count }).await? {
+        match self.ask_run(target, RunRequest::TakePages { task, count }).await? {
             Response::Pages(commands) => Ok(commands),
             other => Err(unexpected(&other)),
         }
@@ -383,7 +402,7 @@ impl Runtime {
         query: WorkflowQuery,
         reject: QueryRejectCondition,
     ) -> Result<QueryOutcome, Refusal> {
-        match self.ask(Request::Query { target, query, reject }).await? {
+        match self.ask_run(target, RunRequest::Query { query, reject }).await? {
             Response::Query(outcome) => Ok(outcome),
             other => Err(unexpected(&other)),
         }
@@ -396,7 +415,7 @@ impl Runtime {
         query_id: String,
         result: WorkflowQueryResult,
     ) -> Result<(), Refusal> {
-        self.ask(Request::AnswerQuery { target, query_id, result }).await.map(|_| ())
+        self.ask_run(target, RunRequest::AnswerQuery { query_id, result }).await.map(|_| ())
     }
 
     /// Gives a run an update, and waits until it is as far as `wait`.
@@ -407,7 +426,7 @@ impl Runtime {
         wait: UpdateWorkflowExecutionLifecycleStage,
     ) -> Result<UpdateStatus, Refusal> {
         let request = Box::new(request);
-        match self.ask(Request::Update { target, request, wait }).await? {
+        match self.ask_run(target, RunRequest::Update { request, wait }).await? {
             Response::Update(status) => Ok(status),
             other => Err(unexpected(&other)),
         }
@@ -420,7 +439,7 @@ impl Runtime {
         update_id: String,
         wait: UpdateWorkflowExecutionLifecycleStage,
     ) -> Result<UpdateStatus, Refusal> {
-        match self.ask(Request::PollUpdate { target, update_id, wait }).await? {
+        match self.ask_run(target, RunRequest::PollUpdate { update_id, wait }).await? {
             Response::Update(status) => Ok(status),
             other => Err(unexpected(&other)),
         }
@@ -436,9 +455,10 @@ impl Runtime {
         wait: UpdateWorkflowExecutionLifecycleStage,
     ) -> Result<(Started, Result<UpdateStatus, Refusal>), Refusal> {
         let ask = || {
-            let (start, request) = (Box::new(start.clone()), Box::new(request.clone()));
-            let workflow_id = workflow_id.clone();
-            self.ask(Request::StartWithUpdate { namespace, workflow_id, start, request, wait })
+            let (start, update) = (Box::new(start.clone()), Box::new(request.clone()));
+            let id = EntityId::workflow(namespace, workflow_id.as_str());
+            let ask = WorkflowRequest::StartWithUpdate { start, update, wait };
+            self.ask(Request::Workflow { id, ask })
         };
         let answer = match ask().await? {
             // The run that was there closed before it looked at the update: the start takes effect after all. Once
@@ -491,14 +511,18 @@ impl Runtime {
         page_size: usize,
         after: Option<Position>,
     ) -> Result<Page, Refusal> {
-        self.read_store(move |store| store.list(key, &query, page_size, after.as_ref())).await
+        self.with_store(move |store| store.list(key, &query, page_size, after.as_ref())).await
     }
 
     /// How many runs of a namespace a filter finds, in groups if it says so.
     pub async fn count(&self, namespace: &NamespaceRecord, filter: &str) -> Result<Count, Refusal> {
         let query = parse_filter(namespace, filter)?;
         let key = NamespaceKey(namespace.key);
-        self.read_store(move |store| store.count(key, &query)).await
+        self.with_store(move |store| store.count(key, &query)).await
+    }
+
+    async fn ask_run(&self, target: RunName, ask: RunRequest) -> Result<Response, Refusal> {
+        self.ask(Request::Run { target, ask }).await
     }
 
     async fn ask(&self, request: Request) -> Result<Response, Refusal> {
@@ -515,8 +539,8 @@ impl Runtime {
         self.node.door.admit(bytes)
     }
 
-    /// Reads from the store without holding up the caller's thread.
-    async fn read_store<T: Send + 'static>(
+    /// Works with the store without holding up the caller's thread.
+    async fn with_store<T: Send + 'static>(
         &self,
         reading: impl FnOnce(&dyn Store) -> Result<T, perennial_store::Error> + Send + 'static,
     ) -> Result<T, Refusal> {
@@ -527,6 +551,17 @@ impl Runtime {
         let read = tokio::task::spawn_blocking(move || reading(store.as_ref())).await;
         read.map_err(|error| Refusal::Unavailable(error.to_string()))?.map_err(Refusal::from)
     }
+}
+
+/// The record of a key, if there is one.
+fn stored_record(
+    store: &dyn Store,
+    kind: RecordKind,
+    key: &str,
+) -> Result<Option<Vec<u8>>, perennial_store::Error> {
+    // The first key that begins so is the shortest one.
+    let found = store.records(kind, key, "", 1)?.into_iter().find(|(found, _)| found == key);
+    Ok(found.map(|(_, value)| value))
 }
 
 /// Ends after that time, or never.

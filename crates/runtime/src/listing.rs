@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use perennial_engine::PartKey;
+use perennial_engine::RunPart;
 use perennial_engine::run::Run;
 use perennial_engine::schedule::{Schedule, Status};
 use perennial_proto::store::NamespaceRecord;
@@ -64,11 +64,11 @@ pub(crate) fn close_of(run: &Run, before: &Run) -> Option<Closed> {
 pub(crate) fn pauses_differ<'a>(
     run: &Run,
     before: &Run,
-    mut touched: impl Iterator<Item = &'a PartKey>,
+    mut touched: impl Iterator<Item = &'a RunPart>,
 ) -> bool {
     let is_paused = |run: &Run, id| run.activities.get(id).is_some_and(|it| it.paused.is_some());
     touched.any(|part| match part {
-        PartKey::Activity(id) => is_paused(run, id) != is_paused(before, id),
+        RunPart::Activity(id) => is_paused(run, id) != is_paused(before, id),
         _ => false,
     })
 }

@@ -10,10 +10,8 @@ use crate::api::Refusal;
 /// The parts of a node's memory budget.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shares {
-    /// Runs in the caches of all cells.
-    pub(crate) runs: usize,
-    /// Schedules in the caches of all cells.
-    pub(crate) schedules: usize,
+    /// Entities in the caches of all cells.
+    pub(crate) entities: usize,
     /// Requests that aren't answered: as they arrive, in inboxes, and put aside until something is loaded.
     pub(crate) requests: usize,
     /// What is on its way from the store to all cells.
@@ -28,8 +26,7 @@ impl Shares {
     pub(crate) fn of(budget: usize) -> Self {
         let eighth = budget / 8;
         Self {
-            runs: 2 * eighth,
-            schedules: eighth,
+            entities: 3 * eighth,
             requests: eighth / 2,
             loads: eighth / 2,
             pages: eighth,
@@ -38,12 +35,11 @@ impl Shares {
     }
 
     /// A cell's part of what all cells of a node have together.
-    pub(crate) fn of_one_cell(self, cells: u32) -> Self {
-        let cells = cells.max(1) as usize;
-        let Self { runs, schedules, requests, loads, pages, tasks } = self;
+    pub(crate) fn of_one_cell(self, cells: usize) -> Self {
+        let cells = cells.max(1);
+        let Self { entities, requests, loads, pages, tasks } = self;
         Self {
-            runs: runs / cells,
-            schedules: schedules / cells,
+            entities: entities / cells,
             loads: loads / cells,
             pages: pages / cells,
             requests,

@@ -83,3 +83,8 @@ pub(crate) fn stored(store: &dyn Store) -> Result<Vec<NamespaceRecord>, Error> {
         }
     }
 }
+
+/// The record in a stored value; `None` if there is none, or it can't be read.
+pub(crate) fn decoded(value: Option<&[u8]>) -> Option<NamespaceRecord> {
+    value.and_then(|value| NamespaceRecord::decode(value).ok())
+}

@@ -22,14 +22,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 
 use perennial_engine::run::Limits;
-use perennial_engine::{NamespaceKey, Slot, Time, Zones};
-use perennial_proto::store::{NamespaceRecord, RunMessage, WaitingTask};
+use perennial_engine::{NamespaceKey, Slot, SlotRange, Time, Zones};
+use perennial_proto::store::{EntityMessage, NamespaceRecord, RunName, WaitingTask};
 use perennial_store::{Epoch, Store};
 use prost::Message;
 
 use self::cell_thread::Helpers;
 use self::failure::Failure;
-use crate::cell::{Incoming, Input, Release, ReplyTo, Request, Response, slot_of_sender};
+use crate::cell::{
+    Dispatch, Incoming, Input, Release, ReplyTo, Request, Response, RunRequest, slot_of_sender,
+};
 use crate::damage::{Damage, Damaged};
 use crate::memory::{Door, Shares};
 use crate::namespaces::{self, Namespaces};
@@ -48,7 +50,9 @@ pub(crate) struct Node {
     pub(crate) surroundings: Surroundings,
     pub(crate) damage: Arc<Damage>,
     namespaces: RwLock<Arc<Namespaces>>,
-    cells: Vec<mpsc::Sender<ToCell>>,
+    cells: Vec<CellInbox>,
+    /// Names this node as the owner of its cells.
+    id: String,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Ends the thread that looks after the store.
     watching: Mutex<Option<watch::StopWatching>>,
@@ -57,11 +61,17 @@ pub(crate) struct Node {
     store_problem: Mutex<Option<String>>,
     /// The last reading of the store failed.
     reads_fail: AtomicBool,
-    runs_cached: usize,
+    entities_cached: usize,
     pub(crate) shares: Shares,
     pub(crate) door: Arc<Door>,
     keys_per_lease: u32,
     evaluation: Evaluation,
+}
+
+/// A cell of this node: its slots, and where what it is told goes.
+struct CellInbox {
+    slots: SlotRange,
+    inbox: mpsc::Sender<ToCell>,
 }
 
 /// What a cell's thread is told.
@@ -74,7 +84,7 @@ pub(crate) enum ToCell {
     /// The batch in flight may or may not be durable.
     CommitFailed(perennial_store::Error),
     /// A message that was sent under this lease and couldn't be delivered: again in a moment.
-    DeliverLater(Epoch, Arc<RunMessage>),
+    DeliverLater(Epoch, Arc<EntityMessage>),
     /// Finish what is in flight, then end.
     Stop,
 }
@@ -92,8 +102,8 @@ impl Node {
             helpers.commits = Some(commits);
             threads.push(thread);
         }
-        for (id, inbox) in (0_u32..).zip(inboxes) {
-            threads.push(cell_thread::start(&node, id, inbox, helpers.clone())?);
+        for (index, inbox) in inboxes.into_iter().enumerate() {
+            threads.push(cell_thread::start(&node, index, inbox, helpers.clone())?);
         }
         let (stop, thread) = watch::start(&node)?;
         threads.push(thread);
@@ -110,13 +120,19 @@ impl Node {
         config: &RuntimeConfig,
         surroundings: Surroundings,
     ) -> Result<(Arc<Self>, Vec<mpsc::Receiver<ToCell>>), OpenError> {
-        let (cells, inboxes): (Vec<_>, Vec<_>) =
-            (0..config.cells.max(1)).map(|_| mpsc::channel()).unzip();
+        let (cells, inboxes): (Vec<_>, Vec<_>) = slot_ranges(store.as_ref(), config.cells)?
+            .into_iter()
+            .map(|slots| {
+                let (inbox, arrived) = mpsc::channel();
+                (CellInbox { slots, inbox }, arrived)
+            })
+            .unzip();
         let namespaces = Namespaces::of(namespaces::stored(store.as_ref())?);
         let shares = Shares::of(config.memory_budget);
         let node = Arc::new(Self {
             store,
             queues: Queues::new(shares.tasks),
+            id: surroundings.fresh_ids().next(surroundings.now()),
             limits: Arc::new(config.limits.clone()),
             zones: Arc::clone(&config.zones),
             surroundings,
@@ -128,7 +144,7 @@ impl Node {
             failure: Failure::default(),
             store_problem: Mutex::default(),
             reads_fail: AtomicBool::new(false),
-            runs_cached: config.runs_cached,
+            entities_cached: config.entities_cached,
             shares,
             door: Door::new(shares.requests),
             keys_per_lease: config.keys_per_lease,
@@ -140,7 +156,7 @@ impl Node {
     /// Lets every cell finish what it has begun, and ends all threads. Nothing is handled afterwards.
     pub(crate) fn stop(&self) {
         for cell in &self.cells {
-            let _ = cell.send(ToCell::Stop);
+            let _ = cell.inbox.send(ToCell::Stop);
         }
         *lock(&self.watching) = None;
         for thread in std::mem::take(&mut *lock(&self.threads)) {
@@ -153,11 +169,11 @@ impl Node {
     ///
     /// Other cells' tasks are read again too: how many of those in the store are whose isn't known here. Tasks that
     /// another cell has at hand and that aren't stored stay.
-    pub(crate) fn restore(&self, cell: u32) -> Result<(), perennial_store::Error> {
-        let is_its = |slot: Slot| self.cell_of(slot) == cell as usize;
+    pub(crate) fn restore(&self, slots: SlotRange) -> Result<(), perennial_store::Error> {
         self.queues.forget_tasks(|task| {
             let run = task.run.as_ref();
-            run.is_some_and(|run| is_its(Slot::of(NamespaceKey(run.namespace), &run.workflow_id)))
+            let slot = |run: &RunName| Slot::of(NamespaceKey(run.namespace), &run.workflow_id);
+            run.is_some_and(|run| slots.contains(slot(run)))
         });
         self.offer_stored_tasks()
     }
@@ -166,14 +182,14 @@ impl Node {
     pub(crate) fn offer_stored_tasks(&self) -> Result<(), perennial_store::Error> {
         let mut after = i64::MIN;
         loop {
-            let rows = self.store.tasks(after, PAGE)?;
+            let rows = self.store.tasks(SlotRange::ALL, after, PAGE)?;
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.key;
             for row in rows {
                 match WaitingTask::decode(row.value.as_slice()) {
                     Ok(task) => {
                         let met = self.queues.offer(task, true, self.now());
-                        self.bring_together(met);
+                        self.dispatch(met);
                     }
                     Err(error) => self.damage.notice(Damaged::Task { key: row.key }, &error),
                 }
@@ -181,18 +197,20 @@ impl Node {
         }
     }
 
-    /// The messages that a cell's runs and schedules have sent and that aren't answered.
-    fn stored_messages(&self, cell: u32) -> Result<Vec<RunMessage>, perennial_store::Error> {
+    /// The messages that entities in these slots have sent and that aren't answered.
+    fn stored_messages(
+        &self,
+        slots: SlotRange,
+    ) -> Result<Vec<EntityMessage>, perennial_store::Error> {
         let mut messages = Vec::new();
         let mut after = i64::MIN;
         loop {
-            let rows = self.store.messages(after, PAGE)?;
+            let rows = self.store.messages(slots, after, PAGE)?;
             let Some(last) = rows.last() else { return Ok(messages) };
             after = last.key;
-            let its = rows.iter().filter(|row| self.cell_of(row.slot) == cell as usize);
-            for row in its {
-                match RunMessage::decode(row.value.as_slice()) {
-                    Ok(message) => messages.push(message),
+            for row in rows {
+                match EntityMessage::decode(row.value.as_slice()) {
+                    Ok(message) => messages.push(message.with_addresses()),
                     Err(error) => self.damage.notice(Damaged::Message { key: row.key }, &error),
                 }
             }
@@ -221,7 +239,7 @@ impl Node {
         *namespaces = Arc::new(namespaces.with(record));
     }
 
-    /// Gives a request to the cell that owns its workflow id.
+    /// Gives a request to the cell that owns its slot.
     pub(crate) fn ask(&self, incoming: Incoming) {
         let cell = self.cell_of(incoming.request.slot());
         self.tell(cell, ToCell::Input(Input::Asked(Box::new(incoming))));
@@ -229,18 +247,23 @@ impl Node {
 
     /// The cell that owns a slot: each has a range of them.
     pub(crate) fn cell_of(&self, slot: Slot) -> usize {
-        slot.range_among(self.cell_count()) as usize
+        self.cells.partition_point(|cell| cell.slots.last() < slot)
     }
 
-    /// How many cells share the slots.
-    pub(crate) fn cell_count(&self) -> u32 {
-        u32::try_from(self.cells.len()).unwrap_or(u32::MAX)
+    /// How many cells this node has.
+    pub(crate) fn cell_count(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The slots of one of its cells.
+    pub(crate) fn slots_of(&self, cell: usize) -> SlotRange {
+        self.cells.get(cell).map_or(SlotRange::ALL, |cell| cell.slots)
     }
 
     /// A cell that has ended is told nothing: what it owned waits in the store.
     pub(crate) fn tell(&self, cell: usize, what: ToCell) {
         if let Some(cell) = self.cells.get(cell) {
-            let _ = cell.send(what);
+            let _ = cell.inbox.send(what);
         }
     }
 
@@ -255,15 +278,15 @@ impl Node {
             }
             Release::Offer { task, is_stored } => {
                 let met = self.queues.offer(task, is_stored, self.now());
-                self.bring_together(met);
+                self.dispatch(met);
             }
             Release::OfferQuery(task) => {
                 let met = self.queues.offer_query(task);
-                self.bring_together(met);
+                self.dispatch(met);
             }
             Release::Repoll(poller) => {
                 let met = self.queues.poll_again(poller, self.now());
-                self.bring_together(met);
+                self.dispatch(met);
             }
             Release::Deliver(message) => self.deliver(message, epoch),
         }
@@ -275,19 +298,21 @@ impl Node {
             Release::Reply(reply, _) => reply.send(Err(crate::Refusal::from(why.clone()))),
             Release::Grant(poller, _) | Release::Repoll(poller) => {
                 let met = self.queues.poll_again(poller, self.now());
-                self.bring_together(met);
+                self.dispatch(met);
             }
             // Whatever is durable of these is read from the store again.
             Release::Offer { .. } | Release::OfferQuery(_) | Release::Deliver(_) => {}
         }
     }
 
-    pub(crate) fn bring_together(&self, met: Option<Match>) {
-        let request = match met {
+    /// Hands a task or a query that met a poller to the cell of its run.
+    pub(crate) fn dispatch(&self, met: Option<Match>) {
+        let dispatch = match met {
             None => return,
-            Some(Match::Task(task, poller)) => Request::StartTask { task, poller },
-            Some(Match::Query(task, poller)) => Request::TakeQuery { task, poller },
+            Some(Match::Task(task, poller)) => Dispatch::Task(task, poller),
+            Some(Match::Query(task, poller)) => Dispatch::Query(task, poller),
         };
+        let request = Request::Dispatch(dispatch);
         self.ask(Incoming { request, reply: ReplyTo::Nobody });
     }
 
@@ -310,7 +335,8 @@ impl Node {
                 (grant.run, TaskRef::Activity(stamp))
             }
         };
-        let request = Request::Command { target: run.name(), command: Command::UndoStart(task) };
+        let ask = RunRequest::Command(Command::UndoStart(task));
+        let request = Request::Run { target: run.name(), ask };
         self.ask(Incoming { request, reply: ReplyTo::Nobody });
     }
 }
@@ -320,14 +346,15 @@ impl Node {
     ///
     /// A cell that begins anew has its messages delivered again. It mustn't hear two answers to one: a start that
     /// was refused the first time may find nothing in its way the second time.
-    pub(crate) fn deliver(&self, message: Arc<RunMessage>, epoch: Epoch) {
-        let cell_of_sender = self.cells.get(self.cell_of(slot_of_sender(&message))).cloned();
+    pub(crate) fn deliver(&self, message: Arc<EntityMessage>, epoch: Epoch) {
+        let cell_of_sender = self.cells.get(self.cell_of(slot_of_sender(&message)));
+        let cell_of_sender = cell_of_sender.map(|cell| cell.inbox.clone());
         let sent = Arc::clone(&message);
         let damage = Arc::clone(&self.damage);
         let reply = ReplyTo::Then(Box::new(move |answer: Result<Response, crate::Refusal>| {
             let back = match answer {
                 Ok(Response::Answer(answer)) => {
-                    let request = Request::Settle { message: sent, answer };
+                    let request = Request::TakeAnswer { message: sent, answer };
                     let incoming = Incoming { request, reply: ReplyTo::Nobody };
                     ToCell::UnderLease(epoch, Input::Asked(Box::new(incoming)))
                 }
@@ -343,6 +370,19 @@ impl Node {
         }));
         self.ask(Incoming { request: Request::Deliver { message }, reply });
     }
+}
+
+/// The slots of each cell, after dividing them if another number of cells is wanted.
+fn slot_ranges(
+    store: &dyn Store,
+    wanted: Option<u32>,
+) -> Result<Vec<SlotRange>, perennial_store::Error> {
+    let stored = || Ok(store.cells()?.into_iter().map(|cell| cell.slots).collect());
+    let Some(wanted) = wanted.map(SlotRange::divided) else { return stored() };
+    if stored()? != wanted {
+        store.divide(&wanted)?;
+    }
+    Ok(wanted)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

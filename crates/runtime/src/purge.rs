@@ -27,7 +27,7 @@ impl Runtime {
 
     /// Goes on with the namespaces that weren't empty yet when the process ended.
     pub async fn resume_purges(&self) -> Result<(), Refusal> {
-        for record in self.read_store(namespaces::stored).await? {
+        for record in self.with_store(namespaces::stored).await? {
             if record.deleted_at != 0 && record.emptied_at == 0 {
                 self.purge_namespace(record);
             }
@@ -63,7 +63,7 @@ impl Runtime {
         }
         let _one_at_a_time = self.changing.lock().await;
         let emptied = NamespaceRecord { emptied_at: self.now().0, ..record.clone() };
-        self.put_namespace(emptied).await.map(|_| ())
+        self.put_namespace(emptied, Some(record.clone())).await.map(|_| ())
     }
 
     async fn purge_schedules(&self, record: &NamespaceRecord) -> Result<(), Refusal> {

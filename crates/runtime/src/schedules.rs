@@ -6,17 +6,19 @@ use perennial_engine::run::Rejection;
 use perennial_engine::schedule::{
     Command, CreateSchedule, EvaluatedTime, LedgerLine, Reply, Schedule,
 };
-use perennial_engine::{NamespaceKey, ScheduleKey, Time};
+use perennial_engine::{
+    Entity, EntityId, EntityKey, EntityRef, Kind, NamespaceKey, Slot, SlotRange, Time,
+};
 use perennial_proto::perennial::ScheduleEvent;
 use perennial_proto::store::{NamespaceRecord, Occurrence, ScheduleName};
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
 use perennial_store::visibility::{
     AttributeColumn, Column, Comparison, Count, Filter, Position, Predefined, Query,
 };
-use perennial_store::{Log, RecordKind, RecordWrite, Sleeper, StoredSchedule};
+use perennial_store::{Log, RecordKind, RecordWrite, Store, StoredEntity};
 use prost::Message;
 
-use crate::cell::{Request, Response, read_schedule};
+use crate::cell::{Request, Response, ScheduleRequest, read_entity};
 use crate::damage::Damaged;
 use crate::listing::{SCHEDULE_DIVISION, attributes_of};
 use crate::{Refusal, Runtime, unexpected};
@@ -105,9 +107,8 @@ impl Runtime {
         create: CreateSchedule,
     ) -> Result<Arc<Schedule>, Refusal> {
         let target = ScheduleName { namespace: namespace.0, schedule_id, key: 0 };
-        let create = Box::new(create);
-        let asked = Request::CreateSchedule { target, create };
-        self.ask_schedule(asked).await.map(|(schedule, _)| schedule)
+        let ask = ScheduleRequest::Create(Box::new(create));
+        self.ask_schedule(target, ask).await.map(|(schedule, _)| schedule)
     }
 
     /// Gives a schedule a command. It comes back as it is afterwards.
@@ -116,16 +117,20 @@ impl Runtime {
         target: ScheduleName,
         command: Command,
     ) -> Result<(Arc<Schedule>, Reply), Refusal> {
-        self.ask_schedule(Request::Schedule { target, command }).await
+        self.ask_schedule(target, ScheduleRequest::Command(command)).await
     }
 
     /// A schedule as it is now, deleted or not.
     pub async fn read_schedule(&self, target: ScheduleName) -> Result<Arc<Schedule>, Refusal> {
-        self.ask_schedule(Request::ReadSchedule { target }).await.map(|(schedule, _)| schedule)
+        self.ask_schedule(target, ScheduleRequest::Read).await.map(|(schedule, _)| schedule)
     }
 
-    async fn ask_schedule(&self, request: Request) -> Result<(Arc<Schedule>, Reply), Refusal> {
-        match self.ask(request).await? {
+    async fn ask_schedule(
+        &self,
+        target: ScheduleName,
+        ask: ScheduleRequest,
+    ) -> Result<(Arc<Schedule>, Reply), Refusal> {
+        match self.ask(Request::Schedule { target, ask }).await? {
             Response::Schedule(schedule, reply) => Ok((schedule, reply)),
             other => Err(unexpected(&other)),
         }
@@ -152,17 +157,19 @@ impl Runtime {
         after: Option<Position>,
     ) -> Result<SchedulePage, Refusal> {
         let node = Arc::clone(&self.node);
-        self.read_store(move |store| {
+        self.with_store(move |store| {
             let page = store.list(key, &query, page_size, after.as_ref())?;
-            let keys: Vec<_> = page.executions.iter().map(|row| ScheduleKey(row.run_key)).collect();
-            let stored = store.load_schedules(&keys)?;
+            let keys: Vec<_> = page.executions.iter().map(|row| EntityKey(row.run_key)).collect();
+            let stored = store.load_by_keys(&keys)?;
             // One that can't be read isn't in the way of the others.
-            let readable = |stored: &StoredSchedule| match read_schedule(stored, &node.zones) {
-                Ok(schedule) => Some(schedule),
+            let readable = |stored: &StoredEntity| match read_entity(stored, &node.zones) {
+                Ok(Entity::Schedule(schedule)) => Some(Arc::unwrap_or_clone(schedule)),
+                Ok(Entity::Run(_)) => None,
                 Err(why) => {
                     let row = page.executions.iter().find(|row| row.run_key == stored.key.0);
                     let schedule_id = row.map(|row| row.workflow_id.clone()).unwrap_or_default();
-                    node.damage.notice(Damaged::Schedule { namespace: key.0, schedule_id }, &why);
+                    let entity = EntityRef::current(EntityId::schedule(key, schedule_id));
+                    node.damage.notice(Damaged::Entity(entity), &why);
                     None
                 }
             };
@@ -194,19 +201,19 @@ impl Runtime {
     ) -> Result<Count, Refusal> {
         let query = among_schedules(namespace, filter, false)?;
         let key = NamespaceKey(namespace.key);
-        self.read_store(move |store| store.count(key, &query)).await
+        self.with_store(move |store| store.count(key, &query)).await
     }
 
     /// What happened to a schedule, after an event of its audit stream.
     pub async fn schedule_events(
         &self,
-        key: ScheduleKey,
+        key: EntityKey,
         after_sequence: i64,
         limit: usize,
     ) -> Result<Vec<ScheduleEvent>, Refusal> {
         let positions = (after_sequence.saturating_add(1), i64::MAX);
-        self.read_store(move |store| {
-            let lines = store.schedule_log(key, Log::Audit, positions, limit, false)?;
+        self.with_store(move |store| {
+            let lines = store.log(key, Log::Audit, positions, limit, false)?;
             lines.iter().map(|line| decode(&line.value)).collect()
         })
         .await
@@ -215,7 +222,7 @@ impl Runtime {
     /// What became of a schedule's times, a page of it.
     pub async fn schedule_ledger(
         &self,
-        key: ScheduleKey,
+        key: EntityKey,
         wanted: LedgerQuery,
     ) -> Result<LedgerPage, Refusal> {
         let LedgerQuery { ledger, window: (from, to), after, limit, reverse } = wanted;
@@ -223,10 +230,10 @@ impl Runtime {
             Ledger::Scheduled => Log::Ledger,
             Ledger::Manual => Log::ManualLedger,
         };
-        self.read_store(move |store| {
+        self.with_store(move |store| {
             let (mut first, mut last) = LedgerLine::positions(ledger == Ledger::Manual, (from, to));
             let before = (i64::MIN, first.saturating_sub(1));
-            for line in store.schedule_log(key, log, before, 1, true)? {
+            for line in store.log(key, log, before, 1, true)? {
                 if decode::<Occurrence>(&line.value)?.until >= from.0 {
                     first = line.position;
                 }
@@ -236,7 +243,7 @@ impl Runtime {
                 Some(position) => first = first.max(position.saturating_add(1)),
                 None => {}
             }
-            let lines = store.schedule_log(key, log, (first, last), limit + 1, reverse)?;
+            let lines = store.log(key, log, (first, last), limit + 1, reverse)?;
             let (page, rest) = lines.split_at(limit.min(lines.len()));
             let next = page.last().filter(|_| !rest.is_empty()).map(|line| line.position);
             let lines = page.iter().map(|line| decode(&line.value));
@@ -257,22 +264,22 @@ impl Runtime {
     ) -> Result<EvaluationPass, Refusal> {
         let now = self.now();
         let mut pass = EvaluationPass::default();
-        let mut after = (Time(i64::MIN), i64::MIN);
+        let mut after = (Time(i64::MIN), EntityKey(i64::MIN));
         loop {
-            let page = self.read_store(move |store| store.wakes(after, now, DUE_PAGE)).await?;
+            let read = move |store: &dyn Store| store.wakes(SlotRange::ALL, after, now, DUE_PAGE);
+            let page = self.with_store(read).await?;
             let Some(last) = page.last() else { return Ok(pass) };
             after = (last.at, last.key);
             for wake in page {
-                let Sleeper::Schedule { schedule_id } = wake.sleeper else { continue };
-                if namespace.is_some_and(|only| only != wake.namespace) {
+                let EntityId { namespace: of, kind, id: schedule_id } = wake.entity.id;
+                if kind != Kind::Schedule || namespace.is_some_and(|only| only != of) {
                     continue;
                 }
                 if pass.schedules.len() == limit || pass.times() >= EVALUATED_MAX {
                     pass.has_more = true;
                     return Ok(pass);
                 }
-                let target =
-                    ScheduleName { namespace: wake.namespace.0, schedule_id, key: wake.key };
+                let target = ScheduleName { namespace: of.0, schedule_id, key: wake.key.0 };
                 match self.evaluate_schedule(target).await {
                     Ok(evaluated) => pass.schedules.push(evaluated),
                     // Deleted, or followed by another of the same id, or damaged: the others have their turn.
@@ -305,7 +312,7 @@ impl Runtime {
         const KEY: &str = "zones";
         let zones = Arc::clone(&self.node.zones);
         let (stored, present) = self
-            .read_store(move |store| {
+            .with_store(move |store| {
                 let stored = store.records(RecordKind::Cluster, KEY, "", 1)?.pop();
                 Ok((stored.map(|(_, value)| value), zones.fingerprint().to_le_bytes().to_vec()))
             })
@@ -334,12 +341,12 @@ impl Runtime {
         // Only now: a process that ends before begins again.
         let record =
             RecordWrite { kind: RecordKind::Cluster, key: KEY.to_owned(), value: Some(present) };
-        self.ask(Request::Put { record }).await.map(|_| ())
+        self.ask(Request::PutRecord { slot: Slot::CLUSTER, record }).await.map(|_| ())
     }
 
     /// All rows of a schedule go.
     pub(crate) async fn purge_schedule(&self, target: ScheduleName) -> Result<(), Refusal> {
-        self.ask(Request::PurgeSchedule { target }).await.map(|_| ())
+        self.ask(Request::Schedule { target, ask: ScheduleRequest::Purge }).await.map(|_| ())
     }
 }
 

@@ -24,8 +24,8 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use perennial_engine::{Span, Time};
-use perennial_proto::store::RunMessage;
-use perennial_store::Store;
+use perennial_proto::store::EntityMessage;
+use perennial_store::{CellId, Store};
 
 use crate::cell::slot_of_sender;
 use crate::node::cell_loop::{CellLoop, Next, STEP_INPUTS};
@@ -104,8 +104,8 @@ impl Node {
         let surroundings = Surroundings::Simulated { now, since_boot, seed: AtomicU64::new(seed) };
         let (node, inboxes) = node::Node::without_threads(store, config, surroundings)?;
         let mut cells = Vec::new();
-        for (id, inbox) in (0_u32..).zip(inboxes) {
-            let cell = Some(CellLoop::lease(&node, id)?);
+        for (index, inbox) in inboxes.into_iter().enumerate() {
+            let cell = Some(CellLoop::lease(&node, index)?);
             cells.push(Turns { cell, inbox, arrived: VecDeque::new() });
         }
         node.offer_stored_tasks()?;
@@ -127,6 +127,11 @@ impl Node {
     /// From now on cells hear of their commits like this.
     pub fn set_acknowledge(&mut self, acknowledge: Acknowledge) {
         self.acknowledge = acknowledge;
+    }
+
+    /// Its cells, in the order of their slots.
+    pub fn cell_ids(&self) -> Vec<CellId> {
+        (0..self.cells.len()).map(|cell| CellId(self.node.slots_of(cell).first())).collect()
     }
 
     /// How many cells there are.
@@ -219,7 +224,7 @@ impl Node {
     }
 
     /// Brings a message to its receiver, for the first time or again.
-    pub fn deliver(&self, message: RunMessage) {
+    pub fn deliver(&self, message: EntityMessage) {
         let sender = self.node.cell_of(slot_of_sender(&message));
         let cell = self.cells.get(sender).and_then(|turns| turns.cell.as_ref());
         if let Some(cell) = cell {

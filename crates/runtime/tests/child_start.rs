@@ -6,11 +6,11 @@ mod kit;
 
 use std::sync::Arc;
 
-use perennial_engine::{NamespaceKey, Time};
+use perennial_engine::{EntityRef, NamespaceKey, SlotRange, Time};
 use perennial_proto::store::RunName;
 use perennial_runtime::RuntimeConfig;
 use perennial_runtime::simulation::{Clock, Node};
-use perennial_store::{MemoryStore, Store};
+use perennial_store::{MemoryStore, Store, StoredEntity};
 
 use self::kit::{completion, drive, name_in_cell, namespace, poller, start, start_child};
 
@@ -35,7 +35,7 @@ fn asked_in_other_cell(store: &Arc<MemoryStore>) -> (Node, RunName, RunName) {
 }
 
 fn two_cells(store: &Arc<MemoryStore>) -> Node {
-    let config = RuntimeConfig { cells: 2, ..RuntimeConfig::default() };
+    let config = RuntimeConfig { cells: Some(2), ..RuntimeConfig::default() };
     let store = Arc::clone(store) as Arc<dyn Store>;
     Node::open(store, &config, &Clock::at(Time(1_000)), 1).unwrap()
 }
@@ -68,7 +68,7 @@ fn a_child_that_was_deleted_before_its_parent_heard_of_it_is_not_started_again()
 
     let mut node = two_cells(&store);
     while node.take_any_turn() {}
-    let found = store.load_run(NamespaceKey(child.namespace), &child.workflow_id, None).unwrap();
+    let found = load(store.as_ref(), NamespaceKey(child.namespace), &child.workflow_id);
     assert!(found.is_none(), "it stays away");
     let runtime = node.runtime();
     let parent = drive(&mut node, runtime.read(parent)).unwrap();
@@ -96,11 +96,15 @@ fn asked_for_child(store: &Arc<MemoryStore>) -> (Node, NamespaceKey) {
 }
 
 fn messages(store: &MemoryStore) -> usize {
-    store.messages(i64::MIN, 10).unwrap().len()
+    store.messages(SlotRange::ALL, i64::MIN, 10).unwrap().len()
+}
+
+fn load(store: &MemoryStore, namespace: NamespaceKey, workflow_id: &str) -> Option<StoredEntity> {
+    store.load(&[EntityRef::run(namespace, workflow_id, "")]).remove(0).unwrap()
 }
 
 fn is_there(store: &MemoryStore, namespace: NamespaceKey) -> bool {
-    store.load_run(namespace, "child", None).unwrap().is_some()
+    load(store, namespace, "child").is_some()
 }
 
 #[test]

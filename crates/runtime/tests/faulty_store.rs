@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
+use perennial_engine::Time;
 use perennial_engine::run::{Command, Rejection, Run, Signal, Terminate};
-use perennial_engine::{NamespaceKey, ScheduleKey, Time};
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, UpdateWorkflowExecutionLifecycleStage, WorkflowExecutionStatus,
@@ -19,11 +19,7 @@ use perennial_proto::temporal::query::v1::WorkflowQuery;
 use perennial_proto::temporal::update::v1::{Meta, Request};
 use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{Refusal, Runtime, RuntimeConfig, Sent};
-use perennial_store::visibility::{Count, Page, Position, Query};
-use perennial_store::{
-    Batch, Error, Fragment, HistoryRange, Lease, Log, LogLine, MemoryStore, RecordKind, Store,
-    StoredMessage, StoredRun, StoredSchedule, TaskRow, Wake,
-};
+use perennial_store::{Batch, CellId, Error, Lease, MemoryStore, Store, StoreWrapper};
 
 use self::kit::{complete_workflow, completion, namespace, poller, start};
 
@@ -51,19 +47,19 @@ fn no_room() -> Error {
     Error::Full("no room".to_owned())
 }
 
-impl Store for FaultyStore {
-    fn lease(&self, cell: u32) -> Result<Lease, Error> {
+impl StoreWrapper for FaultyStore {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    fn on_lease(&self, cell: CellId, owner: &str) -> Result<Lease, Error> {
         if self.next.load(Ordering::SeqCst) == FULL {
             return Err(no_room());
         }
-        self.inner.lease(cell)
+        self.inner.lease(cell, owner)
     }
 
-    fn health(&self) -> Result<(), Error> {
-        self.inner.health()
-    }
-
-    fn commit(&self, batches: &[Batch]) -> Result<(), Error> {
+    fn on_commit(&self, batches: &[Batch]) -> Result<(), Error> {
         let lost = || Err(Error::Unavailable("the disk is away".to_owned()));
         if self.next.load(Ordering::SeqCst) == FULL {
             self.refused.fetch_add(1, Ordering::SeqCst);
@@ -79,83 +75,6 @@ impl Store for FaultyStore {
             }
             _ => self.inner.commit(batches),
         }
-    }
-
-    fn load_run(
-        &self,
-        namespace: NamespaceKey,
-        workflow_id: &str,
-        run_id: Option<&str>,
-    ) -> Result<Option<StoredRun>, Error> {
-        self.inner.load_run(namespace, workflow_id, run_id)
-    }
-
-    fn history(
-        &self,
-        range: HistoryRange,
-        max_bytes: usize,
-        reverse: bool,
-    ) -> Result<Vec<Fragment>, Error> {
-        self.inner.history(range, max_bytes, reverse)
-    }
-
-    fn load_schedule(
-        &self,
-        namespace: NamespaceKey,
-        schedule_id: &str,
-    ) -> Result<Option<StoredSchedule>, Error> {
-        self.inner.load_schedule(namespace, schedule_id)
-    }
-
-    fn load_schedules(&self, keys: &[ScheduleKey]) -> Result<Vec<StoredSchedule>, Error> {
-        self.inner.load_schedules(keys)
-    }
-
-    fn schedule_log(
-        &self,
-        key: ScheduleKey,
-        log: Log,
-        positions: (i64, i64),
-        limit: usize,
-        reverse: bool,
-    ) -> Result<Vec<LogLine>, Error> {
-        self.inner.schedule_log(key, log, positions, limit, reverse)
-    }
-
-    fn wakes(&self, after: (Time, i64), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
-        self.inner.wakes(after, up_to, limit)
-    }
-
-    fn tasks(&self, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error> {
-        self.inner.tasks(after, limit)
-    }
-
-    fn messages(&self, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Error> {
-        self.inner.messages(after, limit)
-    }
-
-    fn records(
-        &self,
-        kind: RecordKind,
-        prefix: &str,
-        after: &str,
-        limit: usize,
-    ) -> Result<Vec<(String, Vec<u8>)>, Error> {
-        self.inner.records(kind, prefix, after, limit)
-    }
-
-    fn list(
-        &self,
-        namespace: NamespaceKey,
-        query: &Query,
-        page_size: usize,
-        after: Option<&Position>,
-    ) -> Result<Page, Error> {
-        self.inner.list(namespace, query, page_size, after)
-    }
-
-    fn count(&self, namespace: NamespaceKey, query: &Query) -> Result<Count, Error> {
-        self.inner.count(namespace, query)
     }
 }
 
@@ -316,7 +235,7 @@ fn what_was_read_before_a_failed_commit_isnt_used_after_it() {
 #[test]
 fn a_cell_that_begins_anew_takes_no_task_away_from_another() {
     let store = Arc::new(FaultyStore::default());
-    let config = RuntimeConfig { cells: 2, ..RuntimeConfig::default() };
+    let config = RuntimeConfig { cells: Some(2), ..RuntimeConfig::default() };
     let mut node = Node::open(store.clone(), &config, &Clock::at(Time(1_000)), 1).unwrap();
     let runtime = node.runtime();
     let namespace = kit::drive(&mut node, namespace(&runtime));
@@ -383,7 +302,7 @@ fn signal(request_id: &str) -> Command {
 #[test]
 fn a_start_that_was_refused_before_the_cell_began_anew_is_asked_for_again_and_answered_once() {
     let store = Arc::new(FaultyStore::default());
-    let config = RuntimeConfig { cells: 2, ..RuntimeConfig::default() };
+    let config = RuntimeConfig { cells: Some(2), ..RuntimeConfig::default() };
     let clock = Clock::at(Time(1_000));
     let mut node = Node::open(Arc::clone(&store) as Arc<dyn Store>, &config, &clock, 1).unwrap();
     let runtime = node.runtime();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use perennial_engine::run::{Command, Signal};
-use perennial_engine::{NamespaceKey, Time};
+use perennial_engine::{NamespaceKey, SlotRange, Time};
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::enums::v1::{EventType, WorkflowExecutionStatus};
 use perennial_runtime::simulation::{Clock, Node};
@@ -27,7 +27,7 @@ fn keys_dont_repeat_across_leases() {
     let mut world = World::new(1, 3);
     let runs: Vec<i64> = (0..RUNS).map(|number| world.start(&format!("w-{number}"))).collect();
 
-    let tasks = world.store.tasks(i64::MIN, usize::MAX).unwrap();
+    let tasks = world.store.tasks(SlotRange::ALL, i64::MIN, usize::MAX).unwrap();
     let keys: BTreeSet<i64> = runs.iter().copied().chain(tasks.iter().map(|it| it.key)).collect();
     assert_eq!(keys.len(), 2 * RUNS);
     assert!(runs.is_sorted());
@@ -91,7 +91,7 @@ fn callers_pollers_and_messages_outlive_a_lease() {
     };
     assert_eq!(watched.unwrap().run.head.status(), WorkflowExecutionStatus::Completed);
     while world.node.take_any_turn() {}
-    assert!(world.store.messages(i64::MIN, usize::MAX).unwrap().is_empty());
+    assert!(world.store.messages(SlotRange::ALL, i64::MIN, usize::MAX).unwrap().is_empty());
 }
 
 struct World {
@@ -103,6 +103,7 @@ struct World {
 
 impl World {
     fn new(cells: u32, keys_per_lease: u32) -> Self {
+        let cells = Some(cells);
         let config = RuntimeConfig { cells, keys_per_lease, ..RuntimeConfig::default() };
         let store = Arc::new(MemoryStore::new());
         let disk: Arc<dyn Store> = store.clone();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use perennial_engine::run::{Command, Signal};
-use perennial_engine::{NamespaceKey, Time};
+use perennial_engine::{NamespaceKey, SlotRange, Time};
 use perennial_proto::store::RunName;
 use perennial_proto::temporal::common::v1::{Payload, Payloads};
 use perennial_proto::temporal::enums::v1::TaskQueueType;
@@ -97,7 +97,7 @@ fn backlog_longer_than_its_memory_is_handed_out_in_order_also_by_another_server(
     assert_eq!(world.backlog(), second.len() as i64);
     assert_eq!(world.polled(second.len()), second);
     assert_eq!(world.backlog(), 0);
-    assert!(world.store.tasks(i64::MIN, usize::MAX).unwrap().is_empty());
+    assert!(world.store.tasks(SlotRange::ALL, i64::MIN, usize::MAX).unwrap().is_empty());
 }
 
 struct World {

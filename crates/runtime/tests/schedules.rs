@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZoneDatabase;
 use perennial_engine::schedule::{Command, CreateSchedule, Reply, State, Trigger, Triggered, spec};
-use perennial_engine::{NamespaceKey, Time, Zones};
+use perennial_engine::{EntityKey, NamespaceKey, SlotRange, Time, Zones};
 use perennial_proto::store::{NamespaceRecord, ScheduleConfig};
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 use perennial_proto::temporal::schedule::v1::schedule_action::Action;
@@ -44,7 +44,9 @@ async fn a_new_zone_database_moves_what_schedules_wait_for() {
     let folder = tempfile::tempdir().unwrap();
     let store = Arc::new(MemoryStore::default());
     let wake = || {
-        let wakes = store.wakes((Time(i64::MIN), i64::MIN), Time(i64::MAX), 10).unwrap();
+        let wakes = store
+            .wakes(SlotRange::ALL, (Time(i64::MIN), EntityKey(i64::MIN)), Time(i64::MAX), 10)
+            .unwrap();
         let [wake] = wakes.as_slice() else { panic!("one schedule sleeps: {wakes:?}") };
         wake.at.0 / 1_000_000_000 % 86_400 / 3_600
     };
@@ -71,7 +73,7 @@ async fn a_new_zone_database_moves_what_schedules_wait_for() {
 
 #[test]
 fn whoever_triggers_is_told_of_the_start_however_many_others_come_before_its_answer() {
-    let config = RuntimeConfig { cells: 2, ..RuntimeConfig::default() };
+    let config = RuntimeConfig { cells: Some(2), ..RuntimeConfig::default() };
     let store = Arc::new(MemoryStore::new());
     let mut node = Node::open(store, &config, &Clock::at(Time(1_000)), 1).unwrap();
     let runtime = node.runtime();

@@ -7,7 +7,7 @@ mod kit;
 use std::sync::Arc;
 
 use perennial_engine::run::{Command, StartRun, Terminate};
-use perennial_engine::{NamespaceKey, Span, Time};
+use perennial_engine::{NamespaceKey, SlotRange, Span, Time};
 use perennial_proto::store::RunName;
 use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{RuntimeConfig, WorkflowTaskGrant};
@@ -53,7 +53,7 @@ impl World {
 
     /// How many tasks there are.
     fn tasks(&self) -> usize {
-        self.store.tasks(i64::MIN, 1_000).unwrap().len()
+        self.store.tasks(SlotRange::ALL, i64::MIN, 1_000).unwrap().len()
     }
 }
 

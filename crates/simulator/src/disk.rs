@@ -5,15 +5,14 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use perennial_engine::{NamespaceKey, PartKey, ScheduleKey, Time};
+use perennial_engine::{Kind, PartId, RunPart, SlotRange};
 use perennial_proto::perennial::ScheduleEvent;
-use perennial_proto::store::{Occurrence, RunHead, RunMessage, ScheduleHead};
+use perennial_proto::store::{EntityMessage, Occurrence, RunHead, ScheduleHead};
 use perennial_proto::temporal::history::v1::History;
 use perennial_runtime::simulation::Clock;
-use perennial_store::visibility::{Count, Page, Position, Query};
 use perennial_store::{
-    Batch, Epoch, Error, Fragment, HistoryRange, Lease, Log, LogLine, MemoryStore, RecordKind,
-    RunWrite, ScheduleWrite, Store, StoredMessage, StoredRun, StoredSchedule, TaskRow, Wake,
+    Batch, CellId, EntityWrite, Epoch, Error, Lease, Log, MemoryStore, Read, RecordWrite, Store,
+    StoreWrapper, StoredEntity,
 };
 use prost::Message;
 
@@ -38,7 +37,7 @@ struct State {
     /// Batches whose writer was told that nobody knows: they may land yet.
     limbo: Vec<Vec<Batch>>,
     /// Of each cell the present owner, and its last batch that landed.
-    owners: BTreeMap<u32, (Epoch, u64)>,
+    owners: BTreeMap<CellId, (Epoch, u64)>,
 }
 
 /// What becomes of a commit.
@@ -92,10 +91,10 @@ impl Disk {
     }
 
     /// One of the messages between runs that aren't known to have arrived.
-    pub(crate) fn any_undelivered(&self, chance: &Chance) -> Option<RunMessage> {
-        let undelivered = self.store.messages(i64::MIN, usize::MAX).ok()?;
+    pub(crate) fn any_undelivered(&self, chance: &Chance) -> Option<EntityMessage> {
+        let undelivered = self.store.messages(SlotRange::ALL, i64::MIN, usize::MAX).ok()?;
         let message = chance.pick(&undelivered)?;
-        RunMessage::decode(message.value.as_slice()).ok()
+        EntityMessage::decode(message.value.as_slice()).ok()
     }
 
     fn apply(&self, state: &mut State, batches: &[Batch]) -> Result<(), Error> {
@@ -111,11 +110,11 @@ impl Disk {
         for batch in batches {
             state.owners.insert(batch.cell, (batch.epoch, batch.sequence));
         }
-        for run in batches.iter().flat_map(|batch| &batch.runs) {
-            self.say_what_is_new(run);
-        }
-        for schedule in batches.iter().flat_map(|batch| &batch.schedules) {
-            self.say_what_became_of(schedule);
+        for entity in batches.iter().flat_map(|batch| &batch.entities) {
+            match entity.kind {
+                Kind::Run => self.say_events(entity),
+                Kind::Schedule => self.say_verdicts(entity),
+            }
         }
         let mut auditor = self.auditor.lock().unwrap_or_else(PoisonError::into_inner);
         auditor.committed(self.clock.now(), batches);
@@ -135,8 +134,8 @@ impl Disk {
         }
     }
 
-    /// For whoever reads the trace: which events a run has now.
-    fn say_what_is_new(&self, run: &RunWrite) {
+    /// Writes into the trace which events a run has now.
+    fn say_events(&self, run: &EntityWrite) {
         let head = run.head.as_ref().and_then(|head| RunHead::decode(head.as_slice()).ok());
         let head = head.unwrap_or_default();
         let mut text = format!("disk: {} {}:", head.workflow_id, head.run_id);
@@ -149,8 +148,8 @@ impl Disk {
         self.say(text.replace("EVENT_TYPE_", ""));
     }
 
-    /// The same of a schedule: its verdicts and its audit stream.
-    fn say_what_became_of(&self, schedule: &ScheduleWrite) {
+    /// Writes into the trace a schedule's verdicts and its audit stream.
+    fn say_verdicts(&self, schedule: &EntityWrite) {
         let head = schedule.head.as_ref().and_then(|it| ScheduleHead::decode(&**it).ok());
         let head = head.unwrap_or_default();
         let mut text = format!("disk: {} {}", head.schedule_id, head.incarnation);
@@ -218,18 +217,28 @@ impl Path {
     pub(crate) fn is_replaced(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.is_replaced)
     }
-
-    fn readable(&self) -> Result<&MemoryStore, Error> {
-        let state = self.disk.lock();
-        if state.is_faulty && state.chance.permille(15) {
-            return Err(away());
-        }
-        Ok(&self.disk.store)
-    }
 }
 
-impl Store for Path {
-    fn lease(&self, cell: u32) -> Result<Lease, Error> {
+impl StoreWrapper for Path {
+    fn inner(&self) -> &dyn Store {
+        &self.disk.store
+    }
+
+    fn before_read(&self, _: Read) -> Result<(), Error> {
+        let state = self.disk.lock();
+        if state.is_faulty && state.chance.permille(15) { Err(away()) } else { Ok(()) }
+    }
+
+    fn on_divide(&self, ranges: &[SlotRange]) -> Result<(), Error> {
+        if self.is_replaced.load(Ordering::SeqCst) {
+            return Err(Error::Fenced("another server has the file".to_owned()));
+        }
+        self.disk.lock().owners.clear();
+        self.disk.say(format!("world: the slots are divided into {} cells", ranges.len()));
+        self.disk.store.divide(ranges)
+    }
+
+    fn on_lease(&self, cell: CellId, owner: &str) -> Result<Lease, Error> {
         if self.is_replaced.load(Ordering::SeqCst) {
             return Err(Error::Fenced("another server has the file".to_owned()));
         }
@@ -239,18 +248,26 @@ impl Store for Path {
         if !is_heard && state.chance.permille(500) {
             return Err(away());
         }
-        let lease = self.disk.store.lease(cell)?;
+        let lease = self.disk.store.lease(cell, owner)?;
         state.owners.insert(cell, (lease.epoch, 0));
         let mut auditor = self.disk.auditor.lock().unwrap_or_else(PoisonError::into_inner);
-        auditor.leased(cell, lease.epoch, self.server);
+        auditor.leased(lease.epoch, self.server, cell);
         if is_heard { Ok(lease) } else { Err(away()) }
     }
 
-    fn health(&self) -> Result<(), Error> {
-        self.disk.store.health()
+    fn on_compare_and_set(
+        &self,
+        record: &RecordWrite,
+        expected: Option<&[u8]>,
+    ) -> Result<bool, Error> {
+        if self.is_replaced.load(Ordering::SeqCst) {
+            return Err(Error::Fenced("another server has the file".to_owned()));
+        }
+        self.before_read(Read::Records)?;
+        self.disk.store.compare_and_set(record, expected)
     }
 
-    fn commit(&self, batches: &[Batch]) -> Result<(), Error> {
+    fn on_commit(&self, batches: &[Batch]) -> Result<(), Error> {
         let mut state = self.disk.lock();
         let (done, fate) = match Disk::fate(&state) {
             Fate::Lands => (self.disk.apply(&mut state, batches), ""),
@@ -273,87 +290,12 @@ impl Store for Path {
         done
     }
 
-    fn load_run(
-        &self,
-        namespace: NamespaceKey,
-        workflow_id: &str,
-        run_id: Option<&str>,
-    ) -> Result<Option<StoredRun>, Error> {
-        let mut found = self.readable()?.load_run(namespace, workflow_id, run_id)?;
-        if self.disk.sabotage == Sabotage::Deduplication
-            && let Some(run) = &mut found
-        {
-            run.parts.retain(|(key, _)| !matches!(key, PartKey::Request(_)));
+    fn on_loaded(&self, entity: &mut StoredEntity) {
+        if self.disk.sabotage == Sabotage::Deduplication {
+            let is_request =
+                |part: &PartId| matches!(RunPart::from_row_id(part), Some(RunPart::Request(_)));
+            entity.parts.retain(|(part, _)| !is_request(part));
         }
-        Ok(found)
-    }
-
-    fn history(
-        &self,
-        range: HistoryRange,
-        max_bytes: usize,
-        reverse: bool,
-    ) -> Result<Vec<Fragment>, Error> {
-        self.readable()?.history(range, max_bytes, reverse)
-    }
-
-    fn load_schedule(
-        &self,
-        namespace: NamespaceKey,
-        schedule_id: &str,
-    ) -> Result<Option<StoredSchedule>, Error> {
-        self.readable()?.load_schedule(namespace, schedule_id)
-    }
-
-    fn load_schedules(&self, keys: &[ScheduleKey]) -> Result<Vec<StoredSchedule>, Error> {
-        self.readable()?.load_schedules(keys)
-    }
-
-    fn schedule_log(
-        &self,
-        key: ScheduleKey,
-        log: Log,
-        positions: (i64, i64),
-        limit: usize,
-        reverse: bool,
-    ) -> Result<Vec<LogLine>, Error> {
-        self.readable()?.schedule_log(key, log, positions, limit, reverse)
-    }
-
-    fn wakes(&self, after: (Time, i64), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
-        self.readable()?.wakes(after, up_to, limit)
-    }
-
-    fn tasks(&self, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error> {
-        self.readable()?.tasks(after, limit)
-    }
-
-    fn messages(&self, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Error> {
-        self.readable()?.messages(after, limit)
-    }
-
-    fn records(
-        &self,
-        kind: RecordKind,
-        prefix: &str,
-        after: &str,
-        limit: usize,
-    ) -> Result<Vec<(String, Vec<u8>)>, Error> {
-        self.readable()?.records(kind, prefix, after, limit)
-    }
-
-    fn list(
-        &self,
-        namespace: NamespaceKey,
-        query: &Query,
-        page_size: usize,
-        after: Option<&Position>,
-    ) -> Result<Page, Error> {
-        self.readable()?.list(namespace, query, page_size, after)
-    }
-
-    fn count(&self, namespace: NamespaceKey, query: &Query) -> Result<Count, Error> {
-        self.readable()?.count(namespace, query)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use perennial_engine::SchedulePart;
+use perennial_engine::{Kind, PartId, SchedulePart};
 use perennial_proto::store::ScheduleHead;
-use perennial_store::{Batch, ScheduleWrite};
+use perennial_store::{Batch, EntityWrite};
 use prost::Message;
 
 /// A protection that is taken out, to see that the auditor misses it.
@@ -46,14 +46,14 @@ impl Sabotage {
     /// The batch without what protects schedules.
     pub(crate) fn spoil(self, batch: &Batch) -> Batch {
         let mut batch = batch.clone();
-        for write in &mut batch.schedules {
+        for write in batch.entities.iter_mut().filter(|it| it.kind == Kind::Schedule) {
             match self {
                 Self::Progress if write.created.is_none() && has_start(write) => {
                     write.head = None;
                 }
                 Self::Watermark => write.head = write.head.take().map(|it| hurried(&it)),
                 Self::Running => {
-                    write.parts.retain(|(part, _)| !matches!(part, SchedulePart::Running(_)));
+                    write.parts.retain(|(part, _)| !is_running(part));
                 }
                 Self::Progress
                 | Self::None
@@ -66,9 +66,12 @@ impl Sabotage {
     }
 }
 
-fn has_start(write: &ScheduleWrite) -> bool {
-    let is_it = |part: &SchedulePart| matches!(part, SchedulePart::Running(_));
-    write.parts.iter().any(|(part, value)| is_it(part) && value.is_some())
+fn has_start(write: &EntityWrite) -> bool {
+    write.parts.iter().any(|(part, value)| is_running(part) && value.is_some())
+}
+
+fn is_running(part: &PartId) -> bool {
+    matches!(SchedulePart::from_row_id(part), Some(SchedulePart::Running(_)))
 }
 
 /// A schedule's head that says everything up to its last step is settled.

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use perennial_engine::{NamespaceKey, Span, Time};
-use perennial_proto::store::run_message::Body;
-use perennial_proto::store::{NamespaceRecord, RunMessage};
+use perennial_engine::{NamespaceKey, SlotRange, Span, Time};
+use perennial_proto::store::{Address, entity_message::Body};
+use perennial_proto::store::{EntityMessage, NamespaceRecord};
 use perennial_runtime::simulation::{Acknowledge, Clock, Node};
 use perennial_runtime::{Evaluation, RuntimeConfig};
 use perennial_store::Store;
@@ -90,7 +90,7 @@ struct World {
     /// The server, and after it one that was replaced and doesn't know yet.
     servers: Vec<Running>,
     /// Messages that arrive a second time, while the server lives.
-    delayed: Vec<RunMessage>,
+    delayed: Vec<EntityMessage>,
     opened: u64,
     turns: usize,
     crashes: usize,
@@ -127,9 +127,8 @@ impl World {
         let clock = Clock::at(BEGIN);
         let disk = Disk::new(chance.fork(), &clock, sabotage, auditor, trace);
         let config = RuntimeConfig {
-            cells: 2,
-            // Few, so that runs are forgotten and loaded again.
-            runs_cached: 1 + chance.below(6),
+            // Few, so that entities are forgotten and loaded again.
+            entities_cached: 1 + chance.below(6),
             ..RuntimeConfig::default()
         };
         // In every third world cells take new leases all the time, for their keys.
@@ -304,7 +303,8 @@ impl World {
                 running.node.step(cell, inputs);
                 // One that may not write is still away.
                 if !running.node.is_suspended(cell) && running.asleep.remove(&cell) {
-                    lock(&self.sim.auditor).cell_woke(running.server, cell, self.sim.now());
+                    let id = running.node.cell_ids()[cell];
+                    lock(&self.sim.auditor).cell_woke(running.server, id, self.sim.now());
                 }
             }
             Turn::Commit { server } => {
@@ -377,8 +377,10 @@ impl World {
         loop {
             let path = Path::new(&self.disk, self.opened);
             let is_replaced = path.is_replaced();
-            let opened =
-                Node::open(Arc::new(path), &self.config, &self.sim.clock, self.chance.next());
+            // Every server divides the slots as it likes: its predecessor may still believe in other cells.
+            let cells = Some(1 + self.chance.below(4) as u32);
+            let config = RuntimeConfig { cells, ..self.config.clone() };
+            let opened = Node::open(Arc::new(path), &config, &self.sim.clock, self.chance.next());
             match opened {
                 Ok(mut node) => {
                     if self.sabotage == Sabotage::WaitForCommit {
@@ -388,7 +390,7 @@ impl World {
                     let server = Server { runtime: node.runtime(), is_alive: Rc::clone(&is_alive) };
                     *self.sim.current.borrow_mut() = Some(server);
                     let (server, asleep) = (self.opened, BTreeSet::new());
-                    let cells = node.cells();
+                    let cells = node.cell_ids();
                     lock(&self.sim.auditor).server_began(server, cells, self.sim.now());
                     let running =
                         Running { node, is_alive, is_replaced, turns_left: 0, server, asleep };
@@ -426,9 +428,10 @@ impl World {
         }
         // A refusal isn't remembered: a start that another run stood in the way of may find it gone the second
         // time, after its schedule has heard that nothing came of it.
+        let schedule = message.sender.as_ref().and_then(Address::schedule);
         if let (Some(_), Some(Body::StartRun(start)), Some(target)) =
-            (&message.from_schedule, &message.body, &message.target)
-            && lock(&self.sim.auditor).may_be_refused(&target.workflow_id, &start.run_id)
+            (schedule, &message.body, &message.target)
+            && lock(&self.sim.auditor).may_be_refused(&target.id, &start.run_id)
         {
             return;
         }
@@ -471,7 +474,7 @@ impl World {
                 continue;
             }
             let open = lock(&self.sim.auditor).open_runs();
-            let messages = self.disk.store().messages(i64::MIN, 1);
+            let messages = self.disk.store().messages(SlotRange::ALL, i64::MIN, 1);
             let is_quiet = open.is_empty() && messages.is_ok_and(|it| it.is_empty());
             if is_quiet && schedules_end.is_none() {
                 return;

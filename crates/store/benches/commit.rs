@@ -10,10 +10,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use perennial_engine::{NamespaceKey, PartKey, RunKey, Slot, Time};
+use perennial_engine::{EntityId, EntityKey, EntityRef, Kind, NamespaceKey, RunPart, Time};
 use perennial_store::visibility::{Closed, Execution, ExecutionKey, Row, Values};
 use perennial_store::{
-    Batch, Durability, Fragment, Lease, Listed, NewRun, RunWrite, SqliteStore, Store, StoredRun,
+    Batch, CellId, Durability, EntityWrite, Fragment, Lease, Listed, NewEntity, NewRun,
+    SqliteStore, Store,
 };
 use tempfile::TempDir;
 
@@ -51,7 +52,7 @@ fn measure(folder: &Path, runs_a_commit: usize, time: Duration) -> Measured {
     let folder = TempDir::new_in(folder).unwrap();
     let file = folder.path().join("perennial.db");
     let store = SqliteStore::open(file, Durability::PowerLoss).unwrap();
-    let Lease { epoch, .. } = store.lease(0).unwrap();
+    let Lease { epoch, .. } = store.lease(CellId::FIRST, "test").unwrap();
     let mut under_way: Vec<(i64, usize)> =
         (NO_KEY + 1..).take(RUNS_AT_ONCE).map(|key| (key, 0)).collect();
     let mut next_key = NO_KEY + RUNS_AT_ONCE as i64 + 1;
@@ -59,12 +60,12 @@ fn measure(folder: &Path, runs_a_commit: usize, time: Duration) -> Measured {
     let mut place = 0;
     let began = Instant::now();
     while began.elapsed() < time {
-        let mut runs = Vec::with_capacity(runs_a_commit);
+        let mut entities = Vec::with_capacity(runs_a_commit);
         for _ in 0..runs_a_commit {
             let (key, done) = &mut under_way[place];
             // Prime to the number of runs, so that neighbours in a commit aren't neighbours on disk.
             place = (place + 7) % RUNS_AT_ONCE;
-            runs.push(transition(*key, *done));
+            entities.push(transition(*key, *done));
             *done += 1;
             if *done == TRANSITIONS_A_RUN {
                 (*key, *done) = (next_key, 0);
@@ -72,8 +73,7 @@ fn measure(folder: &Path, runs_a_commit: usize, time: Duration) -> Measured {
             }
         }
         let sequence = commits.len() as u64 + 1;
-        let (schedules, tasks, messages, records) = (vec![], vec![], vec![], vec![]);
-        let batch = Batch { cell: 0, epoch, sequence, runs, schedules, tasks, messages, records };
+        let batch = Batch { entities, ..Batch::empty(CellId::FIRST, epoch, sequence) };
         let before = Instant::now();
         store.commit(&[batch]).unwrap();
         commits.push(before.elapsed());
@@ -91,30 +91,26 @@ fn measure_load(store: &SqliteStore, runs: i64) -> Duration {
     let before = Instant::now();
     for n in 0..LOADS {
         let id = workflow_id(NO_KEY + 1 + n * 7_919 % (runs - RUNS_AT_ONCE as i64).max(1));
-        let _: Option<StoredRun> = store.load_run(NAMESPACE, &id, None).unwrap();
+        let found = store.load(&[EntityRef::run(NAMESPACE, &id, "")]);
+        assert!(found[0].is_ok());
     }
     before.elapsed() / LOADS as u32
 }
 
-fn transition(key: i64, done: usize) -> RunWrite {
+fn transition(key: i64, done: usize) -> EntityWrite {
     let first_event_id = 1 + 3 * done as i64;
-    let activity = PartKey::Activity(5);
+    let activity = RunPart::Activity(5).row_id();
     let last = done == TRANSITIONS_A_RUN - 1;
-    RunWrite {
-        key: RunKey(key),
-        created: (done == 0).then(|| NewRun {
-            namespace: NAMESPACE,
-            workflow_id: workflow_id(key),
-            run_id: run_id(key),
-            slot: Slot::of(NAMESPACE, &workflow_id(key)),
-            ancestors: vec![],
-            first_branch: RunKey(key),
+    let new_run = NewRun { run_id: run_id(key), ancestors: vec![], first_branch: EntityKey(key) };
+    EntityWrite {
+        created: (done == 0).then(|| NewEntity {
+            id: EntityId::workflow(NAMESPACE, workflow_id(key)),
+            run: Some(new_run),
         }),
-        deleted: false,
         becomes_current: done == 0,
         head: Some(vec![done as u8; 400]),
         parts: match done {
-            0 => vec![(PartKey::Request(run_id(key)), Some(vec![0; 20]))],
+            0 => vec![(RunPart::Request(run_id(key)).row_id(), Some(vec![0; 20]))],
             1 => vec![(activity, Some(vec![1; 200]))],
             2 => vec![(activity, None)],
             _ => vec![],
@@ -131,6 +127,7 @@ fn transition(key: i64, done: usize) -> RunWrite {
                 closed.map(|closed| Listed::Closed { status, closed })
             }
         },
+        ..EntityWrite::of(Kind::Run, EntityKey(key))
     }
 }
 

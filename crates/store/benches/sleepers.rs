@@ -6,8 +6,10 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use perennial_engine::{NamespaceKey, RunKey, Slot, Time};
-use perennial_store::{Batch, Durability, Fragment, NewRun, RunWrite, SqliteStore, Store};
+use perennial_engine::{EntityId, EntityKey, EntityRef, Kind, NamespaceKey, SlotRange, Time};
+use perennial_store::{
+    Batch, CellId, Durability, EntityWrite, Fragment, NewEntity, NewRun, SqliteStore, Store,
+};
 use tempfile::TempDir;
 
 const SLEEPERS: i64 = 1_000_000;
@@ -23,25 +25,13 @@ fn main() {
     let file = folder.path().join("perennial.db");
 
     let store = SqliteStore::open(&file, Durability::ProcessCrash).unwrap();
-    let epoch = store.lease(0).unwrap().epoch;
+    let epoch = store.lease(CellId::FIRST, "test").unwrap().epoch;
     let began = Instant::now();
     for sequence in 1..=SLEEPERS / RUNS_A_COMMIT {
         let keys = (sequence - 1) * RUNS_A_COMMIT..sequence * RUNS_A_COMMIT;
-        let runs = keys.map(sleeper).collect();
-        let (schedules, tasks, messages, records) = (vec![], vec![], vec![], vec![]);
-        let sequence = sequence as u64;
-        store
-            .commit(&[Batch {
-                cell: 0,
-                epoch,
-                sequence,
-                runs,
-                schedules,
-                tasks,
-                messages,
-                records,
-            }])
-            .unwrap();
+        let entities = keys.map(sleeper).collect();
+        let batch = Batch::empty(CellId::FIRST, epoch, sequence as u64);
+        store.commit(&[Batch { entities, ..batch }]).unwrap();
     }
     println!("{SLEEPERS} runs written in {:.1?}", began.elapsed());
     drop(store);
@@ -51,34 +41,33 @@ fn main() {
     let began = Instant::now();
     let store = SqliteStore::open(&file, Durability::PowerLoss).unwrap();
     println!("opened after {:.2?}", began.elapsed());
-    store.lease(0).unwrap();
+    store.lease(CellId::FIRST, "test").unwrap();
     println!("leased after {:.2?}", began.elapsed());
-    let wakes = store.wakes((Time(i64::MIN), i64::MIN), Time(i64::MAX), 10_000).unwrap();
+    let wakes = store
+        .wakes(SlotRange::ALL, (Time(i64::MIN), EntityKey(i64::MIN)), Time(i64::MAX), 10_000)
+        .unwrap();
     println!("next {} wake-ups read after {:.2?}", wakes.len(), began.elapsed());
-    let found = store.load_run(NAMESPACE, &workflow_id(SLEEPERS / 2), None).unwrap();
-    assert!(found.is_some());
+    let wanted = EntityRef::run(NAMESPACE, &workflow_id(SLEEPERS / 2), "");
+    assert!(matches!(store.load(&[wanted])[..], [Ok(Some(_))]));
     println!("first run loaded after {:.2?}", began.elapsed());
 }
 
-fn sleeper(key: i64) -> RunWrite {
-    RunWrite {
-        key: RunKey(NO_KEY + 1 + key),
-        created: Some(NewRun {
-            namespace: NAMESPACE,
-            workflow_id: workflow_id(key),
-            run_id: format!("0190163d-8694-7000-8000-{key:012x}"),
-            slot: Slot::of(NAMESPACE, &workflow_id(key)),
-            ancestors: vec![],
-            first_branch: RunKey(NO_KEY + 1 + key),
-        }),
-        deleted: false,
+fn sleeper(key: i64) -> EntityWrite {
+    let entity_key = EntityKey(NO_KEY + 1 + key);
+    let run = NewRun {
+        run_id: format!("0190163d-8694-7000-8000-{key:012x}"),
+        ancestors: vec![],
+        first_branch: entity_key,
+    };
+    let id = EntityId::workflow(NAMESPACE, workflow_id(key));
+    EntityWrite {
+        created: Some(NewEntity { id, run: Some(run) }),
         becomes_current: true,
         head: Some(vec![7; 400]),
-        parts: vec![],
         history: vec![Fragment { first_event_id: 1, last_event_id: 3, bytes: vec![3; 300].into() }],
         // In no order.
         wake_at: Some(Time(1 + (key * 7_919) % SLEEPERS)),
-        visibility: None,
+        ..EntityWrite::of(Kind::Run, entity_key)
     }
 }
 

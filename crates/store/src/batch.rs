@@ -1,25 +1,23 @@
 //! What is committed together.
 
 use bytes::Bytes;
-use perennial_engine::{NamespaceKey, PartWrite, RunKey, ScheduleKey, SchedulePart, Slot, Time};
+use perennial_engine::{EntityId, EntityKey, Kind, PartId, Slot, Time};
 
 use crate::{Epoch, visibility};
 
-/// Everything some transitions of one cell's entities changed. Durable whole, or not at all.
+/// Everything that some transitions of one cell's entities changed. Durable whole, or not at all.
 ///
 /// Made by a cell; each key is in it at most once.
 #[derive(Debug, Clone)]
 pub struct Batch {
-    /// Who writes.
-    pub cell: u32,
-    /// Under which lease.
+    /// The cell that writes.
+    pub cell: CellId,
+    /// The epoch of the cell's lease.
     pub epoch: Epoch,
     /// One above that of the cell's batch before, from 1 at each lease.
     pub sequence: u64,
-    /// Runs that changed.
-    pub runs: Vec<RunWrite>,
-    /// Schedules that changed.
-    pub schedules: Vec<ScheduleWrite>,
+    /// Entities that changed.
+    pub entities: Vec<EntityWrite>,
     /// Tasks that wait for a worker, or no longer do.
     pub tasks: Vec<TaskWrite>,
     /// Messages to other entities, or their removal after delivery.
@@ -28,31 +26,99 @@ pub struct Batch {
     pub records: Vec<RecordWrite>,
 }
 
-/// What changed of one run.
+impl Batch {
+    /// A batch that changes nothing yet.
+    pub fn empty(cell: CellId, epoch: Epoch, sequence: u64) -> Self {
+        let (entities, tasks, messages, records) = (vec![], vec![], vec![], vec![]);
+        Self { cell, epoch, sequence, entities, tasks, messages, records }
+    }
+}
+
+/// Names a cell by its first slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CellId(pub Slot);
+
+impl CellId {
+    /// The cell that begins with the first slot. There is always one.
+    pub const FIRST: Self = Self(Slot(0));
+}
+
+impl std::fmt::Display for CellId {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}", self.0.0)
+    }
+}
+
+/// What changed of one entity.
 #[derive(Debug, Clone)]
-pub struct RunWrite {
-    /// Which.
-    pub key: RunKey,
-    /// Given in the batch that creates it, together with its head and its first events.
-    pub created: Option<NewRun>,
-    /// The run and all its rows go: parts, its own history unless another run goes on from it, its
+pub struct EntityWrite {
+    /// The kind of the entity.
+    pub kind: Kind,
+    /// The key of the entity.
+    pub key: EntityKey,
+    /// Given in the batch that creates it, together with its head; for a run, with its first events too.
+    pub created: Option<NewEntity>,
+    /// The entity and all its rows go: parts, logs, its own history unless another run goes on from it, its
     /// visibility, the pointer that says it is current. Nothing else is set then. Unknown keys are fine.
     pub deleted: bool,
-    /// From now on the latest run of its workflow id. Of two writes in a batch the later one wins.
+    /// For a run: from now on the current one of its workflow id. Of two writes in a batch the later one wins. An
+    /// entity of another kind is current from its creation on.
     pub becomes_current: bool,
-    /// Encoded `RunHead`.
+    /// The encoded head.
     pub head: Option<Vec<u8>>,
-    /// Parts that changed.
-    pub parts: Vec<PartWrite>,
+    /// Parts that changed: encoded, or nothing if they are gone.
+    pub parts: Vec<(PartId, Option<Vec<u8>>)>,
     /// History that was added.
     pub history: Vec<Fragment>,
+    /// Lines of its logs, new or written again.
+    pub log: Vec<LogLine>,
     /// The new stored wake-up: `None` leaves it, `Some(Time::NONE)` removes it.
     pub wake_at: Option<Time>,
-    /// What lists now show of it.
+    /// What lists show of it from now on.
     pub visibility: Option<Listed>,
 }
 
-/// A change to what lists show of a run.
+impl EntityWrite {
+    /// A write that changes nothing yet.
+    pub fn of(kind: Kind, key: EntityKey) -> Self {
+        Self {
+            kind,
+            key,
+            created: None,
+            deleted: false,
+            becomes_current: false,
+            head: None,
+            parts: Vec::new(),
+            history: Vec::new(),
+            log: Vec::new(),
+            wake_at: None,
+            visibility: None,
+        }
+    }
+}
+
+/// The identity of a new entity.
+#[derive(Debug, Clone)]
+pub struct NewEntity {
+    /// Its id, from which its slot follows.
+    pub id: EntityId,
+    /// For a run: what only runs have.
+    pub run: Option<NewRun>,
+}
+
+/// What only a run has from its beginning.
+#[derive(Debug, Clone)]
+pub struct NewRun {
+    /// Its run id: a UUID.
+    pub run_id: String,
+    /// The branches of history it goes on from, if it was reset: their events stay until this run and
+    /// every other that names them are deleted.
+    pub ancestors: Vec<EntityKey>,
+    /// The branch its first event is in: its own, or the first of its ancestors'.
+    pub first_branch: EntityKey,
+}
+
+/// A change to what lists show of an entity.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Listed {
     /// All of it, over what was there.
@@ -66,76 +132,25 @@ pub enum Listed {
     },
 }
 
-/// Who a new run is.
-#[derive(Debug, Clone)]
-pub struct NewRun {
-    /// Its namespace.
-    pub namespace: NamespaceKey,
-    /// Its workflow id.
-    pub workflow_id: String,
-    /// Its run id: a UUID.
-    pub run_id: String,
-    /// Where it belongs.
-    pub slot: Slot,
-    /// The branches of history it goes on from, if it was reset: their events stay until this run and
-    /// every other that names them are deleted.
-    pub ancestors: Vec<RunKey>,
-    /// The branch its first event is in: its own, or the first of its ancestors'.
-    pub first_branch: RunKey,
-}
-
-/// What changed of one schedule.
-#[derive(Debug, Clone)]
-pub struct ScheduleWrite {
-    /// Which incarnation.
-    pub key: ScheduleKey,
-    /// Given in the batch that creates it, together with its head. It is then the latest of its id.
-    pub created: Option<NewSchedule>,
-    /// The schedule and all its rows go: parts, logs, visibility. Nothing else is set then. Unknown keys
-    /// are fine.
-    pub deleted: bool,
-    /// Encoded `ScheduleHead`.
-    pub head: Option<Vec<u8>>,
-    /// Parts that changed: encoded, or nothing if they are gone.
-    pub parts: Vec<(SchedulePart, Option<Vec<u8>>)>,
-    /// Lines of its logs, new or written again.
-    pub log: Vec<LogLine>,
-    /// The new stored wake-up: `None` leaves it, `Some(Time::NONE)` removes it.
-    pub wake_at: Option<Time>,
-    /// What lists now show of it.
-    pub visibility: Option<visibility::Row>,
-}
-
-/// Who a new schedule is.
-#[derive(Debug, Clone)]
-pub struct NewSchedule {
-    /// Its namespace.
-    pub namespace: NamespaceKey,
-    /// Its id.
-    pub schedule_id: String,
-    /// Where it belongs.
-    pub slot: Slot,
-}
-
-/// One of the logs of a schedule, which are read by range and never as a whole.
+/// A log of an entity, read by range and never as a whole. Only schedules have logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Log {
-    /// What people did to it, by sequence number.
+    /// Changes that people made, by sequence number.
     Audit,
-    /// What became of its own times, by nominal time.
+    /// Verdicts on a schedule's own times, by nominal time.
     Ledger,
-    /// What became of times that people asked for, by nominal time.
+    /// Verdicts on times that people asked for, by nominal time.
     ManualLedger,
 }
 
 /// A line of a log. A line of the same log and position is replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
-    /// Which log.
+    /// The log it belongs to.
     pub log: Log,
-    /// Where in it.
+    /// Its place in the log.
     pub position: i64,
-    /// Encoded.
+    /// The encoded line.
     pub value: Vec<u8>,
 }
 

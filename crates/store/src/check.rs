@@ -1,31 +1,29 @@
 //! What every store refuses before it looks at what it holds.
 
+use perennial_engine::{Kind, Slot, SlotRange};
 use uuid::Uuid;
 
-use crate::{Batch, Epoch, Error, Listed, NewRun, RecordWrite, RunWrite, ScheduleWrite};
+use crate::{Batch, EntityWrite, Epoch, Error, Listed, NewEntity, NewRun, RecordWrite};
 
 /// Refuses a batch that can't be right whatever is stored, with the place and the reason.
 ///
-/// After it a backend may rely on this: a new run has a head, a first event and a UUID, a new schedule has a
-/// head; a deleted one of either has nothing else; fragments are ranges; records have keys.
+/// After it a backend may rely on this: a new entity has a head, a new run a first event and a UUID too; a deleted
+/// entity has nothing else; only runs have history; fragments are ranges; records have keys.
 pub(crate) fn check(batch: &Batch) -> Result<(), Error> {
-    for run in &batch.runs {
-        check_run(run).map_err(|problem| {
-            let (cell, sequence, key) = (batch.cell, batch.sequence, run.key.0);
-            Error::Conflict(format!("batch {sequence} of cell {cell}, run {key}: {problem}"))
+    let Batch { cell, sequence, .. } = batch;
+    for entity in &batch.entities {
+        check_entity(entity).map_err(|problem| {
+            let (kind, key) = (entity.kind.name(), entity.key.0);
+            Error::Conflict(format!("batch {sequence} of cell {cell}, {kind} {key}: {problem}"))
         })?;
     }
-    for schedule in &batch.schedules {
-        check_schedule(schedule).map_err(|problem| {
-            let (cell, sequence, key) = (batch.cell, batch.sequence, schedule.key.0);
-            Error::Conflict(format!("batch {sequence} of cell {cell}, schedule {key}: {problem}"))
-        })?;
-    }
-    let has_no_key = |record: &RecordWrite| record.key.is_empty();
-    if let Some(record) = batch.records.iter().find(|record| has_no_key(record)) {
-        let (cell, sequence, kind) = (batch.cell, batch.sequence, record.kind);
-        let problem =
-            format!("batch {sequence} of cell {cell}: a {kind:?} record has an empty key");
+    batch.records.iter().try_for_each(check_record)
+}
+
+/// Refuses a record without a key.
+pub(crate) fn check_record(record: &RecordWrite) -> Result<(), Error> {
+    if record.key.is_empty() {
+        let problem = format!("a {:?} record has an empty key", record.kind);
         return Err(Error::Conflict(problem));
     }
     Ok(())
@@ -35,9 +33,7 @@ pub(crate) fn check(batch: &Batch) -> Result<(), Error> {
 pub(crate) fn follows(batch: &Batch, lease: Option<(Epoch, u64)>) -> Result<(), Error> {
     let Batch { cell, epoch: Epoch(epoch), sequence, .. } = batch;
     match lease {
-        None => {
-            Err(Error::Fenced(format!("cell {cell} was never leased; lease it before writing")))
-        }
+        None => Err(Error::Fenced(format!("there is no cell {cell}: the slots were divided anew"))),
         Some((Epoch(current), _)) if current != *epoch => Err(Error::Fenced(format!(
             "cell {cell} is leased under epoch {current}, the batch is of epoch {epoch}"
         ))),
@@ -48,6 +44,22 @@ pub(crate) fn follows(batch: &Batch, lease: Option<(Epoch, u64)>) -> Result<(), 
     }
 }
 
+/// Refuses ranges that leave out a slot, or have one twice.
+pub(crate) fn covers_all(ranges: &[SlotRange]) -> Result<(), Error> {
+    let mut next = 0;
+    for range in ranges {
+        if range.first().0 != next {
+            let problem = format!("the cells leave out slot {next} or have it twice");
+            return Err(Error::Conflict(problem));
+        }
+        next = range.last().0 + 1;
+    }
+    if next == Slot::COUNT {
+        return Ok(());
+    }
+    Err(Error::Conflict(format!("the cells end before slot {next}")))
+}
+
 /// The sixteen bytes of a run id, which sort as the ids do; `None` if it isn't a UUID as we write them.
 pub(crate) fn run_id_bytes(run_id: &str) -> Option<[u8; 16]> {
     let uuid = Uuid::try_parse(run_id).ok()?;
@@ -56,37 +68,43 @@ pub(crate) fn run_id_bytes(run_id: &str) -> Option<[u8; 16]> {
     (uuid.hyphenated().encode_lower(&mut text) == run_id).then(|| uuid.into_bytes())
 }
 
-fn check_run(run: &RunWrite) -> Result<(), String> {
-    if run.deleted {
-        let RunWrite {
-            key: _,
-            created,
-            deleted: _,
-            becomes_current,
-            head,
-            parts,
-            history,
-            wake_at,
-            visibility,
-        } = run;
+fn check_entity(write: &EntityWrite) -> Result<(), String> {
+    let EntityWrite {
+        kind,
+        key,
+        created,
+        deleted,
+        becomes_current,
+        head,
+        parts,
+        history,
+        log,
+        wake_at,
+        visibility,
+    } = write;
+    if *deleted {
         let nothing_else = created.is_none()
             && !becomes_current
             && head.is_none()
             && parts.is_empty()
             && history.is_empty()
+            && log.is_empty()
             && wake_at.is_none()
             && visibility.is_none();
         return if nothing_else { Ok(()) } else { Err("it is deleted and written at once".into()) };
     }
-    if let Some(created) = &run.created {
-        check_created(run, created)?;
+    if *kind != Kind::Run && (*becomes_current || !history.is_empty()) {
+        return Err("only runs have history, and only a run becomes current later".into());
     }
-    if let Some(Listed::Row(row)) = &run.visibility
-        && row.execution.run_key != run.key.0
+    if let Some(created) = created {
+        check_created(write, created)?;
+    }
+    if let Some(Listed::Row(row)) = visibility
+        && row.execution.run_key != key.0
     {
-        return Err(format!("lists would show it as run {}", row.execution.run_key));
+        return Err(format!("lists would show it as {}", row.execution.run_key));
     }
-    for fragment in &run.history {
+    for fragment in history {
         let (first, last) = (fragment.first_event_id, fragment.last_event_id);
         if first < 1 || last < first {
             return Err(format!("events {first} to {last} are no range of events"));
@@ -95,45 +113,35 @@ fn check_run(run: &RunWrite) -> Result<(), String> {
     Ok(())
 }
 
-fn check_created(run: &RunWrite, created: &NewRun) -> Result<(), String> {
-    if run_id_bytes(&created.run_id).is_none() {
-        return Err(format!("its run id `{}` isn't a UUID", created.run_id));
+fn check_created(write: &EntityWrite, created: &NewEntity) -> Result<(), String> {
+    if created.id.kind != write.kind {
+        return Err(format!("its id is one of a {}", created.id.kind.name()));
     }
-    if run.head.is_none() {
+    if write.head.is_none() {
         return Err("it is created without a head".into());
     }
-    let has_own_first_event = run.history.iter().any(|fragment| fragment.first_event_id == 1);
-    if created.first_branch == run.key {
+    match (&created.run, write.kind == Kind::Run) {
+        (Some(run), true) => check_new_run(write, run),
+        (None, true) => Err("it is created without a run id".into()),
+        (Some(_), false) => Err("only runs have a run id".into()),
+        (None, false) => Ok(()),
+    }
+}
+
+fn check_new_run(write: &EntityWrite, run: &NewRun) -> Result<(), String> {
+    if run_id_bytes(&run.run_id).is_none() {
+        return Err(format!("its run id `{}` isn't a UUID", run.run_id));
+    }
+    let has_own_first_event = write.history.iter().any(|fragment| fragment.first_event_id == 1);
+    if run.first_branch == write.key {
         if !has_own_first_event {
             return Err("it is created without its first event".into());
         }
-    } else if !created.ancestors.contains(&created.first_branch) {
-        let branch = created.first_branch.0;
+    } else if !run.ancestors.contains(&run.first_branch) {
+        let branch = run.first_branch.0;
         return Err(format!(
             "its first event is in branch {branch}, which isn't among its ancestors"
         ));
-    }
-    Ok(())
-}
-
-fn check_schedule(schedule: &ScheduleWrite) -> Result<(), String> {
-    let ScheduleWrite { key, created, deleted, head, parts, log, wake_at, visibility } = schedule;
-    if *deleted {
-        let nothing_else = created.is_none()
-            && head.is_none()
-            && parts.is_empty()
-            && log.is_empty()
-            && wake_at.is_none()
-            && visibility.is_none();
-        return if nothing_else { Ok(()) } else { Err("it is deleted and written at once".into()) };
-    }
-    if created.is_some() && head.is_none() {
-        return Err("it is created without a head".into());
-    }
-    if let Some(row) = visibility
-        && row.execution.run_key != key.0
-    {
-        return Err(format!("lists would show it as {}", row.execution.run_key));
     }
     Ok(())
 }

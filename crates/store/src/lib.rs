@@ -12,40 +12,58 @@ pub mod file_system;
 mod memory;
 mod sqlite;
 pub mod visibility;
+mod wrapper;
 
 pub use batch::{
-    Batch, Fragment, Listed, Log, LogLine, MessageWrite, NewRun, NewSchedule, RecordKind,
-    RecordWrite, RunWrite, ScheduleWrite, TaskRow, TaskWrite,
+    Batch, CellId, EntityWrite, Fragment, Listed, Log, LogLine, MessageWrite, NewEntity, NewRun,
+    RecordKind, RecordWrite, TaskRow, TaskWrite,
 };
-
 pub use memory::{Disk, MemoryStore};
 pub use sqlite::{Durability, OnDamage, SqliteOptions, SqliteStore};
+pub use wrapper::{Read, StoreWrapper};
 
 use visibility::{Count, Page, Position, Query};
 
-use perennial_engine::{NamespaceKey, PartKey, RunKey, ScheduleKey, SchedulePart, Slot, Time};
+use perennial_engine::{EntityKey, EntityRef, Kind, NamespaceKey, PartId, Slot, SlotRange, Time};
 
-/// Who may write: the greatest epoch given out for a cell wins.
+/// A number that grows with every lease. Of two owners of a cell the one with the greater epoch may write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(pub i64);
 
-/// What an owner learns when it takes over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lease {
-    /// Of this owner; greater than every one before it, of any cell. Keys made under it begin with it,
-    /// so two owners never make the same key.
+/// A cell as it is stored: a range of slots, and who may write what belongs to them.
+///
+/// Nothing else in a store names a cell, so dividing the slots anew moves no data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredCell {
+    /// Its slots.
+    pub slots: SlotRange,
+    /// The node that took the last lease; empty if none has since the slots were divided.
+    pub owner: String,
+    /// The epoch of that lease.
     pub epoch: Epoch,
-    /// The last batch of the cell that is durable, if there ever was one: an owner that took a new lease after a
-    /// failed commit learns from it whether that commit happened.
-    pub last_batch: Option<LastBatch>,
+    /// The number of its last durable batch under that lease; 0 if there is none.
+    pub sequence: u64,
 }
 
-/// How far the owners of a cell got.
+/// The right to write a cell's entities, until another owner takes the next lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// The slots of the cell.
+    pub slots: SlotRange,
+    /// Greater than every epoch before it, of any cell. Keys made under it begin with it, so two owners never make
+    /// the same key.
+    pub epoch: Epoch,
+    /// The last durable batch of the cell. An owner that took a new lease after a failed commit learns from it
+    /// whether that commit happened.
+    pub last_batch: LastBatch,
+}
+
+/// The last durable batch of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastBatch {
-    /// Of the owner that had the cell before.
+    /// The epoch of the owner before.
     pub epoch: Epoch,
-    /// Of its last durable batch; 0 if it wrote none.
+    /// The number of its last durable batch; 0 if it wrote none.
     pub sequence: u64,
 }
 
@@ -71,63 +89,33 @@ pub enum Error {
     Corrupt(String),
 }
 
-/// A run as it was committed.
+/// An entity as it was committed.
 #[derive(Debug, Clone)]
-pub struct StoredRun {
+pub struct StoredEntity {
+    /// Its kind.
+    pub kind: Kind,
     /// Its key.
-    pub key: RunKey,
-    /// Encoded `RunHead`.
+    pub key: EntityKey,
+    /// The encoded head.
     pub head: Vec<u8>,
-    /// All its parts, encoded, in the order of their keys.
-    pub parts: Vec<(PartKey, Vec<u8>)>,
-    /// The fragment of history that holds its first event, wherever that is: in the run's own branch, or
-    /// in the first of its ancestors'.
-    pub first_fragment: Fragment,
-    /// Whether it is the latest run of its workflow id.
+    /// All its parts, encoded, in the order of their ids.
+    pub parts: Vec<(PartId, Vec<u8>)>,
+    /// For a run, the fragment of history that holds its first event: from the run's own branch, or from the first
+    /// of its ancestors'.
+    pub first_fragment: Option<Fragment>,
+    /// Whether it is the current entity of its id.
     pub is_current: bool,
 }
 
-/// A schedule as it was committed.
-#[derive(Debug, Clone)]
-pub struct StoredSchedule {
-    /// Which incarnation.
-    pub key: ScheduleKey,
-    /// Encoded `ScheduleHead`.
-    pub head: Vec<u8>,
-    /// All its parts, encoded, in the order of their keys.
-    pub parts: Vec<(SchedulePart, Vec<u8>)>,
-}
-
-/// A run or a schedule whose stored wake-up time has come, or soon will.
+/// An entity whose stored wake-up time has come, or soon will.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wake {
-    /// When.
+    /// The wake-up time.
     pub at: Time,
-    /// The number of its key: no run has a schedule's.
-    pub key: i64,
-    /// Where it belongs.
-    pub slot: Slot,
-    /// Whose it is.
-    pub namespace: NamespaceKey,
-    /// Which it is.
-    pub sleeper: Sleeper,
-}
-
-/// Who has a wake-up.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sleeper {
-    /// A run.
-    Run {
-        /// Its workflow id.
-        workflow_id: String,
-        /// Its run id.
-        run_id: String,
-    },
-    /// A schedule.
-    Schedule {
-        /// Its id.
-        schedule_id: String,
-    },
+    /// The key of the entity.
+    pub key: EntityKey,
+    /// The entity to wake.
+    pub entity: EntityRef,
 }
 
 /// A message that was committed and not yet confirmed as delivered.
@@ -145,20 +133,30 @@ pub struct StoredMessage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryRange {
     /// The run in whose branch they are.
-    pub branch: RunKey,
+    pub branch: EntityKey,
     /// First event wanted.
     pub first_event_id: i64,
     /// Last event wanted.
     pub last_event_id: i64,
 }
 
-/// A run to load: by its run id, or the current one of its workflow id.
-pub type RunToLoad<'a> = (NamespaceKey, &'a str, Option<&'a str>);
-
 /// What any backend does. Methods block: callers have threads for them.
 pub trait Store: Send + Sync + 'static {
-    /// Takes over `cell`: from now on batches of earlier epochs are refused.
-    fn lease(&self, cell: u32) -> Result<Lease, Error>;
+    /// All cells, in the order of their slots. Together they have every slot once.
+    fn cells(&self) -> Result<Vec<StoredCell>, Error>;
+
+    /// Makes `owner` the owner of a cell: from now on batches of earlier epochs are refused.
+    fn lease(&self, cell: CellId, owner: &str) -> Result<Lease, Error>;
+
+    /// Divides the slots into other cells, which nobody owns yet. Owners of the cells before are fenced.
+    fn divide(&self, ranges: &[SlotRange]) -> Result<(), Error>;
+
+    /// Writes a record if the stored one is `expected`, or if there is none and that is expected. False if it isn't.
+    ///
+    /// For records of the whole cluster, which several nodes may change at the same time. What one slot's owner alone
+    /// writes goes into its batches.
+    fn compare_and_set(&self, record: &RecordWrite, expected: Option<&[u8]>)
+    -> Result<bool, Error>;
 
     /// Whether the store can do its work: [`Error::Full`] and [`Error::Unavailable`] may pass by themselves,
     /// [`Error::Fenced`] won't. Cheap enough to ask every second.
@@ -169,21 +167,11 @@ pub trait Store: Send + Sync + 'static {
     /// error, nothing of them is to be seen afterwards, unless it is [`Error::Unavailable`].
     fn commit(&self, batches: &[Batch]) -> Result<(), Error>;
 
-    /// A run by its id, or the current run of the workflow id.
-    fn load_run(
-        &self,
-        namespace: NamespaceKey,
-        workflow_id: &str,
-        run_id: Option<&str>,
-    ) -> Result<Option<StoredRun>, Error>;
+    /// Entities by their ids: for each, what was found.
+    fn load(&self, wanted: &[EntityRef]) -> Vec<Result<Option<StoredEntity>, Error>>;
 
-    /// Several at once, each as [`Store::load_run`] gives it.
-    fn load_runs(&self, runs: &[RunToLoad<'_>]) -> Vec<Result<Option<StoredRun>, Error>> {
-        let load = |&(namespace, workflow_id, run_id): &RunToLoad<'_>| {
-            self.load_run(namespace, workflow_id, run_id)
-        };
-        runs.iter().map(load).collect()
-    }
+    /// Entities by their keys, in the order asked for; unknown keys are left out.
+    fn load_by_keys(&self, keys: &[EntityKey]) -> Result<Vec<StoredEntity>, Error>;
 
     /// The fragments that hold the range's events, in order (or the other way round), as many as fit
     /// `max_bytes` and always at least one if any is there. The first may begin before the range and the
@@ -195,36 +183,35 @@ pub trait Store: Send + Sync + 'static {
         reverse: bool,
     ) -> Result<Vec<Fragment>, Error>;
 
-    /// The latest schedule of an id, deleted by its users or not.
-    fn load_schedule(
+    /// Lines of an entity's log with positions `first..=last`, in order or the other way round, `limit` at most.
+    fn log(
         &self,
-        namespace: NamespaceKey,
-        schedule_id: &str,
-    ) -> Result<Option<StoredSchedule>, Error>;
-
-    /// Schedules by their keys, in the order asked for; what isn't there is left out.
-    fn load_schedules(&self, keys: &[ScheduleKey]) -> Result<Vec<StoredSchedule>, Error>;
-
-    /// Lines of a schedule's log with positions `first..=last`, in order or the other way round, `limit` at
-    /// most.
-    fn schedule_log(
-        &self,
-        key: ScheduleKey,
+        key: EntityKey,
         log: Log,
         positions: (i64, i64),
         limit: usize,
         reverse: bool,
     ) -> Result<Vec<LogLine>, Error>;
 
-    /// Runs and schedules with a wake-up after `after` (by time, then the number of the key) and not later
-    /// than `up_to`, in that order.
-    fn wakes(&self, after: (Time, i64), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error>;
+    /// Entities in a range of slots with a wake-up after `after` and not later than `up_to`, by time and key.
+    fn wakes(
+        &self,
+        slots: SlotRange,
+        after: (Time, EntityKey),
+        up_to: Time,
+        limit: usize,
+    ) -> Result<Vec<Wake>, Error>;
 
-    /// All tasks with a key above `after`, in order of their keys.
-    fn tasks(&self, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error>;
+    /// Tasks of a range of slots with a key above `after`, by key.
+    fn tasks(&self, slots: SlotRange, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error>;
 
-    /// Undelivered messages with a key above `after`, in order.
-    fn messages(&self, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Error>;
+    /// Undelivered messages from a range of slots with a key above `after`, by key.
+    fn messages(
+        &self,
+        slots: SlotRange,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, Error>;
 
     /// Records of one kind whose key begins with `prefix`, after the key `after`, in order of their keys.
     fn records(

@@ -16,13 +16,13 @@ use super::Run;
 use super::decide::fail_workflow_task::{camel_case, cause_name};
 use super::event::Attributes;
 use crate::fields::merge;
-use crate::{PartKey, SharedMap, Span, Time};
+use crate::{RunPart, SharedMap, Span, Time};
 
 /// Reset points a run keeps: the latest.
 const RESET_POINTS_MAX: usize = 20;
 
 /// Which rows of a run have changed.
-pub(crate) type Touched = BTreeSet<PartKey>;
+pub(crate) type Touched = BTreeSet<RunPart>;
 
 impl Run {
     /// Takes an event that stands in the history now.
@@ -55,40 +55,40 @@ impl Run {
                 self.drop_activity(outcome.scheduled_event_id, touched);
             }
             Attributes::TimerFiredEventAttributes(fired) => {
-                remove(&mut self.timers, fired.started_event_id, PartKey::Timer, touched);
+                remove(&mut self.timers, fired.started_event_id, RunPart::Timer, touched);
             }
             Attributes::TimerCanceledEventAttributes(canceled) => {
-                remove(&mut self.timers, canceled.started_event_id, PartKey::Timer, touched);
+                remove(&mut self.timers, canceled.started_event_id, RunPart::Timer, touched);
             }
             Attributes::StartChildWorkflowExecutionFailedEventAttributes(failed) => {
-                remove(&mut self.children, failed.initiated_event_id, PartKey::Child, touched);
+                remove(&mut self.children, failed.initiated_event_id, RunPart::Child, touched);
             }
             Attributes::ChildWorkflowExecutionCompletedEventAttributes(closed) => {
-                remove(&mut self.children, closed.initiated_event_id, PartKey::Child, touched);
+                remove(&mut self.children, closed.initiated_event_id, RunPart::Child, touched);
             }
             Attributes::ChildWorkflowExecutionFailedEventAttributes(closed) => {
-                remove(&mut self.children, closed.initiated_event_id, PartKey::Child, touched);
+                remove(&mut self.children, closed.initiated_event_id, RunPart::Child, touched);
             }
             Attributes::ChildWorkflowExecutionCanceledEventAttributes(closed) => {
-                remove(&mut self.children, closed.initiated_event_id, PartKey::Child, touched);
+                remove(&mut self.children, closed.initiated_event_id, RunPart::Child, touched);
             }
             Attributes::ChildWorkflowExecutionTimedOutEventAttributes(closed) => {
-                remove(&mut self.children, closed.initiated_event_id, PartKey::Child, touched);
+                remove(&mut self.children, closed.initiated_event_id, RunPart::Child, touched);
             }
             Attributes::ChildWorkflowExecutionTerminatedEventAttributes(closed) => {
-                remove(&mut self.children, closed.initiated_event_id, PartKey::Child, touched);
+                remove(&mut self.children, closed.initiated_event_id, RunPart::Child, touched);
             }
             Attributes::ExternalWorkflowExecutionSignaledEventAttributes(outcome) => {
-                remove(&mut self.signals, outcome.initiated_event_id, PartKey::Signal, touched);
+                remove(&mut self.signals, outcome.initiated_event_id, RunPart::Signal, touched);
             }
             Attributes::SignalExternalWorkflowExecutionFailedEventAttributes(outcome) => {
-                remove(&mut self.signals, outcome.initiated_event_id, PartKey::Signal, touched);
+                remove(&mut self.signals, outcome.initiated_event_id, RunPart::Signal, touched);
             }
             Attributes::ExternalWorkflowExecutionCancelRequestedEventAttributes(outcome) => {
-                remove(&mut self.cancels, outcome.initiated_event_id, PartKey::Cancel, touched);
+                remove(&mut self.cancels, outcome.initiated_event_id, RunPart::Cancel, touched);
             }
             Attributes::RequestCancelExternalWorkflowExecutionFailedEventAttributes(outcome) => {
-                remove(&mut self.cancels, outcome.initiated_event_id, PartKey::Cancel, touched);
+                remove(&mut self.cancels, outcome.initiated_event_id, RunPart::Cancel, touched);
             }
             Attributes::WorkflowExecutionCancelRequestedEventAttributes(_) => {
                 self.head.cancel_requested = true;
@@ -266,7 +266,7 @@ impl Run {
                     attempt_scheduled_at: time.0,
                     ..stored::PendingActivity::default()
                 };
-                insert(&mut self.activities, id, activity, PartKey::Activity, touched);
+                insert(&mut self.activities, id, activity, RunPart::Activity, touched);
             }
             Attributes::ActivityTaskCancelRequestedEventAttributes(requested) => {
                 self.change_activity(requested.scheduled_event_id, touched, |activity| {
@@ -280,7 +280,7 @@ impl Run {
                     started_event_id: id,
                     fires_at: time.after(wait).0,
                 };
-                insert(&mut self.timers, id, timer, PartKey::Timer, touched);
+                insert(&mut self.timers, id, timer, RunPart::Timer, touched);
             }
             Attributes::StartChildWorkflowExecutionInitiatedEventAttributes(initiated) => {
                 let child = stored::PendingChild {
@@ -288,7 +288,7 @@ impl Run {
                     initiated_event_id: id,
                     ..stored::PendingChild::default()
                 };
-                insert(&mut self.children, id, child, PartKey::Child, touched);
+                insert(&mut self.children, id, child, RunPart::Child, touched);
             }
             Attributes::ChildWorkflowExecutionStartedEventAttributes(started) => {
                 self.change_child(started.initiated_event_id, touched, |child| {
@@ -301,7 +301,7 @@ impl Run {
                     initiated_event_id: id,
                     request_id: format!("{}:{id}", self.head.run_id),
                 };
-                insert(&mut self.signals, id, signal, PartKey::Signal, touched);
+                insert(&mut self.signals, id, signal, RunPart::Signal, touched);
             }
             Attributes::RequestCancelExternalWorkflowExecutionInitiatedEventAttributes(
                 initiated,
@@ -311,7 +311,7 @@ impl Run {
                     initiated_event_id: id,
                     request_id: format!("{}:{id}", self.head.run_id),
                 };
-                insert(&mut self.cancels, id, cancel, PartKey::Cancel, touched);
+                insert(&mut self.cancels, id, cancel, RunPart::Cancel, touched);
             }
             _ => {}
         }
@@ -408,7 +408,7 @@ impl Run {
         }
         let seen = stored::SeenRequest { event_type: event_type.into(), event_id };
         self.requests.insert(request_id.to_owned(), Arc::new(seen));
-        touched.insert(PartKey::Request(request_id.to_owned()));
+        touched.insert(RunPart::Request(request_id.to_owned()));
     }
 
     /// Alters a pending activity; unknown ones are left alone.
@@ -421,12 +421,12 @@ impl Run {
         let activities = &mut self.activities;
         if let Some(activity) = activities.get_mut(&scheduled_event_id) {
             change(Arc::make_mut(activity));
-            touched.insert(PartKey::Activity(scheduled_event_id));
+            touched.insert(RunPart::Activity(scheduled_event_id));
         }
     }
 
     fn drop_activity(&mut self, scheduled_event_id: i64, touched: &mut Touched) {
-        remove(&mut self.activities, scheduled_event_id, PartKey::Activity, touched);
+        remove(&mut self.activities, scheduled_event_id, RunPart::Activity, touched);
     }
 
     pub(crate) fn change_child(
@@ -438,12 +438,12 @@ impl Run {
         let children = &mut self.children;
         if let Some(child) = children.get_mut(&initiated_event_id) {
             change(Arc::make_mut(child));
-            touched.insert(PartKey::Child(initiated_event_id));
+            touched.insert(RunPart::Child(initiated_event_id));
         }
     }
 
     fn put_update(&mut self, update: stored::PendingUpdate, touched: &mut Touched) {
-        touched.insert(PartKey::Update(update.update_id.clone()));
+        touched.insert(RunPart::Update(update.update_id.clone()));
         self.updates.insert(update.update_id.clone(), Arc::new(update));
     }
 }
@@ -457,7 +457,7 @@ fn insert<T: Clone>(
     map: &mut SharedMap<i64, Arc<T>>,
     id: i64,
     value: T,
-    key: fn(i64) -> PartKey,
+    key: fn(i64) -> RunPart,
     touched: &mut Touched,
 ) {
     map.insert(id, Arc::new(value));
@@ -467,7 +467,7 @@ fn insert<T: Clone>(
 fn remove<T: Clone>(
     map: &mut SharedMap<i64, Arc<T>>,
     id: i64,
-    key: fn(i64) -> PartKey,
+    key: fn(i64) -> RunPart,
     touched: &mut Touched,
 ) {
     if map.contains_key(&id) {

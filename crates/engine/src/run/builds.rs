@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     fn builds(stamps: &[Option<(&str, bool)>]) -> Vec<String> {
-        let mut run = Run::empty(crate::RunKey(1), Default::default(), Default::default());
+        let mut run = Run::empty(crate::EntityKey(1), Default::default(), Default::default());
         for stamp in stamps {
             let stamp = stamp.map(|(build_id, use_versioning)| WorkerVersionStamp {
                 build_id: build_id.to_owned(),

@@ -56,9 +56,9 @@ pub enum Command {
     /// Time has passed: whatever is due happens.
     Wake,
     /// A message from another run.
-    Receive(Arc<stored::RunMessage>),
-    /// What became of a message this run sent.
-    Settle(Box<Settle>),
+    Receive(Arc<stored::EntityMessage>),
+    /// The answer to a message that this run sent.
+    TakeAnswer(Box<TakeAnswer>),
     /// Hold back, let go, begin anew or alter activities.
     ChangeActivities(Box<ChangeActivities>),
     /// Hold the run back.
@@ -369,11 +369,11 @@ pub struct EagerStart {
     pub identity: String,
 }
 
-/// What became of a message this run sent. See [`Command::Settle`].
+/// The answer to a message that this run sent. See [`Command::TakeAnswer`].
 #[derive(Debug, Clone)]
-pub struct Settle {
+pub struct TakeAnswer {
     /// As it was sent.
-    pub message: Arc<stored::RunMessage>,
+    pub message: Arc<stored::EntityMessage>,
     /// What the receiver said.
     pub answer: Answer,
     /// The name of the receiver's namespace: set by the cell. Empty if there is none any more.

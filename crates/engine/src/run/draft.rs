@@ -11,7 +11,7 @@ use perennial_proto::temporal::history::v1::{HistoryEvent, WorkflowTaskScheduled
 use super::apply::{Touched, event_time};
 use super::event::{Attributes, event};
 use super::{Context, Rejection, Reply, Run, TaskRef, TaskStamp};
-use crate::{PartKey, Span, Time};
+use crate::{RunPart, Span, Time};
 
 /// Events carry a number that ascends through a history, as clients of Temporal expect.
 const FIRST_TASK_ID: i64 = 1 << 20;
@@ -50,7 +50,7 @@ pub enum Effect {
     /// A task for a worker.
     Offer(Offer),
     /// A message to another run. Its key is still to be given.
-    Send(stored::RunMessage),
+    Send(stored::EntityMessage),
 }
 
 /// A task for a worker.
@@ -148,7 +148,7 @@ impl<'a> Draft<'a> {
         self.run.head.next_buffered_sequence += 1;
         self.run.head.last_event_at = self.now().0;
         self.run.buffered.insert(sequence, Arc::new(event));
-        self.touched.insert(PartKey::Buffered(sequence));
+        self.touched.insert(RunPart::Buffered(sequence));
     }
 
     /// Writes the buffered events into the history: activity and child outcomes behind everything else,
@@ -158,7 +158,7 @@ impl<'a> Draft<'a> {
             return;
         }
         let buffered = std::mem::take(&mut self.run.buffered);
-        self.touched.extend(buffered.keys().map(|sequence| PartKey::Buffered(*sequence)));
+        self.touched.extend(buffered.keys().map(|sequence| RunPart::Buffered(*sequence)));
         let (outcomes, others): (Vec<_>, Vec<_>) = buffered
             .values()
             .map(|event| HistoryEvent::clone(event))

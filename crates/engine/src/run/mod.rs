@@ -34,5 +34,4 @@ pub use decide::timeout_failure;
 pub use draft::{Decision, Effect, Offer, Transition};
 pub use replay::{Identity, Origin};
 pub use reply::*;
-pub use rows::Unreadable;
 pub use state::Run;

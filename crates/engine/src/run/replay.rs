@@ -11,13 +11,13 @@ use perennial_proto::temporal::history::v1::{
 use super::Run;
 use super::apply::{Touched, event_time};
 use super::event::Attributes;
-use crate::{NamespaceKey, RunKey, SharedMap, Span, Time};
+use crate::{EntityKey, NamespaceKey, SharedMap, Span, Time};
 
 /// Which run, beside what its first event says.
 #[derive(Debug, Clone)]
 pub struct Identity {
     /// Its key.
-    pub key: RunKey,
+    pub key: EntityKey,
     /// Whose it is.
     pub namespace: NamespaceKey,
     /// Who started its chain.

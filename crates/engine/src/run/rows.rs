@@ -10,26 +10,13 @@ use prost::Message;
 use super::Run;
 use super::event::Attributes;
 use crate::part_rows::{put, row, row_len};
-use crate::{PartKey, RunKey, SharedMap};
-
-/// Rows that don't make a run. Only damage to the store can lead here.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("run {}: {what} can't be read: {why}", run.0)]
-pub struct Unreadable {
-    run: RunKey,
-    what: &'static str,
-    why: String,
-}
+use crate::{EntityKey, Kind, Rows, RunPart, SharedMap, Unreadable};
 
 impl Run {
-    /// A run from its rows and from the fragment of history that begins with its first event.
-    pub fn from_rows<'a>(
-        key: RunKey,
-        head: &[u8],
-        parts: impl IntoIterator<Item = (&'a PartKey, &'a [u8])>,
-        first_fragment: &[u8],
-    ) -> Result<Self, Unreadable> {
-        let unreadable = |what, why: String| Unreadable { run: key, what, why };
+    /// A run from its rows.
+    pub fn from_rows(rows: Rows<'_>) -> Result<Self, Unreadable> {
+        let Rows { key, head, parts, first_fragment } = rows;
+        let unreadable = |what, why: String| Unreadable { kind: Kind::Run, key, what, why };
         let head = stored::RunHead::decode(head).map_err(|e| unreadable("head", e.to_string()))?;
         let history =
             History::decode(first_fragment).map_err(|e| unreadable("history", e.to_string()))?;
@@ -39,13 +26,15 @@ impl Run {
         };
         let mut run = Self::empty(key, head, started);
         for (part, value) in parts {
-            run.insert_part(part, value).map_err(|e| unreadable("part", e.to_string()))?;
+            let known = RunPart::from_row_id(part)
+                .ok_or_else(|| unreadable("part", format!("a run has no part {part:?}")))?;
+            run.insert_part(&known, value).map_err(|e| unreadable("part", e.to_string()))?;
         }
         Ok(run)
     }
 
     pub(crate) fn empty(
-        key: RunKey,
+        key: EntityKey,
         head: stored::RunHead,
         started: perennial_proto::temporal::history::v1::WorkflowExecutionStartedEventAttributes,
     ) -> Self {
@@ -74,55 +63,55 @@ impl Run {
     }
 
     /// A part as it is stored; `None` if the run has it no longer.
-    pub fn part_row(&self, key: &PartKey) -> Option<Vec<u8>> {
+    pub fn part_row(&self, key: &RunPart) -> Option<Vec<u8>> {
         match key {
-            PartKey::Activity(id) => row(&self.activities, id),
-            PartKey::Timer(id) => row(&self.timers, id),
-            PartKey::Child(id) => row(&self.children, id),
-            PartKey::Signal(id) => row(&self.signals, id),
-            PartKey::Cancel(id) => row(&self.cancels, id),
-            PartKey::Request(id) => row(&self.requests, id),
-            PartKey::Update(id) => row(&self.updates, id),
-            PartKey::Buffered(sequence) => row(&self.buffered, sequence),
+            RunPart::Activity(id) => row(&self.activities, id),
+            RunPart::Timer(id) => row(&self.timers, id),
+            RunPart::Child(id) => row(&self.children, id),
+            RunPart::Signal(id) => row(&self.signals, id),
+            RunPart::Cancel(id) => row(&self.cancels, id),
+            RunPart::Request(id) => row(&self.requests, id),
+            RunPart::Update(id) => row(&self.updates, id),
+            RunPart::Buffered(sequence) => row(&self.buffered, sequence),
         }
     }
 
     /// How long a part's row is; 0 if the run has it no longer.
-    pub fn part_len(&self, key: &PartKey) -> usize {
+    pub fn part_len(&self, key: &RunPart) -> usize {
         match key {
-            PartKey::Activity(id) => row_len(&self.activities, id),
-            PartKey::Timer(id) => row_len(&self.timers, id),
-            PartKey::Child(id) => row_len(&self.children, id),
-            PartKey::Signal(id) => row_len(&self.signals, id),
-            PartKey::Cancel(id) => row_len(&self.cancels, id),
-            PartKey::Request(id) => row_len(&self.requests, id),
-            PartKey::Update(id) => row_len(&self.updates, id),
-            PartKey::Buffered(sequence) => row_len(&self.buffered, sequence),
+            RunPart::Activity(id) => row_len(&self.activities, id),
+            RunPart::Timer(id) => row_len(&self.timers, id),
+            RunPart::Child(id) => row_len(&self.children, id),
+            RunPart::Signal(id) => row_len(&self.signals, id),
+            RunPart::Cancel(id) => row_len(&self.cancels, id),
+            RunPart::Request(id) => row_len(&self.requests, id),
+            RunPart::Update(id) => row_len(&self.updates, id),
+            RunPart::Buffered(sequence) => row_len(&self.buffered, sequence),
         }
     }
 
     /// Every row the run has beside its head.
-    pub fn part_keys(&self) -> impl Iterator<Item = PartKey> {
-        (self.activities.keys().map(|id| PartKey::Activity(*id)))
-            .chain(self.timers.keys().map(|id| PartKey::Timer(*id)))
-            .chain(self.children.keys().map(|id| PartKey::Child(*id)))
-            .chain(self.signals.keys().map(|id| PartKey::Signal(*id)))
-            .chain(self.cancels.keys().map(|id| PartKey::Cancel(*id)))
-            .chain(self.requests.keys().map(|id| PartKey::Request(id.clone())))
-            .chain(self.updates.keys().map(|id| PartKey::Update(id.clone())))
-            .chain(self.buffered.keys().map(|sequence| PartKey::Buffered(*sequence)))
+    pub fn part_keys(&self) -> impl Iterator<Item = RunPart> {
+        (self.activities.keys().map(|id| RunPart::Activity(*id)))
+            .chain(self.timers.keys().map(|id| RunPart::Timer(*id)))
+            .chain(self.children.keys().map(|id| RunPart::Child(*id)))
+            .chain(self.signals.keys().map(|id| RunPart::Signal(*id)))
+            .chain(self.cancels.keys().map(|id| RunPart::Cancel(*id)))
+            .chain(self.requests.keys().map(|id| RunPart::Request(id.clone())))
+            .chain(self.updates.keys().map(|id| RunPart::Update(id.clone())))
+            .chain(self.buffered.keys().map(|sequence| RunPart::Buffered(*sequence)))
     }
 
-    fn insert_part(&mut self, key: &PartKey, value: &[u8]) -> Result<(), prost::DecodeError> {
+    fn insert_part(&mut self, key: &RunPart, value: &[u8]) -> Result<(), prost::DecodeError> {
         match key {
-            PartKey::Activity(id) => put(&mut self.activities, *id, value),
-            PartKey::Timer(id) => put(&mut self.timers, *id, value),
-            PartKey::Child(id) => put(&mut self.children, *id, value),
-            PartKey::Signal(id) => put(&mut self.signals, *id, value),
-            PartKey::Cancel(id) => put(&mut self.cancels, *id, value),
-            PartKey::Request(id) => put(&mut self.requests, id.clone(), value),
-            PartKey::Update(id) => put(&mut self.updates, id.clone(), value),
-            PartKey::Buffered(sequence) => {
+            RunPart::Activity(id) => put(&mut self.activities, *id, value),
+            RunPart::Timer(id) => put(&mut self.timers, *id, value),
+            RunPart::Child(id) => put(&mut self.children, *id, value),
+            RunPart::Signal(id) => put(&mut self.signals, *id, value),
+            RunPart::Cancel(id) => put(&mut self.cancels, *id, value),
+            RunPart::Request(id) => put(&mut self.requests, id.clone(), value),
+            RunPart::Update(id) => put(&mut self.updates, id.clone(), value),
+            RunPart::Buffered(sequence) => {
                 put::<i64, HistoryEvent>(&mut self.buffered, *sequence, value)
             }
         }

@@ -18,7 +18,7 @@ use serde_json::json;
 use super::event::{Attributes, event};
 use super::{Limits, Rejection, TaskStamp};
 use crate::fields::json_payload;
-use crate::{RunKey, SharedMap, Span, Time};
+use crate::{EntityId, EntityKey, NamespaceKey, SharedMap, Span, Time};
 
 /// The state of a run. Cheap to clone: what hangs on it is shared until it changes.
 ///
@@ -26,7 +26,7 @@ use crate::{RunKey, SharedMap, Span, Time};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// Its key, and the branch of its own history.
-    pub key: RunKey,
+    pub key: EntityKey,
     /// How it was started: the attributes of its first event.
     pub started: Arc<WorkflowExecutionStartedEventAttributes>,
     /// What changes with almost every step.
@@ -205,7 +205,17 @@ impl Run {
         &self.started.first_execution_run_id
     }
 
-    /// Its name, for messages.
+    /// Its id.
+    pub fn id(&self) -> EntityId {
+        EntityId::workflow(NamespaceKey(self.head.namespace), self.head.workflow_id.as_str())
+    }
+
+    /// Its address, for messages.
+    pub fn address(&self) -> stored::Address {
+        self.name().into()
+    }
+
+    /// Its name.
     pub fn name(&self) -> stored::RunName {
         stored::RunName {
             namespace: self.head.namespace,

@@ -52,9 +52,9 @@ pub enum Command {
     /// Someone evaluates it: what is due gets its verdict, and the answer tells each.
     Evaluate,
     /// A start that it asked for was answered, or another of its messages.
-    Settle {
+    TakeAnswer {
         /// As it was sent.
-        message: Arc<stored::RunMessage>,
+        message: Arc<stored::EntityMessage>,
         /// What the receiver said.
         answer: Answer,
     },

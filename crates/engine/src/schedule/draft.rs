@@ -31,7 +31,7 @@ pub struct Transition {
     /// Lines of the ledger, new or written again.
     pub ledger: Vec<LedgerLine>,
     /// Messages to runs. Their keys are still to be given.
-    pub messages: Vec<stored::RunMessage>,
+    pub messages: Vec<stored::EntityMessage>,
     /// Lists show something else now.
     pub is_visible: bool,
     /// When it has to be looked at though nobody asks.
@@ -61,7 +61,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) audit: Vec<ScheduleEvent>,
     /// By whether they are manual, and by position.
     pub(crate) ledger: BTreeMap<(bool, i64), LedgerLine>,
-    pub(crate) messages: Vec<stored::RunMessage>,
+    pub(crate) messages: Vec<stored::EntityMessage>,
     pub(crate) is_visible: bool,
     /// The start that takes the place of what runs, or would: until the step is over, a later one may
     /// replace it.

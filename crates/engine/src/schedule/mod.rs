@@ -28,6 +28,5 @@ pub use decide::start_answered::refused_start;
 pub use draft::{Decision, LedgerLine, Transition};
 pub use evaluated::Evaluated;
 pub use ledger::Skip;
-pub use rows::Unreadable;
 pub use state::{Schedule, Status};
 pub use times::Times;

@@ -8,31 +8,15 @@ use prost::Message;
 
 use super::{Schedule, Times};
 use crate::part_rows::{put, row};
-use crate::{ScheduleKey, SchedulePart, SharedMap};
-
-/// Rows that don't make a schedule. Only damage to the store can lead here.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("schedule {}: {what} can't be read: {why}", schedule.0)]
-pub struct Unreadable {
-    schedule: ScheduleKey,
-    what: &'static str,
-    why: String,
-}
+use crate::{Kind, Rows, SchedulePart, SharedMap, Unreadable};
 
 impl Schedule {
     /// A schedule from its rows. One whose spec doesn't compile any more is a schedule too: a broken one.
-    pub fn from_rows<'a>(
-        key: ScheduleKey,
-        head: &[u8],
-        parts: impl IntoIterator<Item = (&'a SchedulePart, &'a [u8])>,
-        zones: &Zones,
-    ) -> Result<Self, Unreadable> {
-        let unreadable = |what, why: prost::DecodeError| Unreadable {
-            schedule: key,
-            what,
-            why: why.to_string(),
-        };
-        let head = stored::ScheduleHead::decode(head).map_err(|e| unreadable("head", e))?;
+    pub fn from_rows(rows: Rows<'_>, zones: &Zones) -> Result<Self, Unreadable> {
+        let Rows { key, head, parts, first_fragment: _ } = rows;
+        let unreadable = |what, why: String| Unreadable { kind: Kind::Schedule, key, what, why };
+        let head =
+            stored::ScheduleHead::decode(head).map_err(|e| unreadable("head", e.to_string()))?;
         let config = stored::ScheduleConfig::default();
         let times = Times::compile(&config, &head.incarnation, zones);
         let mut schedule = Self {
@@ -47,7 +31,9 @@ impl Schedule {
             times,
         };
         for (part, value) in parts {
-            schedule.insert_part(part, value).map_err(|e| unreadable("part", e))?;
+            let known = SchedulePart::from_row_id(part)
+                .ok_or_else(|| unreadable("part", format!("a schedule has no part {part:?}")))?;
+            schedule.insert_part(&known, value).map_err(|e| unreadable("part", e.to_string()))?;
         }
         schedule.compile(zones);
         Ok(schedule)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use perennial_proto::store as stored;
-use perennial_proto::store::run_message::Body;
+use perennial_proto::store::entity_message::Body;
 use perennial_proto::store::{StartReason, Verdict};
 use perennial_proto::temporal::common::v1::{Header, Payload};
 use perennial_proto::temporal::enums::v1::{
@@ -126,7 +126,7 @@ impl Draft<'_> {
         std::iter::once(whole).chain(with_fractions).find(is_free).unwrap_or_default()
     }
 
-    fn start_message(&self, run: &stored::ScheduledRun) -> stored::RunMessage {
+    fn start_message(&self, run: &stored::ScheduledRun) -> stored::EntityMessage {
         let schedule = &self.schedule;
         let start = run.start.clone().unwrap_or_default();
         let action = schedule.action().cloned().unwrap_or_default();
@@ -144,13 +144,16 @@ impl Draft<'_> {
         };
         let user_metadata = action.user_metadata.clone();
         let started = self.first_event(run, &start, action);
-        stored::RunMessage {
-            from_schedule: Some(schedule.name()),
-            target: Some(stored::RunName {
-                namespace: head.namespace,
-                workflow_id: run.workflow_id.clone(),
-                ..stored::RunName::default()
-            }),
+        stored::EntityMessage {
+            sender: Some(schedule.address()),
+            target: Some(
+                stored::RunName {
+                    namespace: head.namespace,
+                    workflow_id: run.workflow_id.clone(),
+                    ..stored::RunName::default()
+                }
+                .into(),
+            ),
             request_id,
             body: Some(Body::StartRun(stored::StartRun {
                 run_id: run.run_id.clone(),
@@ -159,7 +162,7 @@ impl Draft<'_> {
                 reuse_policy: reuse_policy.into(),
                 user_metadata,
             })),
-            ..stored::RunMessage::default()
+            ..stored::EntityMessage::default()
         }
     }
 

@@ -9,13 +9,13 @@ use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 
 use super::times::{Next, Times, timestamp};
 use crate::run::Rejection;
-use crate::{ScheduleKey, SharedMap, Span, Time};
+use crate::{EntityId, EntityKey, NamespaceKey, SharedMap, Span, Time};
 
 /// The state of a schedule. Cheap to clone: what hangs on it is shared until it changes.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     /// Of this incarnation of the schedule id.
-    pub key: ScheduleKey,
+    pub key: EntityKey,
     /// What changes with almost every step.
     pub head: stored::ScheduleHead,
     /// What people say it is.
@@ -69,7 +69,17 @@ impl Schedule {
         }
     }
 
-    /// Its name, for messages.
+    /// Its id.
+    pub fn id(&self) -> EntityId {
+        EntityId::schedule(NamespaceKey(self.head.namespace), self.head.schedule_id.as_str())
+    }
+
+    /// Its address, for messages.
+    pub fn address(&self) -> stored::Address {
+        self.name().into()
+    }
+
+    /// Its name.
     pub fn name(&self) -> stored::ScheduleName {
         stored::ScheduleName {
             namespace: self.head.namespace,

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use perennial_store::{Error, StoredRun, StoredSchedule};
-
-use super::Wanted;
+use perennial_engine::EntityRef;
+use perennial_store::{Error, StoredEntity};
 
 /// Loads under way, whatever their size.
 const AT_ONCE_MAX: usize = 256;
@@ -15,7 +14,7 @@ const AT_ONCE_LEAST: usize = 2;
 pub(super) struct Loading {
     bytes_max: usize,
     under_way: usize,
-    waiting: VecDeque<Wanted>,
+    waiting: VecDeque<EntityRef>,
     /// Bytes of the largest that was loaded of late: the next one may be as large.
     largest: usize,
 }
@@ -26,7 +25,7 @@ impl Loading {
     }
 
     /// Something is to be loaded when it is its turn.
-    pub(super) fn want(&mut self, wanted: Wanted) {
+    pub(super) fn want(&mut self, wanted: EntityRef) {
         self.waiting.push_back(wanted);
     }
 
@@ -36,7 +35,7 @@ impl Loading {
     }
 
     /// What to load now.
-    pub(super) fn take_next(&mut self) -> Vec<Wanted> {
+    pub(super) fn take_next(&mut self) -> Vec<EntityRef> {
         let at_once = self.bytes_max / self.largest.max(1);
         let at_once = at_once.clamp(AT_ONCE_LEAST, AT_ONCE_MAX);
         let count = at_once.saturating_sub(self.under_way).min(self.waiting.len());
@@ -50,23 +49,22 @@ impl Loading {
     }
 }
 
-pub(super) fn run_bytes(found: &Result<Option<StoredRun>, Error>) -> usize {
-    let Ok(Some(StoredRun { head, parts, first_fragment, .. })) = found else { return 0 };
+/// Bytes of what was loaded.
+pub(super) fn loaded_bytes(found: &Result<Option<StoredEntity>, Error>) -> usize {
+    let Ok(Some(StoredEntity { head, parts, first_fragment, .. })) = found else { return 0 };
     let parts: usize = parts.iter().map(|(_, value)| value.len()).sum();
-    head.len() + parts + first_fragment.bytes.len()
-}
-
-pub(super) fn schedule_bytes(found: &Result<Option<StoredSchedule>, Error>) -> usize {
-    let Ok(Some(StoredSchedule { head, parts, .. })) = found else { return 0 };
-    head.len() + parts.iter().map(|(_, value)| value.len()).sum::<usize>()
+    head.len() + parts + first_fragment.as_ref().map_or(0, |fragment| fragment.bytes.len())
 }
 
 #[cfg(test)]
 mod tests {
+    use perennial_engine::NamespaceKey;
+
     use super::*;
 
     fn wanted(loading: &mut Loading, count: usize) {
-        (0..count).for_each(|id| loading.want(Wanted::Schedule((1, id.to_string()))));
+        let entity = |id: usize| EntityRef::run(NamespaceKey(1), &id.to_string(), "");
+        (0..count).for_each(|id| loading.want(entity(id)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Messages between runs and schedules: delivered at least once, taken once, confirmed to the sender.
+//! Messages between entities: delivered at least once, taken once, confirmed to the sender.
 //!
 //! Between two that this cell owns, a message is taken in the batch that holds its cause, and so is the
 //! answer: none of the three is durable without the others, and nothing need be stored of the message. What
@@ -8,10 +8,10 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use perennial_engine::run::{self, Answer, Command, Rejection, Reply, Settle};
-use perennial_engine::{NamespaceKey, RunKey, Slot};
-use perennial_proto::store::run_message::Body;
-use perennial_proto::store::{RunMessage, RunName, ScheduleName};
+use perennial_engine::run::{self, Answer, Command, Rejection, Reply, TakeAnswer};
+use perennial_engine::{EntityKey, NamespaceKey, Slot};
+use perennial_proto::store::entity_message::Body;
+use perennial_proto::store::{Address, EntityMessage};
 
 use super::cache::WaitFor;
 use super::request::{Incoming, Release, ReplyTo, Request, Response};
@@ -19,12 +19,13 @@ use super::{Cell, Effects, World};
 use crate::api::Refusal;
 
 /// Messages and answers handled in a step: each may lead to more, and clients are to get their turn.
-const AT_ONCE: usize = 1_000;
+const DELIVERED_AT_ONCE: usize = 1_000;
 
-/// What is on its way within the cell.
+/// Messages on their way within the cell, and those it has stored.
 #[derive(Default)]
 pub(super) struct Mail {
     letters: VecDeque<Letter>,
+    unanswered: Unanswered,
     /// A receiver is being loaded, and the batch hasn't waited for it yet.
     pub(super) waits_for_receiver: bool,
     /// The batch has waited: what isn't there by now won't hold it up.
@@ -32,8 +33,8 @@ pub(super) struct Mail {
 }
 
 enum Letter {
-    Message(Arc<RunMessage>),
-    Answer(Arc<RunMessage>, Answer),
+    Message(Arc<EntityMessage>),
+    Answer(Arc<EntityMessage>, Answer),
 }
 
 impl Mail {
@@ -43,7 +44,17 @@ impl Mail {
 
     /// Whether there is enough for a step.
     pub(super) fn is_enough(&self) -> bool {
-        self.letters.len() >= AT_ONCE
+        self.letters.len() >= DELIVERED_AT_ONCE
+    }
+
+    /// A message that is in the store.
+    pub(super) fn has_sent(&mut self, message: &EntityMessage) {
+        self.unanswered.add(message);
+    }
+
+    /// Whether a start of the chain waits for its answer, whose end this message tells.
+    pub(super) fn awaits_start_of(&self, message: &EntityMessage) -> bool {
+        ended_chain(message).is_some_and(|run_id| is_among(&self.unanswered.starts, run_id))
     }
 }
 
@@ -54,7 +65,7 @@ impl Mail {
 /// has heard of it, the message that tells of the run's end takes its place: it stays until the sender takes it,
 /// and the sender does so only when its start is answered.
 #[derive(Default)]
-pub(super) struct Unanswered {
+struct Unanswered {
     /// Runs that are asked for.
     starts: BTreeSet<(String, i64)>,
     /// First runs of chains whose ends are told.
@@ -62,13 +73,13 @@ pub(super) struct Unanswered {
 }
 
 impl Unanswered {
-    pub(super) fn add(&mut self, message: &RunMessage) {
+    fn add(&mut self, message: &EntityMessage) {
         if let Some((among, run_id)) = self.place(message) {
             among.insert((run_id.to_owned(), message.key));
         }
     }
 
-    fn remove(&mut self, message: &RunMessage) {
+    fn remove(&mut self, message: &EntityMessage) {
         if let Some((among, run_id)) = self.place(message) {
             among.remove(&(run_id.to_owned(), message.key));
         }
@@ -76,7 +87,7 @@ impl Unanswered {
 
     fn place<'a>(
         &mut self,
-        message: &'a RunMessage,
+        message: &'a EntityMessage,
     ) -> Option<(&mut BTreeSet<(String, i64)>, &'a str)> {
         if let Some(run_id) = run_to_start(message) {
             return Some((&mut self.starts, run_id));
@@ -84,13 +95,8 @@ impl Unanswered {
         ended_chain(message).map(|run_id| (&mut self.ends, run_id))
     }
 
-    /// Whether a start of the chain waits for its answer, whose end this message tells.
-    pub(super) fn awaits_start_of(&self, message: &RunMessage) -> bool {
-        ended_chain(message).is_some_and(|run_id| is_among(&self.starts, run_id))
-    }
-
     /// The run that this message asks for, if that is over and its end is still to be told.
-    fn ended_run<'m>(&self, message: &'m RunMessage) -> Option<&'m str> {
+    fn ended_run<'m>(&self, message: &'m EntityMessage) -> Option<&'m str> {
         run_to_start(message).filter(|run_id| is_among(&self.ends, run_id))
     }
 }
@@ -101,7 +107,7 @@ fn is_among(runs: &BTreeSet<(String, i64)>, run_id: &str) -> bool {
 }
 
 /// The run that a message asks for.
-pub(super) fn run_to_start(message: &RunMessage) -> Option<&str> {
+pub(super) fn run_to_start(message: &EntityMessage) -> Option<&str> {
     match &message.body {
         Some(Body::StartRun(start)) => Some(&start.run_id),
         _ => None,
@@ -109,7 +115,7 @@ pub(super) fn run_to_start(message: &RunMessage) -> Option<&str> {
 }
 
 /// The first run of the chain whose end a message tells.
-fn ended_chain(message: &RunMessage) -> Option<&str> {
+fn ended_chain(message: &EntityMessage) -> Option<&str> {
     let run = match &message.body {
         Some(Body::ChildClosed(closed)) => closed.child.as_ref(),
         Some(Body::ScheduledRunClosed(closed)) => closed.run.as_ref(),
@@ -118,39 +124,35 @@ fn ended_chain(message: &RunMessage) -> Option<&str> {
     run.map(|run| run.first_run_id.as_str())
 }
 
-/// Where whoever sent a message belongs.
-pub(crate) fn slot_of_sender(message: &RunMessage) -> Slot {
-    slot_of(message.from_schedule.as_ref(), message.sender.as_ref())
+/// The slot of a message's sender.
+pub(crate) fn slot_of_sender(message: &EntityMessage) -> Slot {
+    slot_of(message.sender.as_ref())
 }
 
-fn slot_of_receiver(message: &RunMessage) -> Slot {
-    slot_of(message.to_schedule.as_ref(), message.target.as_ref())
+/// The slot of a message's receiver.
+pub(crate) fn slot_of_receiver(message: &EntityMessage) -> Slot {
+    slot_of(message.target.as_ref())
 }
 
-/// Where a schedule belongs, or if there is none, a run.
-fn slot_of(schedule: Option<&ScheduleName>, run: Option<&RunName>) -> Slot {
-    match (schedule, run) {
-        (Some(schedule), _) => Slot::of(NamespaceKey(schedule.namespace), &schedule.schedule_id),
-        (None, Some(run)) => Slot::of(NamespaceKey(run.namespace), &run.workflow_id),
-        (None, None) => Slot(0),
-    }
+fn slot_of(address: Option<&Address>) -> Slot {
+    address.map_or(Slot::CLUSTER, |it| Slot::of(NamespaceKey(it.namespace), &it.id))
 }
 
 impl Cell {
-    /// A run or a schedule here sends a message.
-    pub(super) fn send(&mut self, message: RunMessage) {
+    /// An entity here sends a message.
+    pub(super) fn send(&mut self, message: EntityMessage) {
         let mut message = Arc::new(message);
-        if self.owns(slot_of_receiver(&message)) {
+        if self.lease.owns(slot_of_receiver(&message)) {
             self.mail.letters.push_back(Letter::Message(message));
         } else {
             self.store_message(&mut message);
-            self.open.release(Release::Deliver(message));
+            self.output.open.release(Release::Deliver(message));
         }
     }
 
     /// Takes messages to receivers in this cell, and their answers back.
     pub(super) fn deliver_mail(&mut self, world: &World<'_>, effects: &mut Effects) {
-        for _ in 0..AT_ONCE {
+        for _ in 0..DELIVERED_AT_ONCE {
             let incoming = match self.mail.letters.pop_front() {
                 None => return,
                 Some(Letter::Message(message)) => {
@@ -158,7 +160,7 @@ impl Cell {
                     Incoming { request: Request::Deliver { message }, reply }
                 }
                 Some(Letter::Answer(message, answer)) => {
-                    let request = Request::Settle { message, answer };
+                    let request = Request::TakeAnswer { message, answer };
                     Incoming { request, reply: ReplyTo::Nobody }
                 }
             };
@@ -188,7 +190,7 @@ impl Cell {
                 incoming.reply = ReplyTo::Sender(Arc::clone(message));
                 self.mail.waits_for_receiver = true;
             }
-            Request::Settle { message, .. } => self.store_message(message),
+            Request::TakeAnswer { message, .. } => self.store_message(message),
             _ => {}
         }
     }
@@ -196,19 +198,19 @@ impl Cell {
     /// Whether it is a message that can't have been delivered before: its cause is in the open batch.
     pub(super) fn is_unseen(&self, incoming: &Incoming) -> bool {
         match &incoming.reply {
-            ReplyTo::Sender(sent) => sent.key == 0 || self.open.has_message(sent.key),
+            ReplyTo::Sender(sent) => sent.key == 0 || self.output.open.has_message(sent.key),
             ReplyTo::Caller(..) | ReplyTo::Then(_) | ReplyTo::Nobody => false,
         }
     }
 
     /// Stores a message with its cause, unless it has been.
-    fn store_message(&mut self, message: &mut Arc<RunMessage>) {
+    fn store_message(&mut self, message: &mut Arc<EntityMessage>) {
         if message.key != 0 {
             return;
         }
-        Arc::make_mut(message).key = self.keys.next();
-        self.unanswered.add(message);
-        self.open.put_message(slot_of_sender(message), Arc::clone(message));
+        Arc::make_mut(message).key = self.lease.keys().next();
+        self.mail.unanswered.add(message);
+        self.output.open.put_message(slot_of_sender(message), Arc::clone(message));
     }
 
     /// What became of a message is told to whoever is to hear it.
@@ -225,10 +227,10 @@ impl Cell {
     }
 
     /// A message is done with.
-    pub(super) fn forget_message(&mut self, message: &RunMessage) {
+    pub(super) fn forget_message(&mut self, message: &EntityMessage) {
         if message.key != 0 {
-            self.unanswered.remove(message);
-            self.open.delete_message(message.key);
+            self.mail.unanswered.remove(message);
+            self.output.open.delete_message(message.key);
         }
     }
 
@@ -237,7 +239,7 @@ impl Cell {
         match reply {
             ReplyTo::Sender(mut message) => {
                 self.store_message(&mut message);
-                self.open.release(Release::Deliver(message));
+                self.output.open.release(Release::Deliver(message));
             }
             reply => {
                 let why = "the start of this run isn't answered yet".to_owned();
@@ -247,17 +249,17 @@ impl Cell {
     }
 
     /// A message arrives for a run here. The answer leaves when what it did is durable.
-    pub(super) fn receive(
+    pub(super) fn receive_at_run(
         &mut self,
-        key: Option<RunKey>,
-        message: &Arc<RunMessage>,
+        key: Option<EntityKey>,
+        message: &Arc<EntityMessage>,
         reply: ReplyTo,
         world: &World<'_>,
     ) {
-        if self.unanswered.awaits_start_of(message) {
+        if self.mail.awaits_start_of(message) {
             return self.put_off(reply);
         }
-        if let Some(run_id) = self.unanswered.ended_run(message) {
+        if let Some(run_id) = self.mail.unanswered.ended_run(message) {
             let started = Answer::Started(run_id.to_owned());
             return self.answer_message(WaitFor::OpenBatch, reply, started);
         }
@@ -281,8 +283,8 @@ impl Cell {
     /// Starts a child, unless it runs already; `seen` is then the child.
     fn start_by_message(
         &mut self,
-        seen: &mut Option<RunKey>,
-        message: &RunMessage,
+        seen: &mut Option<EntityKey>,
+        message: &EntityMessage,
         world: &World<'_>,
     ) -> Answer {
         let namespace = NamespaceKey(message.target.as_ref().map_or(0, |target| target.namespace));
@@ -302,17 +304,17 @@ impl Cell {
             if let Some(created) = start.created {
                 // The parent mustn't hear of a child that a crash could undo.
                 *seen = Some(created.run.key);
-                self.take_new(created, world);
+                self.take_new(created, None, world);
             }
         }
         answer
     }
 
     /// A message of a run here was answered: it learns of it, and the message is gone, in one commit.
-    pub(super) fn settle(
+    pub(super) fn take_answer_at_run(
         &mut self,
-        key: Option<RunKey>,
-        message: Arc<RunMessage>,
+        key: Option<EntityKey>,
+        message: Arc<EntityMessage>,
         answer: Answer,
         reply: ReplyTo,
         world: &World<'_>,
@@ -322,10 +324,10 @@ impl Cell {
             let namespace = message.target.as_ref().map(|target| NamespaceKey(target.namespace));
             let namespace = namespace.and_then(|key| world.namespaces.by_key(key));
             let namespace = namespace.map(|known| known.name.clone()).unwrap_or_default();
-            let settle = Settle { message, answer, namespace };
+            let taken = TakeAnswer { message, answer, namespace };
             // Refused if the run has closed meanwhile, and then there is nothing to tell it.
-            let _ = self.decide(key, Command::Settle(Box::new(settle)), world);
+            let _ = self.decide(key, Command::TakeAnswer(Box::new(taken)), world);
         }
-        self.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
+        self.output.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
     }
 }

@@ -1,48 +1,54 @@
-//! A cell: owns a share of the workflow ids and schedule ids and handles what is asked of them, one thing after another.
+//! A cell: owns a range of slots and handles what is asked of their entities, one request after another.
 //!
-//! A step is synchronous and knows no clock, disk or socket: [`Cell::step`] takes what has arrived and says
-//! what is to be loaded, committed and released. So the simulator runs this very code. What follows from a
-//! step leaves the cell only when the batch that holds its cause is durable.
+//! A step is synchronous and knows no clock, disk or socket: [`Cell::step`] takes inputs and returns what is to be
+//! loaded, committed and released. So the simulator runs this very code. What follows from a step leaves the cell only
+//! when the batch that holds its cause is durable.
+//!
+//! Start reading at [`Cell::step`], then at [`Cell::handle`], which hands a request to the file of its kind.
 
-mod batch;
 mod cache;
+mod entity;
 mod fragments;
+mod held_lease;
 mod loading;
 mod messages;
+mod open_batch;
+mod output;
 mod pages;
 mod queries;
 mod request;
 mod request_size;
 mod resets;
-mod run_steps;
-mod schedule_cache;
-mod schedules;
+mod run_requests;
+mod schedule_requests;
 mod tasks;
 mod turns;
 mod updates;
 mod wakes;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use perennial_engine::run::{Limits, Offer};
 use perennial_engine::schedule::Evaluated;
-use perennial_engine::{FreshIds, FreshKeys, RunKey, Slot, Time, Zones};
-use perennial_proto::store::RunMessage;
-use perennial_proto::temporal::update::v1 as update;
-use perennial_store::{Batch, Epoch, Error, LastBatch, StoredRun, StoredSchedule, Wake};
+use perennial_engine::{EntityKey, EntityRef, FreshIds, Kind, SlotRange, Time, Zones};
+use perennial_proto::store::EntityMessage;
+use perennial_store::{Batch, Epoch, Error, LastBatch, StoredEntity, Wake};
 
-pub(crate) use self::cache::WantedRun;
+pub(crate) use self::entity::read as read_entity;
+pub(crate) use self::held_lease::KEYS_PER_LEASE_MAX;
 pub(crate) use self::messages::slot_of_sender;
-pub(crate) use self::request::{Incoming, Release, ReplyTo, Request, ResetFrom, Response};
-pub(crate) use self::schedule_cache::{ScheduleId, read as read_schedule};
+pub(crate) use self::request::{
+    Dispatch, Incoming, Release, ReplyTo, Request, ResetFrom, Response, RunRequest,
+    ScheduleRequest, WorkflowRequest,
+};
 
-use self::batch::OpenBatch;
 use self::cache::{Cache, Resolved, Unloaded, WaitFor};
-use self::loading::{Loading, run_bytes, schedule_bytes};
-use self::messages::{Mail, Unanswered};
-use self::schedule_cache::Schedules;
-use self::schedules::AwaitedStarts;
+use self::held_lease::HeldLease;
+use self::loading::{Loading, loaded_bytes};
+use self::messages::{Mail, run_to_start};
+use self::output::Output;
+use self::pages::PageMemory;
 use self::turns::Turns;
 use self::wakes::Wakes;
 use crate::Evaluation;
@@ -52,31 +58,26 @@ use crate::memory::Shares;
 use crate::namespaces::Namespaces;
 use crate::queues::Queues;
 
-/// A key has 32 bits for its place under a lease. A cell takes a new lease after half of them at the latest: the
-/// other half is left for what one batch makes.
-pub(crate) const KEYS_PER_LEASE_MAX: u32 = 1 << 31;
-
-/// Something for a cell to handle.
+/// Input to [`Cell::step`].
 pub(crate) enum Input {
-    /// Someone asks.
+    /// A client request, or one of the node's own.
     Asked(Box<Incoming>),
-    /// What was to be loaded.
-    Loaded { wanted: WantedRun, found: Result<Option<StoredRun>, Error> },
-    /// And a schedule.
-    ScheduleLoaded { id: ScheduleId, found: Result<Option<StoredSchedule>, Error> },
-    /// Wake-ups up to the asked time, or the first so many.
-    WakesLoaded { up_to: Time, wakes: Vec<Wake>, is_all: bool, last: Option<(Time, i64)> },
-    /// The store couldn't say: ask again.
+    /// An entity that the cell wanted, if there is one.
+    Loaded { wanted: EntityRef, found: Result<Option<StoredEntity>, Error> },
+    /// Wake-ups up to a time, or the first of them.
+    WakesLoaded { up_to: Time, wakes: Vec<Wake>, is_all: bool },
+    /// The store didn't answer: the cell asks for wake-ups again.
     WakesUnread,
 }
 
 impl Input {
-    /// What it is and what it is about, for the log.
+    /// Its kind and what it is about, for the log.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Asked(incoming) => incoming.request.describe(),
-            Self::Loaded { wanted, .. } => format!("loaded workflow {:?}", wanted.workflow_id),
-            Self::ScheduleLoaded { id, .. } => format!("loaded schedule {:?}", id.1),
+            Self::Loaded { wanted: EntityRef { id, .. }, .. } => {
+                format!("loaded {} {:?}", id.kind.name(), id.id)
+            }
             Self::WakesLoaded { wakes, .. } => format!("loaded {} wake-ups", wakes.len()),
             Self::WakesUnread => "wake-ups that couldn't be read".to_owned(),
         }
@@ -86,36 +87,16 @@ impl Input {
 /// What a step leads to.
 #[derive(Default)]
 pub(crate) struct Effects {
-    /// What to read, each answered by an [`Input::Loaded`] or an [`Input::ScheduleLoaded`].
-    pub(crate) loads: Vec<Wanted>,
-    /// The same, and the open batch waits for these: they had better be there in the next step.
-    pub(crate) awaited_loads: Vec<Wanted>,
+    /// Entities to read, each answered by an [`Input::Loaded`].
+    pub(crate) loads: Vec<EntityRef>,
+    /// Entities that the open batch waits for: they should be there in the next step.
+    pub(crate) awaited_loads: Vec<EntityRef>,
     /// A batch to commit, answered by a call of [`Cell::committed`]; or the cell is begun anew.
     pub(crate) commit: Option<Batch>,
     /// What may leave now.
     pub(crate) releases: Vec<Release>,
     /// Wake-ups to read: those after the first, up to the second.
-    pub(crate) load_wakes: Option<((Time, i64), Time)>,
-}
-
-/// Something to be loaded.
-#[derive(Debug, Clone)]
-pub(crate) enum Wanted {
-    Run(WantedRun),
-    Schedule(ScheduleId),
-}
-
-impl Wanted {
-    fn damaged(&self) -> Damaged {
-        match self.clone() {
-            Self::Run(WantedRun { namespace, workflow_id, run_id }) => {
-                Damaged::Run { namespace, workflow_id, run_id }
-            }
-            Self::Schedule((namespace, schedule_id)) => {
-                Damaged::Schedule { namespace, schedule_id }
-            }
-        }
-    }
+    pub(crate) load_wakes: Option<((Time, EntityKey), Time)>,
 }
 
 /// What a cell may know of the world in a step.
@@ -127,130 +108,88 @@ pub(crate) struct World<'a> {
     pub(crate) damage: &'a Damage,
 }
 
+/// What decisions depend on beside the clock and the entity.
+pub(crate) struct Rules {
+    pub(crate) ids: FreshIds,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) zones: Arc<Zones>,
+}
+
+/// How a cell is set up.
+pub(crate) struct CellConfig {
+    pub(crate) slots: SlotRange,
+    pub(crate) epoch: Epoch,
+    pub(crate) keys_per_lease: u32,
+    pub(crate) rules: Rules,
+    /// How many entities it keeps in memory.
+    pub(crate) entities_cached: usize,
+    pub(crate) shares: Shares,
+    pub(crate) evaluation: Evaluation,
+}
+
 /// See the module's documentation.
 pub(crate) struct Cell {
-    id: u32,
-    /// How many share the slots.
-    cells: u32,
-    epoch: Epoch,
-    /// A key that no one else makes: ascending within a lease, and above all earlier ones'.
-    keys: FreshKeys,
-    /// After so many keys a new lease is due.
-    keys_per_lease: u32,
-    ids: FreshIds,
-    limits: Arc<Limits>,
-    zones: Arc<Zones>,
+    lease: HeldLease,
+    rules: Rules,
     cache: Cache,
-    schedules: Schedules,
     loading: Loading,
-    /// Triggers whose runs are being started: whoever asked is told when they are there.
-    awaited_starts: BTreeMap<ScheduleId, Vec<AwaitedStarts>>,
     wakes: Wakes,
     turns: Turns,
-    /// Memory that all pages of completions take.
-    page_bytes: usize,
-    page_bytes_max: usize,
-    open: OpenBatch,
+    pages: PageMemory,
+    output: Output,
     mail: Mail,
-    unanswered: Unanswered,
     /// Tasks that became ready in this step.
-    offers: VecDeque<(RunKey, Offer)>,
-    /// An update that comes with a start: its run's first workflow task brings it along.
-    staged_update: Option<update::Request>,
-    /// What saw only what is durable: it leaves at the end of the step.
-    ready: Vec<Release>,
-    /// What is released when the batch in flight is durable.
-    in_flight: Option<Vec<Release>>,
-    next_sequence: u64,
+    offers: VecDeque<(EntityKey, Offer)>,
 }
 
 impl Cell {
-    #[allow(clippy::too_many_arguments, reason = "made in one place")]
-    pub(crate) fn new(
-        id: u32,
-        cells: u32,
-        epoch: Epoch,
-        seed: u64,
-        limits: Arc<Limits>,
-        zones: Arc<Zones>,
-        cached: usize,
-        shares: Shares,
-        evaluation: Evaluation,
-        keys_per_lease: u32,
-    ) -> Self {
+    pub(crate) fn new(config: CellConfig) -> Self {
+        let CellConfig { slots, epoch, keys_per_lease, rules, entities_cached, shares, evaluation } =
+            config;
         Self {
-            id,
-            cells,
-            epoch,
-            keys: keys_under(epoch),
-            keys_per_lease: keys_per_lease.clamp(1, KEYS_PER_LEASE_MAX),
-            ids: FreshIds::from_seed(seed),
-            zones,
-            cache: Cache::new(cached, shares.runs),
-            schedules: Schedules::new(cached, shares.schedules),
+            lease: HeldLease::new(slots, epoch, keys_per_lease),
+            cache: Cache::new(entities_cached, shares.entities),
             loading: Loading::new(shares.loads),
-            awaited_starts: BTreeMap::new(),
             wakes: Wakes::new(evaluation),
             turns: Turns::default(),
-            page_bytes: 0,
-            page_bytes_max: shares.pages.min(limits.pages_bytes),
-            open: OpenBatch::default(),
+            pages: PageMemory::new(shares.pages.min(rules.limits.pages_bytes)),
+            output: Output::default(),
             mail: Mail::default(),
-            unanswered: Unanswered::default(),
             offers: VecDeque::new(),
-            staged_update: None,
-            ready: Vec::new(),
-            in_flight: None,
-            next_sequence: 1,
-            limits,
+            rules,
         }
     }
 
-    /// Has nobody woken from now on: for a cell that reads while nothing can be written.
+    /// Wakes no entity from now on: for a cell that reads while nothing can be written.
     pub(crate) fn suspend(&mut self) {
         self.wakes.suspend();
     }
 
     /// A message of this cell's is in the store. It has to know of all of them before its first step.
-    pub(crate) fn has_sent(&mut self, message: &RunMessage) {
-        self.unanswered.add(message);
+    pub(crate) fn has_sent(&mut self, message: &EntityMessage) {
+        self.mail.has_sent(message);
     }
 
-    /// Handles what has arrived.
+    /// Handles inputs, due wake-ups and messages, and seals a batch if none is in flight.
     pub(crate) fn step(&mut self, inputs: Vec<Input>, world: &World<'_>) -> Effects {
         let mut effects = Effects::default();
         for input in inputs {
             match input {
                 Input::Asked(incoming) => self.ask_in_turn(*incoming, world, &mut effects),
                 Input::Loaded { wanted, found } => {
-                    self.loading.loaded(run_bytes(&found));
-                    match self.cache.loaded(&wanted, found) {
+                    self.loading.loaded(loaded_bytes(&found));
+                    match self.cache.loaded(&wanted, found, &self.rules.zones) {
                         Ok(waiting) => {
                             for incoming in waiting {
                                 self.ask(incoming, world, &mut effects);
                             }
                         }
-                        Err(unloaded) => {
-                            self.try_again(&Wanted::Run(wanted), unloaded, world, &mut effects);
-                        }
-                    }
-                }
-                Input::ScheduleLoaded { id, found } => {
-                    self.loading.loaded(schedule_bytes(&found));
-                    match self.schedules.loaded(&id, found, &self.zones) {
-                        Ok(waiting) => {
-                            for incoming in waiting {
-                                self.ask(incoming, world, &mut effects);
-                            }
-                        }
-                        Err(unloaded) => {
-                            self.try_again(&Wanted::Schedule(id), unloaded, world, &mut effects);
-                        }
+                        Err(unloaded) => self.try_again(&wanted, unloaded, world, &mut effects),
                     }
                 }
                 Input::WakesUnread => self.wakes.unread(),
-                Input::WakesLoaded { up_to, wakes, is_all, last } => {
-                    self.wakes.loaded(up_to, wakes, is_all, last);
+                Input::WakesLoaded { up_to, wakes, is_all } => {
+                    self.wakes.loaded(up_to, wakes, is_all);
                 }
             }
         }
@@ -263,13 +202,12 @@ impl Cell {
         effects.loads = self.loading.take_next();
         effects.load_wakes = self.wakes.wanted(world.now, self.has_turns_to_take(world));
         let waits = std::mem::take(&mut self.mail.waits_for_receiver) && !self.mail.has_waited;
-        if self.in_flight.is_none() && !waits {
+        if !self.output.is_in_flight() && !waits {
             self.seal(&mut effects);
         }
         self.mail.has_waited = waits;
-        effects.releases.append(&mut self.ready);
+        self.output.release_ready(&mut effects.releases);
         self.cache.evict();
-        self.schedules.evict();
         effects
     }
 
@@ -277,23 +215,19 @@ impl Cell {
     /// it while the cell is.
     pub(crate) fn committed(&mut self) -> Vec<Release> {
         self.cache.committed();
-        self.schedules.committed();
-        self.in_flight.take().unwrap_or_default()
+        self.output.committed()
     }
 
     /// Whether a new lease is to be taken before the next step, for more keys. While a batch is on its way none
     /// is: it would be refused.
     pub(crate) fn needs_keys(&self) -> bool {
-        let made = self.keys.last() - keys_under(self.epoch).last();
-        self.in_flight.is_none() && made >= i64::from(self.keys_per_lease)
+        !self.output.is_in_flight() && self.lease.needs_keys()
     }
 
     /// Goes on under a new lease that follows its own. Everything in memory still holds: what isn't in the open
     /// batch is durable, and nobody else has written meanwhile.
     pub(crate) fn go_on_under(&mut self, epoch: Epoch) {
-        self.epoch = epoch;
-        self.keys = keys_under(epoch);
-        self.next_sequence = 1;
+        self.lease.renew(epoch);
     }
 
     /// When the cell wants to be stepped again though nothing arrives.
@@ -302,37 +236,32 @@ impl Cell {
         if is_busy { Some(Time(i64::MIN)) } else { self.wakes.next() }
     }
 
-    /// Bytes of the runs and schedules in memory.
+    /// Bytes of the entities in memory.
     pub(crate) fn cached_bytes(&self) -> usize {
-        self.cache.bytes() + self.schedules.bytes()
+        self.cache.bytes()
     }
 
     /// Whether everything it was asked is answered for.
     pub(crate) fn is_at_rest(&self) -> bool {
-        self.in_flight.is_none() && self.open.is_empty() && self.turns.is_empty()
+        self.output.is_empty() && self.turns.is_empty()
     }
 
-    /// The lease it has.
+    /// The epoch of its lease.
     pub(crate) fn epoch(&self) -> Epoch {
-        self.epoch
+        self.lease.epoch()
     }
 
     /// The batch on its way, if there is one.
     pub(crate) fn batch_in_flight(&self) -> Option<LastBatch> {
-        self.in_flight.as_ref()?;
-        Some(LastBatch { epoch: self.epoch, sequence: self.next_sequence - 1 })
+        self.output.is_in_flight().then(|| self.lease.last_batch())
     }
 
     /// Ends the cell: nothing that isn't durable has happened. What the batch on its way would release comes from
     /// [`Self::committed`], if it has landed.
     pub(crate) fn abandon(&mut self) -> Vec<Release> {
-        let mut lost = self.in_flight.take().unwrap_or_default();
-        lost.extend(self.open.take_releases());
-        lost.append(&mut self.ready);
-        let awaited = std::mem::take(&mut self.awaited_starts).into_values().flatten();
-        let parked = self.cache.take_parked().into_iter().chain(self.schedules.take_parked());
-        let waiting = parked.chain(self.turns.take_all());
-        let replies = awaited.map(|it| it.reply).chain(waiting.map(|incoming| incoming.reply));
+        let mut lost = self.output.take_all();
+        let waiting = self.cache.take_waiting().into_iter();
+        let replies = waiting.chain(self.turns.take_all().map(|incoming| incoming.reply));
         for reply in replies {
             let why = Refusal::Unavailable("the cell is starting again".to_owned());
             lost.push(Release::Reply(reply, Box::new(Err(why))));
@@ -341,30 +270,19 @@ impl Cell {
     }
 
     fn seal(&mut self, effects: &mut Effects) {
-        if self.open.is_empty() {
+        if self.output.open.is_empty() {
             return;
         }
         self.store_mail();
-        let sequence = self.next_sequence;
-        let (batch, releases) = self.open.seal(self.id, self.epoch, sequence);
+        effects.commit = self.output.seal(&mut self.lease, &mut effects.releases);
         self.cache.sealed();
-        self.schedules.sealed();
-        match batch {
-            Some(batch) => {
-                self.next_sequence += 1;
-                self.in_flight = Some(releases);
-                effects.commit = Some(batch);
-            }
-            // Nothing to write: they needn't wait.
-            None => effects.releases.extend(releases),
-        }
     }
 
-    /// Something couldn't be loaded. Callers ask again themselves; for what nobody asked, the cell does, unless the
+    /// An entity couldn't be loaded. Callers ask again themselves; for what nobody asked, the cell does, unless the
     /// rows are damaged.
     fn try_again(
         &mut self,
-        wanted: &Wanted,
+        wanted: &EntityRef,
         unloaded: Unloaded,
         world: &World<'_>,
         effects: &mut Effects,
@@ -372,7 +290,7 @@ impl Cell {
         let Unloaded { waiting, why } = unloaded;
         let refusal = match &why {
             Error::Corrupt(damage) => {
-                let what = wanted.damaged();
+                let what = Damaged::Entity(wanted.clone());
                 let refusal = Refusal::Damaged(format!("{what} can't be read: {damage}"));
                 world.damage.notice(what, damage);
                 refusal
@@ -388,20 +306,17 @@ impl Cell {
                     self.park(wanted.clone(), incoming, effects);
                 }
                 // It was stored when it was put aside.
-                ReplyTo::Sender(message) => self.open.release(Release::Deliver(message)),
+                ReplyTo::Sender(message) => self.output.open.release(Release::Deliver(message)),
                 reply => reply.send(Err(refusal.clone())),
             }
         }
     }
 
-    /// Puts a request aside until what it is about is loaded.
-    fn park(&mut self, wanted: Wanted, mut incoming: Incoming, effects: &mut Effects) {
+    /// Puts a request aside until its entity is loaded.
+    fn park(&mut self, wanted: EntityRef, mut incoming: Incoming, effects: &mut Effects) {
         self.store_before_parking(&mut incoming);
         let is_awaited = matches!(incoming.reply, ReplyTo::Sender(_));
-        let is_first = match &wanted {
-            Wanted::Run(run) => self.cache.park(run.clone(), incoming),
-            Wanted::Schedule(id) => self.schedules.park(id.clone(), incoming),
-        };
+        let is_first = self.cache.park(wanted.clone(), incoming);
         match (is_first, is_awaited) {
             (true, true) => {
                 self.loading.want_now();
@@ -412,36 +327,92 @@ impl Cell {
         }
     }
 
-    /// Whether what belongs to a slot is here.
-    fn owns(&self, slot: Slot) -> bool {
-        slot.range_among(self.cells) == self.id
-    }
-
     /// Lets something leave when what it follows from is durable.
     fn answer_after(&mut self, wait_for: WaitFor, release: Release) {
-        match wait_for {
-            WaitFor::Nothing => self.ready.push(release),
-            WaitFor::OpenBatch => self.open.release(release),
-            WaitFor::BatchInFlight => match &mut self.in_flight {
-                Some(releases) => releases.push(release),
-                None => self.open.release(release),
-            },
-        }
+        self.output.release_after(wait_for, release);
     }
 
+    /// Handles a request as soon as its entity is in memory.
     fn ask(&mut self, incoming: Incoming, world: &World<'_>, effects: &mut Effects) {
-        if let Some(schedule) = incoming.request.schedule() {
-            return self.ask_schedule(schedule.clone(), incoming, world, effects);
-        }
-        let is_unseen = self.is_unseen(&incoming);
-        match self.cache.resolve(&incoming.request, is_unseen) {
+        let Some(entity) = incoming.request.entity() else {
+            return self.handle(None, incoming, world);
+        };
+        let (wanted, resolved) = self.resolve(entity, &incoming);
+        match resolved {
             Resolved::Found(key) => self.handle(Some(key), incoming, world),
             Resolved::Absent => self.handle(None, incoming, world),
-            Resolved::Wanted(wanted) => self.park(Wanted::Run(wanted), incoming, effects),
+            Resolved::Unknown => self.park(wanted, incoming, effects),
         }
     }
-}
 
-fn keys_under(epoch: Epoch) -> FreshKeys {
-    FreshKeys::above(epoch.0 << 32)
+    /// Finds the entity that a request is about, or the one that has to be loaded before that can be said.
+    fn resolve(&mut self, entity: EntityRef, incoming: &Incoming) -> (EntityRef, Resolved) {
+        // A run that is to be started may have been, under the run id its sender chose.
+        if let Request::Deliver { message } = &incoming.request
+            && let Some(run_id) = run_to_start(message)
+            && !self.is_unseen(incoming)
+        {
+            let started = EntityRef { id: entity.id.clone(), run_id: Some(run_id.to_owned()) };
+            match self.cache.resolve(&started) {
+                Resolved::Absent => {}
+                known @ (Resolved::Found(_) | Resolved::Unknown) => return (started, known),
+            }
+        }
+        // A reset is about two runs: the one it starts from, and the current one.
+        if let Request::Run { ask: RunRequest::Reset(_), .. } = &incoming.request {
+            let current = EntityRef::current(entity.id.clone());
+            if let unknown @ Resolved::Unknown = self.cache.resolve(&current) {
+                return (current, unknown);
+            }
+        }
+        let resolved = self.cache.resolve(&entity);
+        (entity, resolved)
+    }
+
+    /// Handles a request whose entity is in memory, or isn't there at all.
+    fn handle(&mut self, key: Option<EntityKey>, incoming: Incoming, world: &World<'_>) {
+        let Incoming { request, reply } = incoming;
+        match request {
+            Request::Workflow { id, ask } => self.handle_workflow(key, &id, ask, reply, world),
+            Request::Run { target, ask } => self.handle_run(key, &target, ask, reply, world),
+            Request::Dispatch(Dispatch::Task(task, poller)) => {
+                self.start_waiting(key, task, poller, world);
+            }
+            Request::Dispatch(Dispatch::Query(task, poller)) => self.take_query(key, task, poller),
+            Request::Schedule { target, ask } => {
+                self.handle_schedule(key, &target, ask, reply, world);
+            }
+            Request::Wake { key: of, entity } => {
+                // A later schedule of the same id has its own wake-up.
+                let Some(key) = key.filter(|key| *key == of) else { return };
+                match entity.id.kind {
+                    Kind::Run => self.wake_run(key, world),
+                    Kind::Schedule => self.wake_schedule(key, world),
+                }
+            }
+            Request::Deliver { message } => {
+                let target = message.target.as_ref();
+                match target.map_or(Kind::Run, Kind::of) {
+                    Kind::Run => {
+                        let chain = target.map_or("", |target| target.first_run_id.as_str());
+                        let meant = key.filter(|key| self.is_of_chain(*key, chain));
+                        self.receive_at_run(meant, &message, reply, world);
+                    }
+                    Kind::Schedule => self.receive_at_schedule(key, &message, reply, world),
+                }
+            }
+            Request::TakeAnswer { message, answer } => {
+                match message.sender.as_ref().map_or(Kind::Run, Kind::of) {
+                    Kind::Run => self.take_answer_at_run(key, message, answer, reply, world),
+                    Kind::Schedule => {
+                        self.take_answer_at_schedule(key, message, answer, reply, world);
+                    }
+                }
+            }
+            Request::PutRecord { record, .. } => {
+                self.output.open.put_record(record);
+                self.output.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
+            }
+        }
+    }
 }

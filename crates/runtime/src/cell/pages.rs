@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use perennial_engine::RunKey;
+use perennial_engine::EntityKey;
 use perennial_engine::run::{self, CompleteWorkflowTask, TaskStamp};
 use perennial_proto::temporal::command::v1::Command;
 use prost::Message;
 
 use super::request::{ReplyTo, Response};
-use super::run_steps::gone;
+use super::run_requests::gone;
 use super::{Cell, World};
 use crate::api::{CompletionPage, Refusal};
 
@@ -31,10 +31,22 @@ impl Pages {
     }
 }
 
+/// Memory that the pages of all runs take.
+pub(super) struct PageMemory {
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl PageMemory {
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self { bytes: 0, bytes_max }
+    }
+}
+
 impl Cell {
     pub(super) fn keep_page(
         &mut self,
-        key: RunKey,
+        key: EntityKey,
         page: CompletionPage,
         reply: ReplyTo,
         world: &World<'_>,
@@ -45,12 +57,12 @@ impl Cell {
 
     fn keep(
         &mut self,
-        key: RunKey,
+        key: EntityKey,
         page: CompletionPage,
         world: &World<'_>,
     ) -> Result<(), Refusal> {
         let CompletionPage { task, number, commands, identity } = page;
-        let Some(cached) = self.cache.get_mut(key) else { return Err(gone()) };
+        let Some(cached) = self.cache.run_mut(key) else { return Err(gone()) };
         cached.run.task_of(task)?;
         let pages = &mut cached.pages;
         // A worker that didn't hear that it was kept sends it again.
@@ -58,7 +70,7 @@ impl Cell {
             return Ok(());
         }
         let wire_bytes: usize = commands.iter().map(Message::encoded_len).sum();
-        if pages.wire_bytes + wire_bytes > self.limits.completion_bytes {
+        if pages.wire_bytes + wire_bytes > self.rules.limits.completion_bytes {
             let complete = CompleteWorkflowTask {
                 token: task,
                 identity,
@@ -70,8 +82,8 @@ impl Cell {
         }
         let memory_bytes = wire_bytes + size_of_val(commands.as_slice());
         // A run that is alone with its pages may have as many as are allowed.
-        let is_alone = self.page_bytes == pages.memory_bytes;
-        if self.page_bytes + memory_bytes > self.page_bytes_max && !is_alone {
+        let is_alone = self.pages.bytes == pages.memory_bytes;
+        if self.pages.bytes + memory_bytes > self.pages.bytes_max && !is_alone {
             // Its other pages make room: if all kept theirs, none would come to an end.
             self.drop_pages(key);
             return Err(Refusal::PagesLost(format!(
@@ -81,13 +93,13 @@ impl Cell {
         pages.by_number.insert(number, commands);
         pages.wire_bytes += wire_bytes;
         pages.memory_bytes += memory_bytes;
-        self.page_bytes += memory_bytes;
+        self.pages.bytes += memory_bytes;
         Ok(())
     }
 
     pub(super) fn take_pages(
         &mut self,
-        key: RunKey,
+        key: EntityKey,
         task: TaskStamp,
         count: usize,
         reply: ReplyTo,
@@ -98,7 +110,7 @@ impl Cell {
 
     fn take_first_pages(
         &mut self,
-        key: RunKey,
+        key: EntityKey,
         task: TaskStamp,
         count: usize,
     ) -> Result<Vec<Command>, Refusal> {
@@ -123,10 +135,10 @@ impl Cell {
     }
 
     /// Keeps the pages of a run no longer.
-    pub(super) fn drop_pages(&mut self, key: RunKey) -> Pages {
-        let pages = self.cache.get_mut(key).map(|cached| std::mem::take(&mut cached.pages));
+    pub(super) fn drop_pages(&mut self, key: EntityKey) -> Pages {
+        let pages = self.cache.run_mut(key).map(|cached| std::mem::take(&mut cached.pages));
         let pages = pages.unwrap_or_default();
-        self.page_bytes -= pages.memory_bytes;
+        self.pages.bytes -= pages.memory_bytes;
         pages
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use perennial_engine::run::{Rejection, Run};
-use perennial_engine::{NamespaceKey, RunKey};
+use perennial_engine::{EntityKey, NamespaceKey};
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, QueryResultType, WorkflowExecutionStatus,
 };
@@ -92,7 +92,7 @@ impl Queries {
 impl Cell {
     pub(super) fn query(
         &mut self,
-        key: RunKey,
+        key: EntityKey,
         query: WorkflowQuery,
         reject: QueryRejectCondition,
         reply: ReplyTo,
@@ -106,9 +106,9 @@ impl Cell {
         if let Err(why) = can_be_asked(&run) {
             return self.answer(Some(key), reply, Err(why.into()));
         }
-        let id = self.ids.next(world.now);
+        let id = self.rules.ids.next(world.now);
         let has_task = run.head.workflow_task.is_some();
-        let Some(cached) = self.cache.get_mut(key) else { return };
+        let Some(cached) = self.cache.run_mut(key) else { return };
         cached.queries.forget_gone();
         if cached.queries.waiting.len() >= WAITING_MAX {
             let why = "consistent query buffer is full, this may be caused by too many queries and workflow not able to process query fast enough";
@@ -136,13 +136,13 @@ impl Cell {
             query_id: id,
             is_sticky,
         };
-        self.open.release(Release::OfferQuery(task));
+        self.output.open.release(Release::OfferQuery(task));
     }
 
     /// A query that went by itself and a poller have met.
-    pub(super) fn take_query(&mut self, key: Option<RunKey>, task: QueryTask, poller: Poller) {
+    pub(super) fn take_query(&mut self, key: Option<EntityKey>, task: QueryTask, poller: Poller) {
         let grant = key.and_then(|key| {
-            let cached = self.cache.get(key)?;
+            let cached = self.cache.run(key)?;
             let query = cached.queries.waiting.get(&task.query_id)?;
             Some(WorkflowTaskGrant {
                 run: Arc::clone(&cached.run),
@@ -154,7 +154,7 @@ impl Cell {
                 recent: if task.is_sticky { Vec::new() } else { cached.recent_from(1) },
             })
         });
-        self.open.release(match grant {
+        self.output.open.release(match grant {
             Some(grant) => Release::Grant(poller, Grant::Workflow(Box::new(grant))),
             None => Release::Repoll(poller),
         });
@@ -163,7 +163,7 @@ impl Cell {
     /// A worker answers a query that went to it by itself.
     pub(super) fn answer_query(
         &mut self,
-        key: RunKey,
+        key: EntityKey,
         id: String,
         result: WorkflowQueryResult,
         reply: ReplyTo,
@@ -184,10 +184,10 @@ impl Cell {
     /// The queries that a worker has answered, without those for which nobody waits any more.
     pub(super) fn take_answered(
         &mut self,
-        key: RunKey,
+        key: EntityKey,
         answers: BTreeMap<String, WorkflowQueryResult>,
     ) -> Vec<Answered> {
-        let Some(cached) = self.cache.get_mut(key) else { return Vec::new() };
+        let Some(cached) = self.cache.run_mut(key) else { return Vec::new() };
         let take = |(id, result)| {
             let query = cached.queries.waiting.remove(&id)?;
             Some(Answered { id, query, result })
@@ -196,7 +196,7 @@ impl Cell {
     }
 
     /// Tells whoever asked what a worker has answered, as soon as what it saw is durable.
-    pub(super) fn hand_on_answer(&mut self, key: RunKey, answered: Answered) {
+    pub(super) fn hand_on_answer(&mut self, key: EntityKey, answered: Answered) {
         let Answered { query, result, .. } = answered;
         let outcome = match result.result_type() {
             QueryResultType::Answered => QueryOutcome::Answered(result.answer),
@@ -208,15 +208,15 @@ impl Cell {
     }
 
     /// What the worker saw didn't happen: somebody else is asked.
-    pub(super) fn ask_again(&mut self, key: RunKey, answered: Vec<Answered>, world: &World<'_>) {
-        let Some(cached) = self.cache.get_mut(key) else { return };
+    pub(super) fn ask_again(&mut self, key: EntityKey, answered: Vec<Answered>, world: &World<'_>) {
+        let Some(cached) = self.cache.run_mut(key) else { return };
         cached.queries.waiting.extend(answered.into_iter().map(|it| (it.id, it.query)));
         self.free_queries(key, world);
     }
 
     /// If no workflow task is on its way any more, what waited for one goes by itself.
-    pub(super) fn free_queries(&mut self, key: RunKey, world: &World<'_>) {
-        let Some(cached) = self.cache.get_mut(key) else { return };
+    pub(super) fn free_queries(&mut self, key: EntityKey, world: &World<'_>) {
+        let Some(cached) = self.cache.run_mut(key) else { return };
         if cached.queries.is_empty() || cached.run.head.workflow_task.is_some() {
             return;
         }
@@ -229,8 +229,8 @@ impl Cell {
         }
     }
 
-    fn refuse_query(&mut self, key: RunKey, id: &str, why: Rejection) {
-        let waiting = self.cache.get_mut(key).and_then(|cached| cached.queries.waiting.remove(id));
+    fn refuse_query(&mut self, key: EntityKey, id: &str, why: Rejection) {
+        let waiting = self.cache.run_mut(key).and_then(|cached| cached.queries.waiting.remove(id));
         if let Some(query) = waiting {
             self.answer(Some(key), query.reply, Err(why.into()));
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use perennial_engine::run::{Answer, Command, ResetRun, StartRun, TaskStamp};
 use perennial_engine::schedule::{self, CreateSchedule, Schedule};
-use perennial_engine::{NamespaceKey, Slot};
-use perennial_proto::store::{RunMessage, RunName, ScheduleName, WaitingTask};
+use perennial_engine::{EntityId, EntityKey, EntityRef, NamespaceKey, Slot};
+use perennial_proto::store::{EntityMessage, RunName, ScheduleName, WaitingTask};
 use perennial_proto::temporal::command::v1 as command;
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, UpdateWorkflowExecutionLifecycleStage,
@@ -16,6 +16,7 @@ use perennial_proto::temporal::update::v1 as update;
 use perennial_store::RecordWrite;
 use tokio::sync::oneshot;
 
+use super::messages::{slot_of_receiver, slot_of_sender};
 use crate::api::{CompletionPage, QueryOutcome, Refusal, Sent, Started, UpdateStatus, Watched};
 use crate::memory::Admitted;
 use crate::queues::{Grant, Poller, QueryTask};
@@ -27,7 +28,7 @@ pub(crate) enum ReplyTo {
     /// To what comes next.
     Then(Box<dyn FnOnce(Result<Response, Refusal>) + Send>),
     /// To the sender of this message, who is in the same cell and hears of it in the same batch.
-    Sender(Arc<RunMessage>),
+    Sender(Arc<EntityMessage>),
     Nobody,
 }
 
@@ -61,240 +62,202 @@ pub(crate) struct Incoming {
     pub(crate) reply: ReplyTo,
 }
 
-/// Something asked of one workflow id, or of one schedule id.
+/// Something asked of a cell, by who handles it.
 pub(crate) enum Request {
-    Start {
-        namespace: NamespaceKey,
-        workflow_id: String,
-        start: Box<StartRun>,
-    },
+    /// Asked of a workflow id, whether or not it has a run.
+    Workflow { id: EntityId, ask: WorkflowRequest },
+    /// Asked of a run; an empty run id stands for the current one.
+    Run { target: RunName, ask: RunRequest },
+    /// A poller and a task or a query have met.
+    Dispatch(Dispatch),
+    /// Asked of a schedule.
+    Schedule { target: ScheduleName, ask: ScheduleRequest },
+    /// The stored wake-up time of an entity has come.
+    Wake { key: EntityKey, entity: EntityRef },
+    /// A message from another entity.
+    Deliver { message: Arc<EntityMessage> },
+    /// The receiver's answer to a message that an entity here has sent.
+    TakeAnswer { message: Arc<EntityMessage>, answer: Answer },
+    /// A record that the owner of a slot writes.
+    PutRecord { slot: Slot, record: RecordWrite },
+}
+
+/// Asked of a workflow id.
+pub(crate) enum WorkflowRequest {
+    Start(Box<StartRun>),
     StartWithUpdate {
-        namespace: NamespaceKey,
-        workflow_id: String,
         start: Box<StartRun>,
-        request: Box<update::Request>,
+        update: Box<update::Request>,
         wait: UpdateWorkflowExecutionLifecycleStage,
     },
-    Command {
-        target: RunName,
-        command: Command,
-    },
+}
+
+/// Asked of a run that has to be there.
+pub(crate) enum RunRequest {
+    Command(Command),
     /// A page of a completion that isn't the last.
-    KeepPage {
-        target: RunName,
-        page: Box<CompletionPage>,
-    },
+    KeepPage(Box<CompletionPage>),
     /// The last page of a completion has come: so many stand before it.
     TakePages {
-        target: RunName,
         task: TaskStamp,
         count: usize,
     },
-    Read {
-        target: RunName,
-    },
+    Read,
     Watch {
-        target: RunName,
         event_id: i64,
     },
-    Delete {
-        target: RunName,
-    },
-    /// The target names the run whose history is used.
-    Reset {
-        target: RunName,
-        reset: Box<ResetFrom>,
-    },
-    /// A poller and a task that waited have met.
-    StartTask {
-        task: WaitingTask,
-        poller: Poller,
-    },
-    /// A poller and a query have met.
-    TakeQuery {
-        task: QueryTask,
-        poller: Poller,
-    },
-    /// A message from another run.
-    Deliver {
-        message: Arc<RunMessage>,
-    },
-    /// What became of a message that a run here sent.
-    Settle {
-        message: Arc<RunMessage>,
-        answer: Answer,
-    },
-    /// A single record is written.
-    Put {
-        record: RecordWrite,
-    },
+    Delete,
+    /// The target is the run whose history is used.
+    Reset(Box<ResetFrom>),
     Query {
-        target: RunName,
         query: WorkflowQuery,
         reject: QueryRejectCondition,
     },
     AnswerQuery {
-        target: RunName,
         query_id: String,
         result: WorkflowQueryResult,
     },
     Update {
-        target: RunName,
         request: Box<update::Request>,
         wait: UpdateWorkflowExecutionLifecycleStage,
     },
     PollUpdate {
-        target: RunName,
         update_id: String,
         wait: UpdateWorkflowExecutionLifecycleStage,
     },
-    CreateSchedule {
-        target: ScheduleName,
-        create: Box<CreateSchedule>,
-    },
-    Schedule {
-        target: ScheduleName,
-        command: schedule::Command,
-    },
-    ReadSchedule {
-        target: ScheduleName,
-    },
-    /// All rows of a schedule go.
-    PurgeSchedule {
-        target: ScheduleName,
-    },
+}
+
+/// Something for a worker, and the poller that takes it.
+pub(crate) enum Dispatch {
+    Task(WaitingTask, Poller),
+    Query(QueryTask, Poller),
+}
+
+/// Asked of a schedule.
+pub(crate) enum ScheduleRequest {
+    Create(Box<CreateSchedule>),
+    Command(schedule::Command),
+    Read,
+    /// Delete all rows of the schedule.
+    Purge,
 }
 
 impl Request {
-    /// Whom it is about; the run id is empty for the current run. `None` if it is about no workflow.
-    pub(crate) fn target(&self) -> Option<RunName> {
-        let current = |namespace: &NamespaceKey, workflow_id: &String| RunName {
-            namespace: namespace.0,
-            workflow_id: workflow_id.clone(),
-            ..RunName::default()
-        };
+    /// The entity it is about; `None` if it is about a record.
+    pub(crate) fn entity(&self) -> Option<EntityRef> {
         match self {
-            Self::Start { namespace, workflow_id, .. }
-            | Self::StartWithUpdate { namespace, workflow_id, .. } => {
-                Some(current(namespace, workflow_id))
+            Self::Workflow { id, .. } => Some(EntityRef::current(id.clone())),
+            Self::Run { target, .. } => Some(run_ref(target)),
+            Self::Dispatch(Dispatch::Task(task, _)) => task.run.as_ref().map(run_ref),
+            Self::Dispatch(Dispatch::Query(task, _)) => Some(run_ref(&task.run)),
+            Self::Schedule { target, .. } => {
+                let ScheduleName { namespace, schedule_id, .. } = target;
+                let id = EntityId::schedule(NamespaceKey(*namespace), schedule_id.as_str());
+                Some(EntityRef::current(id))
             }
-            Self::Command { target, .. }
-            | Self::KeepPage { target, .. }
-            | Self::TakePages { target, .. }
-            | Self::Read { target }
-            | Self::Watch { target, .. }
-            | Self::Delete { target }
-            | Self::Reset { target, .. }
-            | Self::Query { target, .. }
-            | Self::AnswerQuery { target, .. }
-            | Self::Update { target, .. }
-            | Self::PollUpdate { target, .. } => Some(target.clone()),
-            Self::StartTask { task, .. } => task.run.clone(),
-            Self::TakeQuery { task, .. } => Some(task.run.clone()),
-            Self::Deliver { message } => message.target.clone(),
-            Self::Settle { message, .. } => message.sender.clone(),
-            Self::Put { .. }
-            | Self::CreateSchedule { .. }
-            | Self::Schedule { .. }
-            | Self::ReadSchedule { .. }
-            | Self::PurgeSchedule { .. } => None,
+            Self::Wake { entity, .. } => Some(entity.clone()),
+            Self::Deliver { message } => message.target.as_ref().map(EntityRef::of),
+            Self::TakeAnswer { message, .. } => message.sender.as_ref().map(EntityRef::of),
+            Self::PutRecord { .. } => None,
         }
     }
 
-    /// The schedule it is about, if it is about one.
-    pub(crate) fn schedule(&self) -> Option<&ScheduleName> {
+    /// The slot whose owner handles it.
+    pub(crate) fn slot(&self) -> Slot {
         match self {
-            Self::CreateSchedule { target, .. }
-            | Self::Schedule { target, .. }
-            | Self::ReadSchedule { target }
-            | Self::PurgeSchedule { target } => Some(target),
-            Self::Deliver { message } => message.to_schedule.as_ref(),
-            Self::Settle { message, .. } => message.from_schedule.as_ref(),
-            Self::Start { .. }
-            | Self::StartWithUpdate { .. }
-            | Self::Command { .. }
-            | Self::KeepPage { .. }
-            | Self::TakePages { .. }
-            | Self::Read { .. }
-            | Self::Watch { .. }
-            | Self::Delete { .. }
-            | Self::Reset { .. }
-            | Self::StartTask { .. }
-            | Self::TakeQuery { .. }
-            | Self::Put { .. }
-            | Self::Query { .. }
-            | Self::AnswerQuery { .. }
-            | Self::Update { .. }
-            | Self::PollUpdate { .. } => None,
+            Self::Workflow { id, .. } => id.slot(),
+            Self::Run { target, .. } => slot_of_run(target),
+            Self::Dispatch(Dispatch::Task(task, _)) => {
+                task.run.as_ref().map_or(Slot::CLUSTER, slot_of_run)
+            }
+            Self::Dispatch(Dispatch::Query(task, _)) => slot_of_run(&task.run),
+            Self::Schedule { target, .. } => {
+                Slot::of(NamespaceKey(target.namespace), &target.schedule_id)
+            }
+            Self::Wake { entity, .. } => entity.id.slot(),
+            Self::Deliver { message } => slot_of_receiver(message),
+            Self::TakeAnswer { message, .. } => slot_of_sender(message),
+            Self::PutRecord { slot, .. } => *slot,
         }
     }
 
-    /// Its kind and what it is about, for the log.
+    /// Its kind and the entity it is about, for the log.
     pub(crate) fn describe(&self) -> String {
-        let about = match (self.schedule(), self.target()) {
-            (Some(schedule), _) => format!("schedule {:?}", schedule.schedule_id),
-            (None, Some(run)) => format!("workflow {:?}", run.workflow_id),
-            (None, None) => "a record".to_owned(),
-        };
+        let about = self.entity().map_or_else(
+            || "a record".to_owned(),
+            |EntityRef { id, .. }| format!("{} {:?}", id.kind.name(), id.id),
+        );
         format!("{} {about}", self.kind())
     }
 
     fn kind(&self) -> &'static str {
         match self {
-            Self::Start { .. } => "start of",
-            Self::StartWithUpdate { .. } => "start with an update of",
-            Self::Command { .. } | Self::Schedule { .. } => "command to",
-            Self::KeepPage { .. } | Self::TakePages { .. } => "pages of a completion of",
-            Self::Read { .. } | Self::ReadSchedule { .. } => "read of",
-            Self::Watch { .. } => "wait for",
-            Self::Delete { .. } | Self::PurgeSchedule { .. } => "deletion of",
-            Self::Reset { .. } => "reset of",
-            Self::StartTask { .. } => "task of",
-            Self::TakeQuery { .. } | Self::Query { .. } | Self::AnswerQuery { .. } => "query of",
+            Self::Workflow { ask: WorkflowRequest::Start(_), .. } => "start of",
+            Self::Workflow { ask: WorkflowRequest::StartWithUpdate { .. }, .. } => {
+                "start with an update of"
+            }
+            Self::Run { ask, .. } => match ask {
+                RunRequest::Command(_) => "command to",
+                RunRequest::KeepPage(_) | RunRequest::TakePages { .. } => {
+                    "pages of a completion of"
+                }
+                RunRequest::Read => "read of",
+                RunRequest::Watch { .. } => "wait for",
+                RunRequest::Delete => "deletion of",
+                RunRequest::Reset(_) => "reset of",
+                RunRequest::Query { .. } | RunRequest::AnswerQuery { .. } => "query of",
+                RunRequest::Update { .. } | RunRequest::PollUpdate { .. } => "update of",
+            },
+            Self::Dispatch(Dispatch::Task(..)) => "task of",
+            Self::Dispatch(Dispatch::Query(..)) => "query of",
+            Self::Schedule { ask, .. } => match ask {
+                ScheduleRequest::Create(_) => "creation of",
+                ScheduleRequest::Command(_) => "command to",
+                ScheduleRequest::Read => "read of",
+                ScheduleRequest::Purge => "deletion of",
+            },
+            Self::Wake { .. } => "wake-up of",
             Self::Deliver { .. } => "message to",
-            Self::Settle { .. } => "answer to a message of",
-            Self::Put { .. } => "write of",
-            Self::Update { .. } | Self::PollUpdate { .. } => "update of",
-            Self::CreateSchedule { .. } => "creation of",
+            Self::TakeAnswer { .. } => "answer to a message of",
+            Self::PutRecord { .. } => "write of",
         }
     }
 
     /// Whether nothing is stored because of it.
     pub(crate) fn is_read(&self) -> bool {
         match self {
-            Self::Read { .. }
-            | Self::Watch { .. }
-            | Self::ReadSchedule { .. }
-            | Self::PollUpdate { .. }
-            | Self::Query { .. }
-            | Self::AnswerQuery { .. }
-            | Self::TakeQuery { .. } => true,
-            Self::Start { .. }
-            | Self::StartWithUpdate { .. }
-            | Self::Command { .. }
-            | Self::KeepPage { .. }
-            | Self::TakePages { .. }
-            | Self::Delete { .. }
-            | Self::Reset { .. }
-            | Self::StartTask { .. }
-            | Self::Deliver { .. }
-            | Self::Settle { .. }
-            | Self::Put { .. }
-            | Self::Update { .. }
-            | Self::CreateSchedule { .. }
+            Self::Run { ask, .. } => match ask {
+                RunRequest::Read
+                | RunRequest::Watch { .. }
+                | RunRequest::PollUpdate { .. }
+                | RunRequest::Query { .. }
+                | RunRequest::AnswerQuery { .. } => true,
+                RunRequest::Command(_)
+                | RunRequest::KeepPage(_)
+                | RunRequest::TakePages { .. }
+                | RunRequest::Delete
+                | RunRequest::Reset(_)
+                | RunRequest::Update { .. } => false,
+            },
+            Self::Schedule { ask: ScheduleRequest::Read, .. }
+            | Self::Dispatch(Dispatch::Query(..)) => true,
+            Self::Workflow { .. }
+            | Self::Dispatch(Dispatch::Task(..))
             | Self::Schedule { .. }
-            | Self::PurgeSchedule { .. } => false,
+            | Self::Wake { .. }
+            | Self::Deliver { .. }
+            | Self::TakeAnswer { .. }
+            | Self::PutRecord { .. } => false,
         }
     }
+}
 
-    /// The slot that owns it; the first one for what is about no workflow and no schedule.
-    pub(crate) fn slot(&self) -> Slot {
-        if let Some(schedule) = self.schedule() {
-            return Slot::of(NamespaceKey(schedule.namespace), &schedule.schedule_id);
-        }
-        self.target()
-            .map_or(Slot(0), |target| Slot::of(NamespaceKey(target.namespace), &target.workflow_id))
-    }
+fn run_ref(target: &RunName) -> EntityRef {
+    EntityRef::run(NamespaceKey(target.namespace), &target.workflow_id, &target.run_id)
+}
+
+fn slot_of_run(target: &RunName) -> Slot {
+    Slot::of(NamespaceKey(target.namespace), &target.workflow_id)
 }
 
 /// A reset, with the history it is made from.
@@ -340,6 +303,6 @@ pub(crate) enum Release {
     OfferQuery(QueryTask),
     /// The poller got nothing after all: it goes on waiting.
     Repoll(Poller),
-    /// A message for another run.
-    Deliver(Arc<RunMessage>),
+    /// A message for another entity.
+    Deliver(Arc<EntityMessage>),
 }

@@ -4,7 +4,7 @@ use perennial_engine::run::{ActivityOutcome, Command};
 use perennial_engine::schedule;
 use prost::Message;
 
-use super::request::Request;
+use super::request::{Request, RunRequest, ScheduleRequest, WorkflowRequest};
 
 /// Names, ids, and what the cell keeps of a request beside its payloads.
 const FIXED: usize = 512;
@@ -13,34 +13,41 @@ impl Request {
     /// Bytes of memory from its arrival to its answer.
     pub(crate) fn bytes(&self) -> usize {
         let payloads = match self {
-            Self::Start { start, .. } => start.started.encoded_len(),
-            Self::StartWithUpdate { start, request, .. } => {
-                start.started.encoded_len() + request.encoded_len()
+            Self::Workflow { ask: WorkflowRequest::Start(start), .. } => {
+                start.started.encoded_len()
             }
-            Self::Command { command, .. } => command_bytes(command),
-            Self::KeepPage { page, .. } => messages(&page.commands),
-            Self::Reset { reset, .. } => messages(&reset.kept) + messages(&reset.later),
-            Self::Query { query, .. } => query.encoded_len(),
-            Self::AnswerQuery { result, .. } => result.encoded_len(),
-            Self::Update { request, .. } => request.encoded_len(),
-            Self::Put { record } => record.value.as_ref().map_or(0, Vec::len),
-            Self::CreateSchedule { create, .. } => create.config.encoded_len(),
-            Self::Schedule { command: schedule::Command::Update(update), .. } => {
-                update.config.encoded_len()
-            }
-            Self::Deliver { message } | Self::Settle { message, .. } => message.encoded_len(),
-            Self::Schedule { .. }
-            | Self::TakePages { .. }
-            | Self::Read { .. }
-            | Self::Watch { .. }
-            | Self::Delete { .. }
-            | Self::StartTask { .. }
-            | Self::TakeQuery { .. }
-            | Self::PollUpdate { .. }
-            | Self::ReadSchedule { .. }
-            | Self::PurgeSchedule { .. } => 0,
+            Self::Workflow {
+                ask: WorkflowRequest::StartWithUpdate { start, update, .. }, ..
+            } => start.started.encoded_len() + update.encoded_len(),
+            Self::Run { ask, .. } => run_request_bytes(ask),
+            Self::Schedule { ask, .. } => match ask {
+                ScheduleRequest::Create(create) => create.config.encoded_len(),
+                ScheduleRequest::Command(schedule::Command::Update(update)) => {
+                    update.config.encoded_len()
+                }
+                ScheduleRequest::Command(_) | ScheduleRequest::Read | ScheduleRequest::Purge => 0,
+            },
+            Self::Deliver { message } | Self::TakeAnswer { message, .. } => message.encoded_len(),
+            Self::PutRecord { record, .. } => record.value.as_ref().map_or(0, Vec::len),
+            Self::Dispatch(_) | Self::Wake { .. } => 0,
         };
         FIXED + payloads
+    }
+}
+
+fn run_request_bytes(ask: &RunRequest) -> usize {
+    match ask {
+        RunRequest::Command(command) => command_bytes(command),
+        RunRequest::KeepPage(page) => messages(&page.commands),
+        RunRequest::Reset(reset) => messages(&reset.kept) + messages(&reset.later),
+        RunRequest::Query { query, .. } => query.encoded_len(),
+        RunRequest::AnswerQuery { result, .. } => result.encoded_len(),
+        RunRequest::Update { request, .. } => request.encoded_len(),
+        RunRequest::TakePages { .. }
+        | RunRequest::Read
+        | RunRequest::Watch { .. }
+        | RunRequest::Delete
+        | RunRequest::PollUpdate { .. } => 0,
     }
 }
 
@@ -62,7 +69,7 @@ fn command_bytes(command: &Command) -> usize {
         Command::Signal(signal) => signal.attributes.encoded_len(),
         Command::Terminate(terminate) => optional(terminate.details.as_ref()),
         Command::Receive(message) => message.encoded_len(),
-        Command::Settle(settle) => settle.message.encoded_len(),
+        Command::TakeAnswer(taken) => taken.message.encoded_len(),
         Command::StartWorkflowTask(_)
         | Command::StartActivity(_)
         | Command::UndoStart(_)

@@ -1,6 +1,6 @@
 //! A run begins anew from a point of another one's history.
 
-use perennial_engine::RunKey;
+use perennial_engine::EntityKey;
 use perennial_engine::run;
 
 use super::request::{ReplyTo, ResetFrom, Response};
@@ -10,7 +10,7 @@ use crate::api::Refusal;
 impl Cell {
     pub(super) fn reset(
         &mut self,
-        key: RunKey,
+        key: EntityKey,
         reset: ResetFrom,
         reply: ReplyTo,
         world: &World<'_>,
@@ -20,7 +20,7 @@ impl Cell {
             let why = "the run went on while its history was read".to_owned();
             return self.answer(Some(key), reply, Err(Refusal::Unavailable(why)));
         }
-        let current = self.cache.current_of(&base);
+        let current = self.cache.current_of(&base.id());
         let current_run = current.and_then(|key| self.run(key));
         let decided = {
             let cx = self.context(world);
@@ -34,7 +34,7 @@ impl Cell {
             }
             if let Some(created) = decided.created {
                 seen = created.run.key;
-                self.take_new(created, world);
+                self.take_new(created, None, world);
             }
             Response::Reset(decided.run_id)
         });

@@ -1,7 +1,7 @@
 //! Tasks: matched with a poller before the commit if one waits, else offered after it.
 
 use perennial_engine::run::{Command, Offer, StartActivity, StartWorkflowTask, TaskRef, TaskStamp};
-use perennial_engine::{NamespaceKey, RunKey, Slot};
+use perennial_engine::{EntityKey, NamespaceKey, Slot};
 use perennial_proto::encoded;
 use perennial_proto::store::{TaskKind, WaitingTask};
 use perennial_store::{TaskRow, TaskWrite};
@@ -21,7 +21,7 @@ impl Cell {
     }
 
     /// A task of a run is ready for a worker.
-    fn offer(&mut self, key: RunKey, offer: Offer, world: &World<'_>) {
+    fn offer(&mut self, key: EntityKey, offer: Offer, world: &World<'_>) {
         let Some(run) = self.run(key) else { return };
         let namespace = NamespaceKey(run.head.namespace);
         let (kind, stored_kind, stamp) = match offer.task {
@@ -39,7 +39,7 @@ impl Cell {
             self.start_for(key, offer.task, poller, None, world);
             return;
         }
-        let task_key = self.keys.next();
+        let task_key = self.lease.keys().next();
         let task = WaitingTask {
             key: task_key,
             run: Some(run.name()),
@@ -56,15 +56,15 @@ impl Cell {
         if is_stored {
             let slot = Slot::of(namespace, &run.head.workflow_id);
             let row = TaskRow { key: task_key, slot, value: encoded(&task) };
-            self.open.put_task(task_key, TaskWrite::Put(row));
+            self.output.open.put_task(task_key, TaskWrite::Put(row));
         }
-        self.open.release(Release::Offer { task, is_stored });
+        self.output.open.release(Release::Offer { task, is_stored });
     }
 
     /// A task that waited and a poller have met.
     pub(super) fn start_waiting(
         &mut self,
-        key: Option<RunKey>,
+        key: Option<EntityKey>,
         task: WaitingTask,
         poller: Poller,
         world: &World<'_>,
@@ -77,8 +77,8 @@ impl Cell {
         match key {
             Some(key) => self.start_for(key, of, poller, Some(task.key), world),
             None => {
-                self.open.put_task(task.key, TaskWrite::Delete(task.key));
-                self.open.release(Release::Repoll(poller));
+                self.output.open.put_task(task.key, TaskWrite::Delete(task.key));
+                self.output.open.release(Release::Repoll(poller));
             }
         }
     }
@@ -86,13 +86,13 @@ impl Cell {
     /// Starts a task for a poller. A task that is no longer wanted sends the poller back.
     fn start_for(
         &mut self,
-        key: RunKey,
+        key: EntityKey,
         task: TaskRef,
         poller: Poller,
         waited_as: Option<i64>,
         world: &World<'_>,
     ) {
-        let request_id = self.ids.next(world.now);
+        let request_id = self.rules.ids.next(world.now);
         let identity = poller.identity().to_owned();
         let command = match task {
             TaskRef::Workflow(task) => Command::StartWorkflowTask(StartWorkflowTask {
@@ -107,7 +107,7 @@ impl Cell {
         };
         let started = self.decide(key, command, world);
         if let Some(task_key) = waited_as {
-            self.open.put_task(task_key, TaskWrite::Delete(task_key));
+            self.output.open.put_task(task_key, TaskWrite::Delete(task_key));
         }
         let grant = started.ok().and_then(|_| match task {
             TaskRef::Workflow(_) => {
@@ -122,15 +122,15 @@ impl Cell {
                 })
             }),
         });
-        self.open.release(match grant {
+        self.output.open.release(match grant {
             Some(grant) => Release::Grant(poller, grant),
             None => Release::Repoll(poller),
         });
     }
 
     /// The started workflow task of a run, with all that travels with it.
-    pub(super) fn grant_for(&mut self, key: RunKey, sticky: bool) -> Option<WorkflowTaskGrant> {
-        let cached = self.cache.get_mut(key)?;
+    pub(super) fn grant_for(&mut self, key: EntityKey, sticky: bool) -> Option<WorkflowTaskGrant> {
+        let cached = self.cache.run_mut(key)?;
         let task = cached.run.started_task()?;
         let started_event_id = task.started_event_id;
         let first = if sticky { cached.run.head.previous_started_event_id + 1 } else { 1 };

@@ -10,16 +10,16 @@ use std::collections::VecDeque;
 use perennial_engine::Time;
 use perennial_engine::run::Command;
 
-use super::request::{Incoming, Request};
+use super::request::{Incoming, Request, RunRequest};
 use super::{Cell, Effects, World};
 
-/// Those due handled in a first step: few, so that workers have something to do while the cell goes on.
-const FEW: usize = 16;
-/// In each step after that twice as many, up to these. A commit is the cheaper for each the more there are; but
-/// workers wait for it, and ask for more in less time than it takes to start those.
-const MANY: usize = 32;
+/// Due wake-ups handled in a first step: few, so that workers have something to do while the cell goes on.
+const SMALL_BATCH: usize = 16;
+/// Each later step handles twice as many, up to this number. A larger batch costs less for each wake-up, but workers
+/// wait for its commit.
+const LARGE_BATCH: usize = 32;
 /// Answers handled in a step once nothing is due.
-const ANSWERS: usize = 64;
+const ANSWERS_AT_ONCE: usize = 64;
 
 /// What waits for its turn.
 pub(super) struct Turns {
@@ -31,7 +31,7 @@ pub(super) struct Turns {
 
 impl Default for Turns {
     fn default() -> Self {
-        Self { answers: VecDeque::new(), at_once: FEW }
+        Self { answers: VecDeque::new(), at_once: SMALL_BATCH }
     }
 }
 
@@ -74,8 +74,8 @@ impl Cell {
     /// Handles what is due, or if nothing is, the answers that waited for it.
     pub(super) fn take_turns(&mut self, world: &World<'_>, effects: &mut Effects) {
         if self.wakes.first_due(world.now).is_none() {
-            self.turns.at_once = FEW;
-            let count = self.turns.answers.len().min(ANSWERS);
+            self.turns.at_once = SMALL_BATCH;
+            let count = self.turns.answers.len().min(ANSWERS_AT_ONCE);
             let answers: Vec<_> = self.turns.answers.drain(..count).collect();
             for (_, answer) in answers {
                 self.ask(answer, world, effects);
@@ -93,7 +93,7 @@ impl Cell {
             }
             self.wake_first(world, effects);
         }
-        self.turns.at_once = (2 * self.turns.at_once).min(MANY);
+        self.turns.at_once = (2 * self.turns.at_once).min(LARGE_BATCH);
     }
 }
 
@@ -101,10 +101,12 @@ impl Cell {
 fn is_answer(request: &Request) -> bool {
     matches!(
         request,
-        Request::Command {
-            command: Command::CompleteWorkflowTask(_)
-                | Command::FailWorkflowTask(_)
-                | Command::ReportActivity(_),
+        Request::Run {
+            ask: RunRequest::Command(
+                Command::CompleteWorkflowTask(_)
+                    | Command::FailWorkflowTask(_)
+                    | Command::ReportActivity(_)
+            ),
             ..
         }
     )

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use perennial_engine::RunKey;
+use perennial_engine::EntityKey;
 use perennial_engine::run::{Command, Rejection, Run, TaskCompleted, UpdateProgress};
 use perennial_proto::temporal::enums::v1::UpdateWorkflowExecutionLifecycleStage as Stage;
 use perennial_proto::temporal::failure::v1::failure::FailureInfo;
@@ -44,7 +44,7 @@ struct Waiter {
 }
 
 impl Waiter {
-    fn told(self, cell: &mut Cell, key: RunKey, status: Result<UpdateStatus, Refusal>) {
+    fn told(self, cell: &mut Cell, key: EntityKey, status: Result<UpdateStatus, Refusal>) {
         let response = match self.started {
             Some(started) => Ok(Response::StartedWithUpdate(started, status)),
             None => status.map(Response::Update),
@@ -123,7 +123,7 @@ impl Updates {
 impl Cell {
     pub(super) fn update(
         &mut self,
-        key: RunKey,
+        key: EntityKey,
         request: update::Request,
         wait: Stage,
         reply: ReplyTo,
@@ -136,10 +136,10 @@ impl Cell {
     /// whatever the start's policies say of the run. A closed run has it only if it completed it.
     pub(super) fn already_updated(
         &self,
-        current: Option<RunKey>,
+        current: Option<EntityKey>,
         request: &update::Request,
     ) -> Option<Started> {
-        let cached = self.cache.get(current?)?;
+        let cached = self.cache.run(current?)?;
         let id = &request.meta.as_ref()?.update_id;
         let recorded = cached.run.updates.get(id);
         let is_known = if cached.run.is_open() {
@@ -163,7 +163,13 @@ impl Cell {
         self.admit(key, request, Waiter { wait, reply, started }, world);
     }
 
-    fn admit(&mut self, key: RunKey, request: update::Request, waiter: Waiter, world: &World<'_>) {
+    fn admit(
+        &mut self,
+        key: EntityKey,
+        request: update::Request,
+        waiter: Waiter,
+        world: &World<'_>,
+    ) {
         let Some(run) = self.run(key) else { return };
         if let Err(rejection) = run.may_be_updated() {
             return waiter.told(self, key, Err(rejection.into()));
@@ -172,11 +178,11 @@ impl Cell {
         if let Some(progress) = known_progress(&run, &id) {
             return self.follow(key, id, Some(progress), waiter);
         }
-        let Some(cached) = self.cache.get_mut(key) else { return };
+        let Some(cached) = self.cache.run_mut(key) else { return };
         // Those that wait are told of the run's close: whoever asks about one of them finds it open.
         if !cached.updates.admitted.contains_key(&id) {
             let waiting = cached.updates.admitted.len();
-            if let Err(rejection) = run.may_admit_update(&id, waiting, &self.limits) {
+            if let Err(rejection) = run.may_admit_update(&id, waiting, &self.rules.limits) {
                 return waiter.told(self, key, Err(limit_reached(rejection)));
             }
             cached.updates.last_order += 1;
@@ -188,11 +194,11 @@ impl Cell {
         let _ = self.decide(key, Command::WantTaskForUpdate, world);
     }
 
-    pub(super) fn poll_update(&mut self, key: RunKey, id: String, wait: Stage, reply: ReplyTo) {
+    pub(super) fn poll_update(&mut self, key: EntityKey, id: String, wait: Stage, reply: ReplyTo) {
         let Some(run) = self.run(key) else { return };
         let progress = known_progress(&run, &id);
         let is_admitted =
-            self.cache.get(key).is_some_and(|cached| cached.updates.admitted.contains_key(&id));
+            self.cache.run(key).is_some_and(|cached| cached.updates.admitted.contains_key(&id));
         if progress.is_none() && !is_admitted {
             let why = Rejection::NotFound(format!("update \"{id}\" not found"));
             return self.answer(Some(key), reply, Err(why.into()));
@@ -203,7 +209,7 @@ impl Cell {
     /// Answers now if the update is far enough, or when it is.
     fn follow(
         &mut self,
-        key: RunKey,
+        key: EntityKey,
         id: String,
         progress: Option<UpdateProgress>,
         waiter: Waiter,
@@ -213,7 +219,7 @@ impl Cell {
             let status = UpdateStatus { run: run.name(), update_id: id, progress };
             return waiter.told(self, key, Ok(status));
         }
-        if let Some(cached) = self.cache.get_mut(key) {
+        if let Some(cached) = self.cache.run_mut(key) {
             cached.updates.waiting.entry(id).or_default().push(waiter);
         }
     }
@@ -221,7 +227,7 @@ impl Cell {
     /// A worker completed a workflow task: updates it spoke of are farther, those it ignored are refused.
     pub(super) fn after_completion(
         &mut self,
-        key: RunKey,
+        key: EntityKey,
         completed: &TaskCompleted,
         sent: Vec<String>,
     ) {
@@ -230,12 +236,12 @@ impl Cell {
         for (id, progress) in latest {
             self.update_came_to(key, id, progress);
         }
-        if let Some(cached) = self.cache.get_mut(key) {
+        if let Some(cached) = self.cache.run_mut(key) {
             cached.updates.rejected.clear();
         }
         for id in sent {
             let is_answered =
-                self.cache.get(key).is_none_or(|cached| !cached.updates.admitted.contains_key(&id));
+                self.cache.run(key).is_none_or(|cached| !cached.updates.admitted.contains_key(&id));
             if is_answered {
                 continue;
             }
@@ -253,9 +259,9 @@ impl Cell {
         }
     }
 
-    fn update_came_to(&mut self, key: RunKey, id: &str, progress: &UpdateProgress) {
+    fn update_came_to(&mut self, key: EntityKey, id: &str, progress: &UpdateProgress) {
         let Some(run) = self.run(key) else { return };
-        let Some(cached) = self.cache.get_mut(key) else { return };
+        let Some(cached) = self.cache.run_mut(key) else { return };
         cached.updates.admitted.remove(id);
         let waiting = cached.updates.waiting.remove(id).unwrap_or_default();
         for waiter in waiting {
@@ -266,16 +272,16 @@ impl Cell {
                     progress: Some(progress.clone()),
                 };
                 waiter.told(self, key, Ok(status));
-            } else if let Some(cached) = self.cache.get_mut(key) {
+            } else if let Some(cached) = self.cache.run_mut(key) {
                 cached.updates.waiting.entry(id.to_owned()).or_default().push(waiter);
             }
         }
     }
 
     /// The run has closed: nothing that is still on its way will arrive.
-    pub(super) fn abort_updates(&mut self, key: RunKey) {
+    pub(super) fn abort_updates(&mut self, key: EntityKey) {
         let Some(run) = self.run(key) else { return };
-        let Some(cached) = self.cache.get_mut(key) else { return };
+        let Some(cached) = self.cache.run_mut(key) else { return };
         let updates = std::mem::take(&mut cached.updates);
         for (id, waiters) in updates.waiting {
             let progress = known_progress(&run, &id).or_else(|| updates.rejected.get(&id).cloned());

@@ -6,9 +6,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use perennial_engine::run::{Command, Run};
-use perennial_engine::{NamespaceKey, Span, Time, schedule};
-use perennial_proto::store::{RunName, ScheduleName};
+use perennial_engine::run::Run;
+use perennial_engine::{EntityKey, EntityRef, Kind, NamespaceKey, Span, Time};
 use perennial_store::Wake;
 
 use super::request::{Incoming, ReplyTo, Request};
@@ -17,38 +16,32 @@ use crate::Evaluation;
 
 /// With more wake-ups than this in memory, no more are read. Those of runs that were stepped just now are
 /// kept besides: what isn't durable yet can't be read again.
-const ENOUGH: usize = 50_000;
+const WAKES_IN_MEMORY: usize = 50_000;
 /// How far ahead is read from the store at a time.
 const HORIZON: Span = Span::seconds(60);
-/// With less than this known, more is read as soon as the cell has nothing else to do: the store has to bring its
-/// tables up to date for it, which takes the time of what goes on.
-const LITTLE: Span = Span::seconds(30);
-/// And with less than this, at once.
-const TOO_LITTLE: Span = Span::seconds(10);
-
-/// Who is woken.
-pub(super) enum Sleeper {
-    Run(RunName),
-    Schedule(ScheduleName),
-}
+/// When less than this is known ahead, more is read as soon as the cell has nothing else to do: the store has to bring
+/// its tables up to date first, which would slow down other work.
+const READ_WHEN_IDLE: Span = Span::seconds(30);
+/// When less than this is known ahead, more is read at once.
+const READ_AT_ONCE: Span = Span::seconds(10);
 
 pub(super) struct Wakes {
-    by_time: BTreeMap<(Time, i64), Sleeper>,
-    of_sleeper: HashMap<i64, Time>,
+    by_time: BTreeMap<(Time, EntityKey), EntityRef>,
+    time_of: HashMap<EntityKey, Time>,
     /// Everything up to here is in memory.
     known_up_to: Time,
     /// The store has been asked for more.
     reading: bool,
-    read_after: (Time, i64),
+    read_after: (Time, EntityKey),
     evaluation: Evaluation,
 }
 
 impl Wakes {
     pub(super) fn new(evaluation: Evaluation) -> Self {
-        let before_all = (Time(i64::MIN), i64::MIN);
+        let before_all = (Time(i64::MIN), EntityKey(i64::MIN));
         Self {
             by_time: BTreeMap::new(),
-            of_sleeper: HashMap::new(),
+            time_of: HashMap::new(),
             known_up_to: before_all.0,
             reading: false,
             read_after: before_all,
@@ -57,39 +50,49 @@ impl Wakes {
     }
 
     /// Whether someone else sees to it that it is looked at.
-    fn is_left_alone(&self, sleeper: &Sleeper) -> bool {
-        match (sleeper, self.evaluation) {
-            (Sleeper::Schedule(_), Evaluation::OnDemand) => true,
-            (Sleeper::Schedule(_), Evaluation::ByItself) | (Sleeper::Run(_), _) => false,
-        }
+    fn is_left_alone(&self, kind: Kind) -> bool {
+        kind == Kind::Schedule && self.evaluation == Evaluation::OnDemand
     }
 
-    pub(super) fn set(&mut self, key: i64, sleeper: Sleeper, at: Option<Time>, now: Time) {
-        if let Some(before) = self.of_sleeper.remove(&key) {
-            self.by_time.remove(&(before, key));
-        }
-        let Some(at) = at.filter(|_| !self.is_left_alone(&sleeper)) else { return };
+    /// Notes when an entity wakes up next. `entity` is asked for if that is soon.
+    pub(super) fn set(
+        &mut self,
+        kind: Kind,
+        key: EntityKey,
+        at: Option<Time>,
+        now: Time,
+        entity: impl FnOnce() -> EntityRef,
+    ) {
+        self.remove(key);
+        let Some(at) = at.filter(|_| !self.is_left_alone(kind)) else { return };
         // Farther than the next reading of the store will reach: by the reading after that, what is
         // decided now has long been durable.
         if at > self.known_up_to.max(now).after(Span(2 * HORIZON.0)) {
             return;
         }
-        self.by_time.insert((at, key), sleeper);
-        self.of_sleeper.insert(key, at);
+        self.by_time.insert((at, key), entity());
+        self.time_of.insert(key, at);
+    }
+
+    /// The entity doesn't wake up any more.
+    pub(super) fn remove(&mut self, key: EntityKey) {
+        if let Some(before) = self.time_of.remove(&key) {
+            self.by_time.remove(&(before, key));
+        }
     }
 
     pub(super) fn next(&self) -> Option<Time> {
         let due = self.by_time.keys().next().map(|(at, _)| *at);
         // While more is being read, or there is enough, only what is due makes the cell step.
-        let can_read = !self.reading && self.by_time.len() <= ENOUGH;
-        let refill = can_read.then(|| Time(self.known_up_to.0.saturating_sub(LITTLE.0)));
+        let can_read = !self.reading && self.by_time.len() <= WAKES_IN_MEMORY;
+        let refill = can_read.then(|| Time(self.known_up_to.0.saturating_sub(READ_WHEN_IDLE.0)));
         due.into_iter().chain(refill).min()
     }
 
     /// What to read from the store, if it is time to.
-    pub(super) fn wanted(&mut self, now: Time, is_busy: bool) -> Option<((Time, i64), Time)> {
-        let enough = now.after(if is_busy { TOO_LITTLE } else { LITTLE });
-        let is_full = self.by_time.len() > ENOUGH && self.known_up_to > now;
+    pub(super) fn wanted(&mut self, now: Time, is_busy: bool) -> Option<((Time, EntityKey), Time)> {
+        let enough = now.after(if is_busy { READ_AT_ONCE } else { READ_WHEN_IDLE });
+        let is_full = self.by_time.len() > WAKES_IN_MEMORY && self.known_up_to > now;
         if self.reading || self.known_up_to > enough || is_full {
             return None;
         }
@@ -107,48 +110,19 @@ impl Wakes {
         self.reading = false;
     }
 
-    /// Takes what was read. `last` is the last one read, which may be another cell's.
-    pub(super) fn loaded(
-        &mut self,
-        up_to: Time,
-        wakes: Vec<Wake>,
-        is_all: bool,
-        last: Option<(Time, i64)>,
-    ) {
+    /// Takes a page of wake-ups: all up to a time, or the first of them.
+    pub(super) fn loaded(&mut self, up_to: Time, page: Vec<Wake>, is_all: bool) {
         self.reading = false;
-        self.known_up_to = match last {
-            Some((at, _)) if !is_all => at,
-            _ => up_to,
-        };
-        self.read_after = match last {
-            Some(last) if !is_all => last,
-            _ => (up_to, i64::MAX),
-        };
-        for wake in wakes {
+        let last = page.last().map(|wake| (wake.at, wake.key)).filter(|_| !is_all);
+        self.known_up_to = last.map_or(up_to, |(at, _)| at);
+        self.read_after = last.unwrap_or((up_to, EntityKey(i64::MAX)));
+        for Wake { at, key, entity } in page {
             // What is in memory is newer than what was read.
-            if self.of_sleeper.contains_key(&wake.key) {
+            if self.time_of.contains_key(&key) || self.is_left_alone(entity.id.kind) {
                 continue;
             }
-            let sleeper = match wake.sleeper {
-                perennial_store::Sleeper::Run { workflow_id, run_id } => Sleeper::Run(RunName {
-                    namespace: wake.namespace.0,
-                    workflow_id,
-                    run_id,
-                    first_run_id: String::new(),
-                }),
-                perennial_store::Sleeper::Schedule { schedule_id } => {
-                    Sleeper::Schedule(ScheduleName {
-                        namespace: wake.namespace.0,
-                        schedule_id,
-                        key: wake.key,
-                    })
-                }
-            };
-            if self.is_left_alone(&sleeper) {
-                continue;
-            }
-            self.by_time.insert((wake.at, wake.key), sleeper);
-            self.of_sleeper.insert(wake.key, wake.at);
+            self.by_time.insert((at, key), entity);
+            self.time_of.insert(key, at);
         }
     }
 
@@ -157,23 +131,18 @@ impl Wakes {
         self.by_time.keys().next().map(|(at, _)| *at).filter(|at| *at <= now)
     }
 
-    fn take_first(&mut self) -> Option<Sleeper> {
-        let ((_, key), sleeper) = self.by_time.pop_first()?;
-        self.of_sleeper.remove(&key);
-        Some(sleeper)
+    fn take_first(&mut self) -> Option<(EntityKey, EntityRef)> {
+        let ((_, key), entity) = self.by_time.pop_first()?;
+        self.time_of.remove(&key);
+        Some((key, entity))
     }
 }
 
 impl Cell {
     /// Wakes the first, whether its time has come or not.
     pub(super) fn wake_first(&mut self, world: &World<'_>, effects: &mut Effects) {
-        let Some(sleeper) = self.wakes.take_first() else { return };
-        let request = match sleeper {
-            Sleeper::Run(target) => Request::Command { target, command: Command::Wake },
-            Sleeper::Schedule(target) => {
-                Request::Schedule { target, command: schedule::Command::Wake }
-            }
-        };
+        let Some((key, entity)) = self.wakes.take_first() else { return };
+        let request = Request::Wake { key, entity };
         self.ask(Incoming { request, reply: ReplyTo::Nobody }, world, effects);
     }
 
@@ -215,7 +184,7 @@ mod tests {
         let (_, up_to) = wakes.wanted(at(0), true).expect("nothing is known");
         assert_eq!(up_to, at(60));
         assert!(wakes.wanted(at(1), false).is_none(), "it is being read");
-        wakes.loaded(up_to, Vec::new(), true, None);
+        wakes.loaded(up_to, Vec::new(), true);
         for (seconds, is_busy, is_wanted) in [
             (29, false, false),
             (31, false, true),

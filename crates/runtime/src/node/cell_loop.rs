@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use perennial_engine::Time;
-use perennial_proto::store::RunMessage;
-use perennial_store::{Batch, Epoch, Error, LastBatch, Lease};
+use perennial_engine::{FreshIds, SlotRange, Time};
+use perennial_proto::store::EntityMessage;
+use perennial_store::{Batch, CellId, Epoch, Error, LastBatch, Lease};
 
 use super::attendance::Attendance;
 use super::loads::Load;
 use super::suspension::Suspension;
 use super::{Node, ToCell};
-use crate::cell::{Cell, Effects, Input, Release, World};
+use crate::cell::{Cell, CellConfig, Effects, Input, Release, Rules, World};
 
 /// Inputs taken into one step.
 pub(crate) const STEP_INPUTS: usize = 512;
@@ -24,13 +24,15 @@ const IDLE: Duration = Duration::from_secs(3600);
 /// A cell and what happens around its steps. Whoever owns one calls [`CellLoop::turn`] again and again: a
 /// thread, or a simulated world.
 pub(crate) struct CellLoop {
-    id: u32,
+    /// Which of the node's cells it is.
+    index: usize,
+    slots: SlotRange,
     /// The lease that the cell began under, whatever leases it has taken since: as long as the cell lives, what was
     /// asked for earlier is of use.
     epoch: Epoch,
     cell: Cell,
     /// Messages that couldn't be delivered.
-    later: Vec<Arc<RunMessage>>,
+    later: Vec<Arc<EntityMessage>>,
     /// The store takes no writes.
     suspension: Option<Suspension>,
     /// Outlives leases: a new one for the same cell is no gap.
@@ -61,12 +63,14 @@ pub(crate) struct Work {
 
 impl CellLoop {
     /// Takes over the cell.
-    pub(crate) fn lease(node: &Node, id: u32) -> Result<Self, Error> {
-        let Leased { epoch, cell, sent, .. } = lease(node, id)?;
+    pub(crate) fn lease(node: &Node, index: usize) -> Result<Self, Error> {
+        let slots = node.slots_of(index);
+        let Leased { epoch, cell, sent, .. } = lease(node, slots)?;
         deliver_all(node, sent, epoch);
         let attendance = Attendance::begin(&node.surroundings, node.evaluation);
         let (later, suspension) = (Vec::new(), None);
-        Ok(Self { id, epoch, cell, later, suspension, attendance, is_stopping: false })
+        let is_stopping = false;
+        Ok(Self { index, slots, epoch, cell, later, suspension, attendance, is_stopping })
     }
 
     /// Handles what has arrived.
@@ -137,8 +141,8 @@ impl CellLoop {
     }
 
     /// Which of the node's cells it is.
-    pub(crate) fn id(&self) -> usize {
-        self.id as usize
+    pub(crate) fn index(&self) -> usize {
+        self.index
     }
 
     /// Has nothing to do until something arrives, or for as long as this returns.
@@ -183,7 +187,7 @@ impl CellLoop {
             self.cell.step(inputs, &world);
         let took = begun.elapsed();
         tracing::trace!(
-            cell = self.id,
+            cell = %self.slots,
             inputs = count,
             first = asked,
             microseconds = took.as_micros() as u64,
@@ -192,10 +196,10 @@ impl CellLoop {
             "took a turn"
         );
         if took > SLOW_TURN {
-            let (cell, first) = (self.id, asked.unwrap_or_default());
+            let (cell, first) = (self.slots, asked.unwrap_or_default());
             let milliseconds = took.as_millis() as u64;
             tracing::warn!(
-                cell,
+                %cell,
                 milliseconds,
                 inputs = count,
                 first,
@@ -203,7 +207,7 @@ impl CellLoop {
             );
         }
         release_all(node, releases, self.epoch);
-        let (cell, epoch) = (self.id(), self.epoch);
+        let (cell, epoch) = (self.index, self.epoch);
         let load = |wanted| Load::Entity { cell, epoch, wanted };
         let wakes = load_wakes.map(|(after, up_to)| Load::Wakes { cell, epoch, after, up_to });
         let loads = loads.into_iter().map(load).chain(wakes).collect();
@@ -213,9 +217,9 @@ impl CellLoop {
     /// Takes another lease for its keys. One that may or may not have been given is like a commit that may or may
     /// not have landed: the cell begins anew.
     fn renew_lease(&mut self, node: &Node) -> Result<(), Error> {
-        let epoch = node.store.lease(self.id)?.epoch;
+        let epoch = node.store.lease(CellId(self.slots.first()), &node.id)?.epoch;
         tracing::info!(
-            cell = self.id,
+            cell = %self.slots,
             epoch = epoch.0,
             "took a new lease: the keys of the last one ran low"
         );
@@ -233,33 +237,33 @@ impl CellLoop {
         if let Some(Error::Fenced(why)) = failed {
             return Err(Fenced(why));
         }
-        let leased = lease(node, self.id).and_then(|leased| {
-            node.restore(self.id)?;
+        let leased = lease(node, self.slots).and_then(|leased| {
+            node.restore(self.slots)?;
             Ok(leased)
         });
         match (leased, failed) {
             (Ok(leased), failed) => {
                 if let Some(why) = failed {
                     tracing::warn!(
-                        cell = self.id, error = %why,
+                        cell = %self.slots, error = %why,
                         "a commit failed: what it held is undone, unless the store has it"
                     );
-                    self.settle_batch_in_flight(node, leased.last_batch, &why);
+                    self.resolve_batch_in_flight(node, leased.last_batch, &why);
                 }
                 self.epoch = leased.epoch;
                 self.cell = leased.cell;
                 deliver_all(node, leased.sent, self.epoch);
-                Ok(self.suspension.take().map_or_else(Vec::new, |it| it.end(self.id)))
+                Ok(self.suspension.take().map_or_else(Vec::new, |it| it.end(self.slots)))
             }
             (Err(Error::Fenced(why)), _) => Err(Fenced(why)),
             (Err(_), Some(why)) => {
                 self.give_up(node, &why);
-                let mut cell = cell_under(node, self.id, self.cell.epoch());
+                let mut cell = cell_under(node, self.slots, self.cell.epoch());
                 cell.suspend();
                 self.cell = cell;
                 match &mut self.suspension {
                     Some(suspension) => suspension.go_on(why),
-                    None => self.suspension = Some(Suspension::because(self.id, why)),
+                    None => self.suspension = Some(Suspension::because(self.slots, why)),
                 }
                 Ok(Vec::new())
             }
@@ -273,9 +277,8 @@ impl CellLoop {
     }
 
     /// A commit failed, and the new lease says whether it happened all the same.
-    fn settle_batch_in_flight(&mut self, node: &Node, stored: Option<LastBatch>, why: &Error) {
-        let in_flight = self.cell.batch_in_flight();
-        if in_flight.is_some() && in_flight == stored {
+    fn resolve_batch_in_flight(&mut self, node: &Node, stored: LastBatch, why: &Error) {
+        if self.cell.batch_in_flight() == Some(stored) {
             for release in self.cell.committed() {
                 match release {
                     Release::Reply(..) | Release::Grant(..) | Release::Repoll(_) => {
@@ -318,7 +321,7 @@ fn release_all(node: &Node, releases: Vec<Release>, epoch: Epoch) {
     }
 }
 
-fn deliver_all(node: &Node, messages: Vec<Arc<RunMessage>>, epoch: Epoch) {
+fn deliver_all(node: &Node, messages: Vec<Arc<EntityMessage>>, epoch: Epoch) {
     for message in messages {
         node.deliver(message, epoch);
     }
@@ -327,16 +330,16 @@ fn deliver_all(node: &Node, messages: Vec<Arc<RunMessage>>, epoch: Epoch) {
 /// A cell that has just been taken over.
 struct Leased {
     epoch: Epoch,
-    last_batch: Option<LastBatch>,
+    last_batch: LastBatch,
     cell: Cell,
     /// Messages that it left in the store, and knows of.
-    sent: Vec<Arc<RunMessage>>,
+    sent: Vec<Arc<EntityMessage>>,
 }
 
-fn lease(node: &Node, id: u32) -> Result<Leased, Error> {
-    let Lease { epoch, last_batch } = node.store.lease(id)?;
-    let mut cell = cell_under(node, id, epoch);
-    let sent: Vec<_> = node.stored_messages(id)?.into_iter().map(Arc::new).collect();
+fn lease(node: &Node, slots: SlotRange) -> Result<Leased, Error> {
+    let Lease { epoch, last_batch, .. } = node.store.lease(CellId(slots.first()), &node.id)?;
+    let mut cell = cell_under(node, slots, epoch);
+    let sent: Vec<_> = node.stored_messages(slots)?.into_iter().map(Arc::new).collect();
     for message in &sent {
         cell.has_sent(message);
     }
@@ -344,11 +347,18 @@ fn lease(node: &Node, id: u32) -> Result<Leased, Error> {
 }
 
 /// A cell with nothing in memory.
-fn cell_under(node: &Node, id: u32, epoch: Epoch) -> Cell {
-    let (limits, zones) = (Arc::clone(&node.limits), Arc::clone(&node.zones));
-    let seed = node.surroundings.fresh_seed();
-    let (cells, cached) = (node.cell_count(), node.runs_cached);
-    let (evaluation, keys) = (node.evaluation, node.keys_per_lease);
-    let shares = node.shares.of_one_cell(cells);
-    Cell::new(id, cells, epoch, seed, limits, zones, cached, shares, evaluation, keys)
+fn cell_under(node: &Node, slots: SlotRange, epoch: Epoch) -> Cell {
+    Cell::new(CellConfig {
+        slots,
+        epoch,
+        keys_per_lease: node.keys_per_lease,
+        rules: Rules {
+            ids: FreshIds::from_seed(node.surroundings.fresh_seed()),
+            limits: Arc::clone(&node.limits),
+            zones: Arc::clone(&node.zones),
+        },
+        entities_cached: node.entities_cached,
+        shares: node.shares.of_one_cell(node.cell_count()),
+        evaluation: node.evaluation,
+    })
 }

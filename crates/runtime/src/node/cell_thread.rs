@@ -26,11 +26,11 @@ pub(super) struct Helpers {
 
 pub(super) fn start(
     node: &Arc<Node>,
-    id: u32,
+    index: usize,
     inbox: Receiver<ToCell>,
     helpers: Helpers,
 ) -> Result<JoinHandle<()>, crate::OpenError> {
-    let cell = CellLoop::lease(node, id)?;
+    let cell = CellLoop::lease(node, index)?;
     let watched = Watched::of(node);
     let node = Arc::downgrade(node);
     let mut thread = CellThread { cell, inbox, helpers };
@@ -50,7 +50,7 @@ pub(super) fn start(
             }
         }
     };
-    Ok(thread::Builder::new().name(format!("cell-{id}")).spawn(body)?)
+    Ok(thread::Builder::new().name(format!("cell-{index}")).spawn(body)?)
 }
 
 struct CellThread {
@@ -92,7 +92,7 @@ impl CellThread {
 
     /// What the cell is to be told of its commit, if this thread has made it.
     fn commit(&self, node: &Node, batch: Batch) -> Option<ToCell> {
-        let cell = self.cell.id();
+        let cell = self.cell.index();
         let Some(commits) = &self.helpers.commits else {
             return commit(node.store.as_ref(), vec![(cell, batch)]).pop().map(|(_, told)| told);
         };

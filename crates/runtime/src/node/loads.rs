@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use perennial_engine::{NamespaceKey, Time};
-use perennial_store::{Epoch, Error, StoredRun};
+use perennial_engine::{EntityKey, EntityRef, Time};
+use perennial_store::{Epoch, Error};
 
 use super::failure::Watched;
 use super::{Node, PAGE, ToCell};
-use crate::cell::{Input, Wanted, WantedRun};
+use crate::cell::Input;
 
 const THREADS: usize = 2;
 
@@ -23,8 +23,8 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// Something to be read for a cell, under the lease it has when it asks.
 pub(crate) enum Load {
-    Entity { cell: usize, epoch: Epoch, wanted: Wanted },
-    Wakes { cell: usize, epoch: Epoch, after: (Time, i64), up_to: Time },
+    Entity { cell: usize, epoch: Epoch, wanted: EntityRef },
+    Wakes { cell: usize, epoch: Epoch, after: (Time, EntityKey), up_to: Time },
 }
 
 /// Starts the threads that read. They end when no cell is left.
@@ -78,74 +78,48 @@ impl Read {
 }
 
 impl Node {
-    /// Reads several things that a cell asked for, the runs among them together, and tells it.
+    /// Reads what a cell asked for, entities together, and tells it.
     pub(crate) fn load_together(&self, loads: Vec<Load>) -> Read {
         let mut read = Read::Done;
-        let mut runs = Vec::new();
+        let (mut askers, mut wanted) = (Vec::new(), Vec::new());
         for load in loads {
             match load {
-                Load::Entity { cell, epoch, wanted: Wanted::Run(run) } => {
-                    runs.push((cell, epoch, run));
+                Load::Entity { cell, epoch, wanted: entity } => {
+                    askers.push((cell, epoch));
+                    wanted.push(entity);
                 }
-                other => read = read.and(self.load(other)),
+                Load::Wakes { cell, epoch, after, up_to } => {
+                    read = read.and(self.load_wakes(cell, epoch, after, up_to));
+                }
             }
         }
-        if runs.is_empty() {
+        if wanted.is_empty() {
             return read;
         }
-        let names = runs.iter().map(|(_, _, run)| {
-            (NamespaceKey(run.namespace), run.workflow_id.as_str(), run.run_id.as_deref())
-        });
-        let found = self.store.load_runs(&names.collect::<Vec<_>>());
-        for ((cell, epoch, run), found) in runs.into_iter().zip(found) {
-            read = read.and(self.tell_of_run(cell, epoch, run, found));
+        let found = self.store.load(&wanted);
+        for (((cell, epoch), wanted), found) in askers.into_iter().zip(wanted).zip(found) {
+            read = read.and(self.note_read(&found));
+            self.tell(cell, ToCell::UnderLease(epoch, Input::Loaded { wanted, found }));
         }
         read
     }
 
     /// Reads what a cell asked for, and tells it.
     pub(crate) fn load(&self, load: Load) -> Read {
-        match load {
-            Load::Entity { cell, epoch, wanted: Wanted::Run(wanted) } => {
-                let found = self.store.load_run(
-                    NamespaceKey(wanted.namespace),
-                    &wanted.workflow_id,
-                    wanted.run_id.as_deref(),
-                );
-                self.tell_of_run(cell, epoch, wanted, found)
-            }
-            Load::Entity { cell, epoch, wanted: Wanted::Schedule(id) } => {
-                let found = self.store.load_schedule(NamespaceKey(id.0), &id.1);
-                let read = self.note_read(&found);
-                self.tell(cell, ToCell::UnderLease(epoch, Input::ScheduleLoaded { id, found }));
-                read
-            }
-            Load::Wakes { cell, epoch, after, up_to } => {
-                let wakes = self.store.wakes(after, up_to, PAGE);
-                self.note_read(&wakes);
-                let Ok(mut wakes) = wakes else {
-                    self.tell(cell, ToCell::UnderLease(epoch, Input::WakesUnread));
-                    return Read::Failed;
-                };
-                let is_all = wakes.len() < PAGE;
-                let last = wakes.last().map(|wake| (wake.at, wake.key));
-                wakes.retain(|wake| self.cell_of(wake.slot) == cell);
-                let loaded = Input::WakesLoaded { up_to, wakes, is_all, last };
-                self.tell(cell, ToCell::UnderLease(epoch, loaded));
-                Read::Done
-            }
-        }
+        self.load_together(vec![load])
     }
 
-    fn tell_of_run(
-        &self,
-        cell: usize,
-        epoch: Epoch,
-        wanted: WantedRun,
-        found: Result<Option<StoredRun>, Error>,
-    ) -> Read {
-        let read = self.note_read(&found);
-        self.tell(cell, ToCell::UnderLease(epoch, Input::Loaded { wanted, found }));
+    fn load_wakes(&self, cell: usize, epoch: Epoch, after: (Time, EntityKey), up_to: Time) -> Read {
+        let wakes = self.store.wakes(self.slots_of(cell), after, up_to, PAGE);
+        self.note_read(&wakes);
+        let (input, read) = match wakes {
+            Ok(wakes) => {
+                let is_all = wakes.len() < PAGE;
+                (Input::WakesLoaded { up_to, wakes, is_all }, Read::Done)
+            }
+            Err(_) => (Input::WakesUnread, Read::Failed),
+        };
+        self.tell(cell, ToCell::UnderLease(epoch, input));
         read
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use perennial_engine::SlotRange;
 use perennial_proto::store::WaitingTask;
 use perennial_store::Error;
 use prost::Message;
@@ -34,7 +35,7 @@ impl Node {
             match self.task_page(queue, reading) {
                 Ok(page) => {
                     for met in self.queues.take_page(queue, page, self.now()) {
-                        self.bring_together(Some(met));
+                        self.dispatch(Some(met));
                     }
                 }
                 Err(why) => {
@@ -56,7 +57,7 @@ impl Node {
     fn task_page(&self, queue: &QueueName, reading: Reading) -> Result<Page, Error> {
         let mut page = Page { reading, tasks: Vec::new(), up_to: reading.after, is_all: false };
         for _ in 0..PAGES_AT_ONCE {
-            let rows = self.store.tasks(page.up_to, PAGE)?;
+            let rows = self.store.tasks(SlotRange::ALL, page.up_to, PAGE)?;
             page.is_all = rows.len() < PAGE;
             page.up_to = rows.last().map_or(page.up_to, |last| last.key);
             let tasks = rows.iter().filter_map(|row| WaitingTask::decode(&*row.value).ok());

@@ -5,6 +5,7 @@
 
 use std::time::{Duration, Instant};
 
+use perennial_engine::SlotRange;
 use perennial_store::Error;
 
 use crate::Refusal;
@@ -26,9 +27,9 @@ pub(super) struct Suspension {
 }
 
 impl Suspension {
-    pub(super) fn because(cell: u32, why: Error) -> Self {
+    pub(super) fn because(cell: SlotRange, why: Error) -> Self {
         tracing::error!(
-            cell, error = %why,
+            %cell, error = %why,
             "the store takes no writes: they are refused and reads are served until it does"
         );
         let now = Instant::now();
@@ -49,9 +50,9 @@ impl Suspension {
     }
 
     /// The store takes writes again: what was kept.
-    pub(super) fn end(self, cell: u32) -> Vec<Input> {
+    pub(super) fn end(self, cell: SlotRange) -> Vec<Input> {
         let seconds = self.since.elapsed().as_secs_f32();
-        tracing::info!(cell, after_seconds = seconds, "the store takes writes again");
+        tracing::info!(%cell, after_seconds = seconds, "the store takes writes again");
         self.held
     }
 
@@ -62,7 +63,7 @@ impl Suspension {
 
     fn readable(&mut self, input: Input) -> Option<Input> {
         match input {
-            Input::Loaded { .. } | Input::ScheduleLoaded { .. } => Some(input),
+            Input::Loaded { .. } => Some(input),
             // Everything that is due is read when the cell begins anew.
             Input::WakesLoaded { .. } | Input::WakesUnread => None,
             Input::Asked(incoming) if incoming.request.is_read() => Some(Input::Asked(incoming)),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use perennial_engine::{NamespaceKey, Slot};
+use perennial_engine::{EntityId, EntityRef, NamespaceKey, Slot, SlotRange};
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_proto::temporal::workflowservice::v1::{
     DeleteWorkflowExecutionRequest, DescribeScheduleRequest, DescribeWorkflowExecutionRequest,
@@ -11,8 +11,8 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 use perennial_runtime::{DamageCount, RuntimeConfig};
 use perennial_store::{
-    Batch, MemoryStore, MessageWrite, RecordKind, RecordWrite, RunWrite, ScheduleWrite, Store,
-    TaskRow, TaskWrite,
+    Batch, CellId, EntityWrite, MemoryStore, MessageWrite, RecordKind, RecordWrite, Store, TaskRow,
+    TaskWrite,
 };
 use tonic::Code;
 
@@ -27,35 +27,17 @@ const DEFAULT: NamespaceKey = NamespaceKey(1);
 
 /// Writes over the rows of the run and the schedule `damaged`, and adds a task, a message and a batch job.
 fn damage(store: &dyn Store) {
-    let run = store.load_run(DEFAULT, "damaged", None).unwrap().unwrap().key;
-    let schedule = store.load_schedule(DEFAULT, "damaged").unwrap().unwrap().key;
+    let ids = [EntityId::workflow(DEFAULT, "damaged"), EntityId::schedule(DEFAULT, "damaged")];
+    let found = store.load(&ids.map(EntityRef::current));
     let slot = Slot::of(DEFAULT, "damaged");
     let (key, value) = (i64::MAX - 1, GARBAGE.to_vec());
+    let damaged = found.into_iter().map(|found| {
+        let found = found.unwrap().unwrap();
+        EntityWrite { head: Some(GARBAGE.to_vec()), ..EntityWrite::of(found.kind, found.key) }
+    });
+    let epoch = store.lease(CellId::FIRST, "test").unwrap().epoch;
     let batch = Batch {
-        cell: 0,
-        epoch: store.lease(0).unwrap().epoch,
-        sequence: 1,
-        runs: vec![RunWrite {
-            key: run,
-            created: None,
-            deleted: false,
-            becomes_current: false,
-            head: Some(value.clone()),
-            parts: Vec::new(),
-            history: Vec::new(),
-            wake_at: None,
-            visibility: None,
-        }],
-        schedules: vec![ScheduleWrite {
-            key: schedule,
-            created: None,
-            deleted: false,
-            head: Some(value.clone()),
-            parts: Vec::new(),
-            log: Vec::new(),
-            wake_at: None,
-            visibility: None,
-        }],
+        entities: damaged.collect(),
         tasks: vec![TaskWrite::Put(TaskRow { key, slot, value: value.clone() })],
         messages: vec![MessageWrite::Put { key, slot, value: value.clone() }],
         records: vec![RecordWrite {
@@ -63,6 +45,7 @@ fn damage(store: &dyn Store) {
             key: format!("{:010}/job", DEFAULT.0),
             value: Some(value),
         }],
+        ..Batch::empty(CellId::FIRST, epoch, 1)
     };
     store.commit(&[batch]).unwrap();
 }
@@ -123,8 +106,8 @@ async fn damage_is_a_loss_of_data_counted_and_in_nobodys_way() {
     // By its workflow id and, for its task, by its run id.
     assert!((1..=2).contains(&counted.runs), "{counted:?}");
     assert_eq!(DamageCount { runs: 1, ..counted }, all);
-    assert!(store.tasks(i64::MAX - 2, 1).unwrap().len() == 1, "it is kept");
-    assert!(store.messages(i64::MAX - 2, 1).unwrap().len() == 1, "it is kept");
+    assert!(store.tasks(SlotRange::ALL, i64::MAX - 2, 1).unwrap().len() == 1, "it is kept");
+    assert!(store.messages(SlotRange::ALL, i64::MAX - 2, 1).unwrap().len() == 1, "it is kept");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,12 +3,7 @@
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use perennial_engine::{NamespaceKey, ScheduleKey, Time};
-use perennial_store::visibility::{Count, Page, Position, Query};
-use perennial_store::{
-    Batch, Error, Fragment, HistoryRange, Lease, Log, LogLine, MemoryStore, RecordKind, Store,
-    StoredMessage, StoredRun, StoredSchedule, TaskRow, Wake,
-};
+use perennial_store::{Error, MemoryStore, Read, Store, StoreWrapper};
 use tokio::sync::oneshot;
 
 /// Holds up one reading of a history before it begins.
@@ -49,98 +44,17 @@ impl Held {
     }
 }
 
-impl Store for HeldStore {
-    fn history(
-        &self,
-        range: HistoryRange,
-        max_bytes: usize,
-        reverse: bool,
-    ) -> Result<Vec<Fragment>, Error> {
-        let held = self.held.lock().unwrap().take();
+impl StoreWrapper for HeldStore {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    fn before_read(&self, read: Read) -> Result<(), Error> {
+        let held = if read == Read::History { self.held.lock().unwrap().take() } else { None };
         if let Some((enter, released)) = held {
             enter.send(()).unwrap();
             released.recv().unwrap();
         }
-        self.inner.history(range, max_bytes, reverse)
-    }
-
-    fn lease(&self, cell: u32) -> Result<Lease, Error> {
-        self.inner.lease(cell)
-    }
-
-    fn health(&self) -> Result<(), Error> {
-        self.inner.health()
-    }
-
-    fn commit(&self, batches: &[Batch]) -> Result<(), Error> {
-        self.inner.commit(batches)
-    }
-
-    fn load_run(
-        &self,
-        namespace: NamespaceKey,
-        workflow_id: &str,
-        run_id: Option<&str>,
-    ) -> Result<Option<StoredRun>, Error> {
-        self.inner.load_run(namespace, workflow_id, run_id)
-    }
-
-    fn load_schedule(
-        &self,
-        namespace: NamespaceKey,
-        schedule_id: &str,
-    ) -> Result<Option<StoredSchedule>, Error> {
-        self.inner.load_schedule(namespace, schedule_id)
-    }
-
-    fn load_schedules(&self, keys: &[ScheduleKey]) -> Result<Vec<StoredSchedule>, Error> {
-        self.inner.load_schedules(keys)
-    }
-
-    fn schedule_log(
-        &self,
-        key: ScheduleKey,
-        log: Log,
-        positions: (i64, i64),
-        limit: usize,
-        reverse: bool,
-    ) -> Result<Vec<LogLine>, Error> {
-        self.inner.schedule_log(key, log, positions, limit, reverse)
-    }
-
-    fn wakes(&self, after: (Time, i64), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
-        self.inner.wakes(after, up_to, limit)
-    }
-
-    fn tasks(&self, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error> {
-        self.inner.tasks(after, limit)
-    }
-
-    fn messages(&self, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Error> {
-        self.inner.messages(after, limit)
-    }
-
-    fn records(
-        &self,
-        kind: RecordKind,
-        prefix: &str,
-        after: &str,
-        limit: usize,
-    ) -> Result<Vec<(String, Vec<u8>)>, Error> {
-        self.inner.records(kind, prefix, after, limit)
-    }
-
-    fn list(
-        &self,
-        namespace: NamespaceKey,
-        query: &Query,
-        page_size: usize,
-        after: Option<&Position>,
-    ) -> Result<Page, Error> {
-        self.inner.list(namespace, query, page_size, after)
-    }
-
-    fn count(&self, namespace: NamespaceKey, query: &Query) -> Result<Count, Error> {
-        self.inner.count(namespace, query)
+        Ok(())
     }
 }

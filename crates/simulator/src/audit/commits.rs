@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use perennial_engine::Time;
+use perennial_engine::{Kind, Time};
 use perennial_proto::store::RunHead;
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
-use perennial_store::{Batch, RunWrite};
+use perennial_store::{Batch, EntityWrite, NewEntity};
 use prost::Message;
 
 use super::{Auditor, RunSeen};
@@ -15,19 +15,21 @@ impl Auditor {
     pub(crate) fn committed(&mut self, _at: Time, batches: &[Batch]) {
         self.commits += 1;
         for batch in batches {
-            for write in &batch.runs {
-                self.wrote(write);
-            }
-            for write in &batch.schedules {
-                let writer = (batch.cell, batch.epoch);
-                let found = self.schedules.wrote(self.commits, writer, write);
-                found.into_iter().for_each(|violation| self.report(violation));
+            for write in &batch.entities {
+                match write.kind {
+                    Kind::Run => self.wrote(write),
+                    Kind::Schedule => {
+                        let found = self.schedules.wrote(self.commits, batch.epoch, write);
+                        found.into_iter().for_each(|violation| self.report(violation));
+                    }
+                }
             }
             for write in &batch.messages {
                 self.schedules.wrote_message(self.commits, write);
             }
         }
-        if !batches.iter().flat_map(|batch| &batch.runs).any(|write| write.created.is_some()) {
+        let mut written = batches.iter().flat_map(|batch| &batch.entities);
+        if !written.any(|write| write.created.is_some()) {
             return;
         }
         let mut open: BTreeMap<_, &RunSeen> = BTreeMap::new();
@@ -41,19 +43,19 @@ impl Auditor {
         doubled.into_iter().for_each(|violation| self.report(violation));
     }
 
-    fn wrote(&mut self, write: &RunWrite) {
-        if let Some(created) = &write.created {
+    fn wrote(&mut self, write: &EntityWrite) {
+        if let Some(NewEntity { id, run: Some(new) }) = &write.created {
             let run = RunSeen {
-                namespace: created.namespace,
-                workflow_id: created.workflow_id.clone(),
-                run_id: created.run_id.clone(),
+                namespace: id.namespace,
+                workflow_id: id.id.clone(),
+                run_id: new.run_id.clone(),
                 status: WorkflowExecutionStatus::Running,
                 last_event_id: 0,
                 is_deleted: false,
                 opened: self.commits,
                 closed: None,
             };
-            self.by_id.insert(created.run_id.clone(), write.key);
+            self.by_id.insert(new.run_id.clone(), write.key);
             self.runs.insert(write.key, run);
         }
         let Some(run) = self.runs.get_mut(&write.key) else { return };

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use perennial_engine::run::Run;
-use perennial_engine::{NamespaceKey, RunKey, Span, Time};
+use perennial_engine::{EntityKey, NamespaceKey, Span, Time};
+use perennial_engine::{EntityRef, Rows, run::Run};
 use perennial_proto::store::BranchRange;
 use perennial_proto::temporal::history::v1::history_event::Attributes;
 use perennial_proto::temporal::history::v1::{History, HistoryEvent};
@@ -24,23 +24,27 @@ pub(super) struct Recorded {
 impl Recorded {
     pub(super) fn read(
         store: &MemoryStore,
-        key: RunKey,
+        key: EntityKey,
         seen: &RunSeen,
     ) -> Result<Self, Violation> {
         let unreadable = |what: String| seen.violation("what was committed can be read", what);
+        let wanted = EntityRef::run(seen.namespace, &seen.workflow_id, &seen.run_id);
         let stored = store
-            .load_run(seen.namespace, &seen.workflow_id, Some(&seen.run_id))
+            .load(&[wanted])
+            .pop()
+            .unwrap_or(Ok(None))
             .map_err(|error| unreadable(error.to_string()))?
             .ok_or_else(|| unreadable("the run isn't there".to_owned()))?;
-        let parts = stored.parts.iter().map(|(key, value)| (key, value.as_slice()));
-        let run = Run::from_rows(key, &stored.head, parts, &stored.first_fragment.bytes)
+        let first_fragment = stored.first_fragment.as_ref().map_or(&[][..], |it| &it.bytes);
+        let (head, parts) = (&stored.head, &stored.parts);
+        let run = Run::from_rows(Rows { key, head, parts, first_fragment })
             .map_err(|error| unreadable(error.to_string()))?;
         let mut events = Vec::new();
         let own = BranchRange { branch: key.0, last_event_id: i64::MAX };
         let mut first_event_id = 1;
         for part in run.head.ancestors.iter().copied().chain([own]) {
             let last_event_id = part.last_event_id;
-            let branch = RunKey(part.branch);
+            let branch = EntityKey(part.branch);
             let range = HistoryRange { branch, first_event_id, last_event_id };
             let fragments = store
                 .history(range, usize::MAX, false)

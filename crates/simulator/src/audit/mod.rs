@@ -15,10 +15,10 @@ mod told;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use perennial_engine::{NamespaceKey, RunKey, Time};
-use perennial_proto::store::{RunMessage, RunName, ScheduleName};
+use perennial_engine::{EntityKey, NamespaceKey, SlotRange, Time};
+use perennial_proto::store::{EntityMessage, RunName, ScheduleName};
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
-use perennial_store::{Epoch, MemoryStore, Store};
+use perennial_store::{CellId, Epoch, MemoryStore, Store};
 use prost::Message;
 
 pub(crate) use self::schedules::ToldOfSchedule;
@@ -69,8 +69,8 @@ pub(crate) struct Auditor {
     told: Vec<Told>,
     /// Who was given what, and by when it was told again.
     grants: BTreeSet<told::Grant>,
-    runs: BTreeMap<RunKey, RunSeen>,
-    by_id: BTreeMap<String, RunKey>,
+    runs: BTreeMap<EntityKey, RunSeen>,
+    by_id: BTreeMap<String, EntityKey>,
     may_be_deleted: BTreeSet<String>,
     started_again: BTreeSet<String>,
     schedules: schedules::Schedules,
@@ -165,13 +165,13 @@ impl Auditor {
         self.schedules.set_on_demand();
     }
 
-    /// A server begins, with so many cells.
-    pub(crate) fn server_began(&mut self, server: u64, cells: usize, now: Time) {
-        (0..cells).for_each(|cell| self.schedules.began(server, cell, now));
+    /// A server begins, with these cells.
+    pub(crate) fn server_began(&mut self, server: u64, cells: Vec<CellId>, now: Time) {
+        cells.into_iter().for_each(|cell| self.schedules.began(server, cell, now));
     }
 
     /// A cell takes its first turn after its machine slept.
-    pub(crate) fn cell_woke(&mut self, server: u64, cell: usize, now: Time) {
+    pub(crate) fn cell_woke(&mut self, server: u64, cell: CellId, now: Time) {
         self.schedules.woke(server, cell, now);
     }
 
@@ -181,8 +181,8 @@ impl Auditor {
     }
 
     /// A server took a lease of a cell.
-    pub(crate) fn leased(&mut self, cell: u32, epoch: Epoch, server: u64) {
-        self.schedules.leased(cell, epoch, server);
+    pub(crate) fn leased(&mut self, epoch: Epoch, server: u64, cell: CellId) {
+        self.schedules.leased(epoch, server, cell);
     }
 
     /// Schedules that are there.
@@ -214,8 +214,10 @@ impl Auditor {
             Ok(all) => all,
             Err(violation) => return self.report(violation),
         };
-        let undelivered =
-            store.messages(i64::MIN, 1).ok().and_then(|messages| messages.into_iter().next());
+        let undelivered = store
+            .messages(SlotRange::ALL, i64::MIN, 1)
+            .ok()
+            .and_then(|messages| messages.into_iter().next());
         let stuck = self.runs.values().find(|run| run.is_open());
         let others = schedules::Others {
             all: &all,
@@ -233,11 +235,12 @@ impl Auditor {
             })
             .or_else(|| {
                 undelivered.map(|stored| {
-                    let message = RunMessage::decode(stored.value.as_slice()).unwrap_or_default();
+                    let message =
+                        EntityMessage::decode(stored.value.as_slice()).unwrap_or_default();
                     let target = message.target.unwrap_or_default();
                     Violation {
                         promise: "messages arrive",
-                        workflow_id: target.workflow_id,
+                        workflow_id: target.id,
                         run_id: message.sender.unwrap_or_default().run_id,
                         what: format!(
                             "{} is undelivered though everyone is there",

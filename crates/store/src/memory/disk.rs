@@ -1,126 +1,145 @@
-//! The tables, and who may write them.
+//! The tables of a store in memory, and the cells that may write them.
 
-use perennial_engine::{NamespaceKey, PartKey, RunKey, ScheduleKey, SchedulePart, Slot, Time};
+use perennial_engine::{EntityId, EntityKey, Kind, PartId, SlotRange, Time};
 
 use super::table::Table;
 use crate::{
-    Epoch, Fragment, LastBatch, Lease, Log, RecordKind, StoredMessage, TaskRow, visibility,
+    CellId, Epoch, Error, Fragment, LastBatch, Lease, Log, RecordKind, StoredCell, StoredMessage,
+    TaskRow, visibility,
 };
 
 /// All that a [`MemoryStore`](crate::MemoryStore) has committed. A copy of it is a copy of the disk.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Disk {
-    pub(super) leases: Table<u32, LeaseRow>,
-    pub(super) runs: Table<RunKey, RunRow>,
+    pub(super) cells: Table<CellId, StoredCell>,
+    pub(super) entities: Table<EntityKey, EntityRow>,
+    /// Every entity of each id: the last is the latest.
+    pub(super) ids: Table<(EntityId, EntityKey), ()>,
     /// Every run, by the bytes of its run id.
-    pub(super) run_ids: Table<[u8; 16], RunKey>,
-    /// The latest run of each workflow id.
-    pub(super) current_runs: Table<(NamespaceKey, String), RunKey>,
-    pub(super) parts: Table<(RunKey, PartKey), Vec<u8>>,
+    pub(super) run_ids: Table<[u8; 16], EntityKey>,
+    /// The current run of each workflow id.
+    pub(super) current_runs: Table<EntityId, EntityKey>,
+    pub(super) parts: Table<(EntityKey, PartId), Vec<u8>>,
     /// By branch and first event.
-    pub(super) history: Table<(RunKey, i64), Fragment>,
-    /// Branch, and a run that goes on from it.
-    pub(super) branch_references: Table<(RunKey, RunKey), ()>,
-    pub(super) schedules: Table<ScheduleKey, ScheduleRow>,
-    /// Every incarnation of each schedule id: the last is the latest.
-    pub(super) schedule_ids: Table<(NamespaceKey, String, ScheduleKey), ()>,
-    pub(super) schedule_parts: Table<(ScheduleKey, SchedulePart), Vec<u8>>,
-    pub(super) schedule_log: Table<(ScheduleKey, Log, i64), Vec<u8>>,
-    /// By time and number of the key, which no run has in common with a schedule.
-    pub(super) wakes: Table<(Time, i64), SleeperKey>,
+    pub(super) history: Table<(EntityKey, i64), Fragment>,
+    /// A branch, and a run that goes on from it.
+    pub(super) branch_references: Table<(EntityKey, EntityKey), ()>,
+    pub(super) logs: Table<(EntityKey, Log, i64), Vec<u8>>,
+    pub(super) wakes: Table<(Time, EntityKey), ()>,
     pub(super) tasks: Table<i64, TaskRow>,
     pub(super) messages: Table<i64, StoredMessage>,
     pub(super) records: Table<(RecordKind, String), Vec<u8>>,
-    /// By the number of a run's key, or a schedule's.
     pub(super) visibility: Table<i64, visibility::Row>,
 }
 
-/// Who owns a cell, and how far it got.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LeaseRow {
-    pub(super) epoch: Epoch,
-    pub(super) sequence: u64,
+/// An entity without what is in tables of its own.
+#[derive(Debug, Clone)]
+pub(super) struct EntityRow {
+    pub(super) id: EntityId,
+    /// For a run.
+    pub(super) run: Option<RunColumns>,
+    pub(super) head: Vec<u8>,
+    pub(super) wake_at: Time,
 }
 
-/// A run without what is in tables of its own.
+/// What only runs have.
 #[derive(Debug, Clone)]
-pub(super) struct RunRow {
-    pub(super) namespace: NamespaceKey,
-    pub(super) workflow_id: String,
+pub(super) struct RunColumns {
     pub(super) run_id: String,
-    pub(super) slot: Slot,
-    pub(super) ancestors: Vec<RunKey>,
-    pub(super) first_branch: RunKey,
-    pub(super) head: Vec<u8>,
-    pub(super) wake_at: Time,
+    pub(super) ancestors: Vec<EntityKey>,
+    pub(super) first_branch: EntityKey,
 }
 
-/// A schedule without what is in tables of its own.
-#[derive(Debug, Clone)]
-pub(super) struct ScheduleRow {
-    pub(super) namespace: NamespaceKey,
-    pub(super) schedule_id: String,
-    pub(super) slot: Slot,
-    pub(super) head: Vec<u8>,
-    pub(super) wake_at: Time,
-}
-
-/// Whose wake-up it is: in which table to look.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum SleeperKey {
-    Run(RunKey),
-    Schedule(ScheduleKey),
+impl Default for Disk {
+    /// An empty disk with one cell, which has every slot.
+    fn default() -> Self {
+        let mut disk = Self {
+            cells: Table::default(),
+            entities: Table::default(),
+            ids: Table::default(),
+            run_ids: Table::default(),
+            current_runs: Table::default(),
+            parts: Table::default(),
+            history: Table::default(),
+            branch_references: Table::default(),
+            logs: Table::default(),
+            wakes: Table::default(),
+            tasks: Table::default(),
+            messages: Table::default(),
+            records: Table::default(),
+            visibility: Table::default(),
+        };
+        disk.put_cells(&[SlotRange::ALL], Epoch(0));
+        disk.keep();
+        disk
+    }
 }
 
 impl Disk {
-    pub(super) fn lease(&mut self, cell: u32) -> Lease {
+    pub(super) fn lease(&mut self, cell: CellId, owner: &str) -> Result<Lease, Error> {
         self.undo();
-        let greatest = self.leases.values().map(|lease| lease.epoch.0).max().unwrap_or(0);
-        let epoch = Epoch(greatest + 1);
-        let before = self.leases.get(&cell);
-        let last_batch = before.map(|it| LastBatch { epoch: it.epoch, sequence: it.sequence });
-        self.leases.put(cell, LeaseRow { epoch, sequence: 0 });
+        let epoch = self.next_epoch();
+        let Some(before) = self.cells.get(&cell).cloned() else {
+            return Err(Error::Fenced(format!("there is no cell {cell}")));
+        };
+        let StoredCell { slots, .. } = before;
+        let last_batch = LastBatch { epoch: before.epoch, sequence: before.sequence };
+        let owner = owner.to_owned();
+        self.cells.put(cell, StoredCell { slots, owner, epoch, sequence: 0 });
         self.keep();
-        Lease { epoch, last_batch }
+        Ok(Lease { slots, epoch, last_batch })
+    }
+
+    pub(super) fn divide(&mut self, ranges: &[SlotRange]) {
+        self.undo();
+        let epoch = self.next_epoch();
+        let before: Vec<_> = self.cells.values().map(|cell| CellId(cell.slots.first())).collect();
+        before.iter().for_each(|cell| self.cells.remove(cell));
+        self.put_cells(ranges, epoch);
+        self.keep();
+    }
+
+    fn put_cells(&mut self, ranges: &[SlotRange], epoch: Epoch) {
+        for &slots in ranges {
+            let owner = String::new();
+            let cell = StoredCell { slots, owner, epoch, sequence: 0 };
+            self.cells.put(CellId(slots.first()), cell);
+        }
+    }
+
+    fn next_epoch(&self) -> Epoch {
+        Epoch(self.cells.values().map(|cell| cell.epoch.0).max().unwrap_or(0) + 1)
+    }
+
+    /// The key of the current entity of an id.
+    pub(super) fn current(&self, id: &EntityId) -> Option<EntityKey> {
+        if id.kind == Kind::Run {
+            return self.current_runs.get(id).copied();
+        }
+        let all = (id.clone(), EntityKey(i64::MIN))..=(id.clone(), EntityKey(i64::MAX));
+        self.ids.range(all).next_back().map(|((_, latest), ())| *latest)
+    }
+
+    /// Every table, to do the same with each.
+    fn for_each_table(&mut self, keep: bool) {
+        macro_rules! each {
+            ($($table:ident)*) => {$(
+                if keep { self.$table.keep() } else { self.$table.undo() }
+            )*};
+        }
+        each! {
+            cells entities ids run_ids current_runs parts history branch_references logs wakes
+            tasks messages records visibility
+        }
     }
 
     /// Everything applied so far is committed.
     pub(super) fn keep(&mut self) {
-        self.leases.keep();
-        self.runs.keep();
-        self.run_ids.keep();
-        self.current_runs.keep();
-        self.parts.keep();
-        self.history.keep();
-        self.branch_references.keep();
-        self.schedules.keep();
-        self.schedule_ids.keep();
-        self.schedule_parts.keep();
-        self.schedule_log.keep();
-        self.wakes.keep();
-        self.tasks.keep();
-        self.messages.keep();
-        self.records.keep();
-        self.visibility.keep();
+        self.for_each_table(true);
     }
 
     /// Nothing applied since the last `keep` has happened.
     pub(super) fn undo(&mut self) {
-        self.leases.undo();
-        self.runs.undo();
-        self.run_ids.undo();
-        self.current_runs.undo();
-        self.parts.undo();
-        self.history.undo();
-        self.branch_references.undo();
-        self.schedules.undo();
-        self.schedule_ids.undo();
-        self.schedule_parts.undo();
-        self.schedule_log.undo();
-        self.wakes.undo();
-        self.tasks.undo();
-        self.messages.undo();
-        self.records.undo();
-        self.visibility.undo();
+        self.for_each_table(false);
     }
 }

@@ -1,23 +1,21 @@
 //! A store in maps: what the others are compared with, and the disk of a simulated world.
 
 mod apply;
-mod apply_schedule;
 mod disk;
 mod list;
 mod read;
-mod read_schedule;
 mod table;
 
 pub use disk::Disk;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use perennial_engine::{NamespaceKey, ScheduleKey, Time};
+use perennial_engine::{EntityKey, EntityRef, NamespaceKey, SlotRange, Time};
 
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
-    Batch, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, Store, StoredMessage,
-    StoredRun, StoredSchedule, TaskRow, Wake, check,
+    Batch, CellId, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, RecordWrite,
+    Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake, check,
 };
 
 /// A store that keeps everything in memory, and does the same with the same batches every time.
@@ -26,12 +24,12 @@ use crate::{
 /// everything else.
 ///
 /// ```
-/// use perennial_store::{MemoryStore, Store};
+/// use perennial_store::{CellId, MemoryStore, Store};
 ///
 /// let store = MemoryStore::new();
-/// let epoch = store.lease(0)?.epoch;
+/// let epoch = store.lease(CellId::FIRST, "node a")?.epoch;
 /// let after_a_crash = MemoryStore::with_disk(store.disk());
-/// assert!(after_a_crash.lease(0)?.epoch > epoch);
+/// assert!(after_a_crash.lease(CellId::FIRST, "node b")?.epoch > epoch);
 /// # Ok::<(), perennial_store::Error>(())
 /// ```
 #[derive(Debug, Default)]
@@ -62,8 +60,27 @@ impl MemoryStore {
 }
 
 impl Store for MemoryStore {
-    fn lease(&self, cell: u32) -> Result<Lease, Error> {
-        Ok(self.lock().lease(cell))
+    fn cells(&self) -> Result<Vec<StoredCell>, Error> {
+        Ok(self.lock().cells.values().cloned().collect())
+    }
+
+    fn lease(&self, cell: CellId, owner: &str) -> Result<Lease, Error> {
+        self.lock().lease(cell, owner)
+    }
+
+    fn divide(&self, ranges: &[SlotRange]) -> Result<(), Error> {
+        check::covers_all(ranges)?;
+        self.lock().divide(ranges);
+        Ok(())
+    }
+
+    fn compare_and_set(
+        &self,
+        record: &RecordWrite,
+        expected: Option<&[u8]>,
+    ) -> Result<bool, Error> {
+        check::check_record(record)?;
+        Ok(self.lock().compare_and_set(record, expected))
     }
 
     fn health(&self) -> Result<(), Error> {
@@ -82,13 +99,14 @@ impl Store for MemoryStore {
         applied
     }
 
-    fn load_run(
-        &self,
-        namespace: NamespaceKey,
-        workflow_id: &str,
-        run_id: Option<&str>,
-    ) -> Result<Option<StoredRun>, Error> {
-        self.lock().load_run(namespace, workflow_id, run_id)
+    fn load(&self, wanted: &[EntityRef]) -> Vec<Result<Option<StoredEntity>, Error>> {
+        let disk = self.lock();
+        wanted.iter().map(|wanted| disk.load(wanted)).collect()
+    }
+
+    fn load_by_keys(&self, keys: &[EntityKey]) -> Result<Vec<StoredEntity>, Error> {
+        let disk = self.lock();
+        keys.iter().filter_map(|key| disk.load_by_key(*key).transpose()).collect()
     }
 
     fn history(
@@ -100,40 +118,38 @@ impl Store for MemoryStore {
         Ok(self.lock().history(range, max_bytes, reverse))
     }
 
-    fn load_schedule(
+    fn log(
         &self,
-        namespace: NamespaceKey,
-        schedule_id: &str,
-    ) -> Result<Option<StoredSchedule>, Error> {
-        Ok(self.lock().load_latest_schedule(namespace, schedule_id))
-    }
-
-    fn load_schedules(&self, keys: &[ScheduleKey]) -> Result<Vec<StoredSchedule>, Error> {
-        let disk = self.lock();
-        Ok(keys.iter().filter_map(|key| disk.load_schedule_by_key(*key)).collect())
-    }
-
-    fn schedule_log(
-        &self,
-        key: ScheduleKey,
+        key: EntityKey,
         log: Log,
         positions: (i64, i64),
         limit: usize,
         reverse: bool,
     ) -> Result<Vec<LogLine>, Error> {
-        Ok(self.lock().schedule_log(key, log, positions, limit, reverse))
+        Ok(self.lock().log(key, log, positions, limit, reverse))
     }
 
-    fn wakes(&self, after: (Time, i64), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
-        Ok(self.lock().wakes(after, up_to, limit))
+    fn wakes(
+        &self,
+        slots: SlotRange,
+        after: (Time, EntityKey),
+        up_to: Time,
+        limit: usize,
+    ) -> Result<Vec<Wake>, Error> {
+        Ok(self.lock().wakes(slots, after, up_to, limit))
     }
 
-    fn tasks(&self, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error> {
-        Ok(self.lock().tasks(after, limit))
+    fn tasks(&self, slots: SlotRange, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error> {
+        Ok(self.lock().tasks(slots, after, limit))
     }
 
-    fn messages(&self, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Error> {
-        Ok(self.lock().messages(after, limit))
+    fn messages(
+        &self,
+        slots: SlotRange,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, Error> {
+        Ok(self.lock().messages(slots, after, limit))
     }
 
     fn records(

@@ -2,46 +2,73 @@
 
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
-use perennial_engine::{NamespaceKey, PartKey, Time};
+use perennial_engine::{EntityKey, EntityRef, PartId, SlotRange, Time};
 
-use super::disk::{Disk, SleeperKey};
+use super::disk::Disk;
 use crate::check::run_id_bytes;
 use crate::{
-    Error, Fragment, HistoryRange, RecordKind, Sleeper, StoredMessage, StoredRun, TaskRow, Wake,
+    Error, Fragment, HistoryRange, Log, LogLine, RecordKind, StoredEntity, StoredMessage, TaskRow,
+    Wake,
 };
 
 impl Disk {
-    pub(super) fn load_run(
-        &self,
-        namespace: NamespaceKey,
-        workflow_id: &str,
-        run_id: Option<&str>,
-    ) -> Result<Option<StoredRun>, Error> {
-        let current = self.current_runs.get(&(namespace, workflow_id.to_owned())).copied();
-        let key = match run_id {
+    pub(super) fn load(&self, wanted: &EntityRef) -> Result<Option<StoredEntity>, Error> {
+        let key = match &wanted.run_id {
             Some(id) => run_id_bytes(id).and_then(|id| self.run_ids.get(&id).copied()),
-            None => current,
+            None => self.current(&wanted.id),
         };
-        let Some((key, row)) = key.and_then(|key| Some((key, self.runs.get(&key)?))) else {
-            return Ok(None);
+        let is_wanted =
+            |key: &EntityKey| self.entities.get(key).is_some_and(|row| row.id == wanted.id);
+        key.filter(is_wanted).map_or(Ok(None), |key| self.load_by_key(key))
+    }
+
+    pub(super) fn load_by_key(&self, key: EntityKey) -> Result<Option<StoredEntity>, Error> {
+        let Some(row) = self.entities.get(&key) else { return Ok(None) };
+        let first_fragment = match &row.run {
+            Some(run) => {
+                let first = self.history.get(&(run.first_branch, 1)).cloned();
+                Some(first.ok_or_else(|| {
+                    let branch = run.first_branch.0;
+                    Error::Corrupt(format!(
+                        "run {} begins in branch {branch}, which has no first event",
+                        key.0
+                    ))
+                })?)
+            }
+            None => None,
         };
-        if row.namespace != namespace || row.workflow_id != workflow_id {
-            return Ok(None);
-        }
-        let first_fragment =
-            self.history.get(&(row.first_branch, 1)).cloned().ok_or_else(|| {
-                let (run, branch) = (key.0, row.first_branch.0);
-                Error::Corrupt(format!(
-                    "run {run} begins in branch {branch}, which has no first event"
-                ))
-            })?;
-        let parts = self.parts.range((key, PartKey::Activity(i64::MIN))..);
+        let parts = self.parts.range((key, PartId { kind: 0, id: Vec::new() })..);
         let parts = parts
-            .take_while(|((run, _), _)| *run == key)
+            .take_while(|((of, _), _)| *of == key)
             .map(|((_, part), value)| (part.clone(), value.clone()))
             .collect();
-        let is_current = current == Some(key);
-        Ok(Some(StoredRun { key, head: row.head.clone(), parts, first_fragment, is_current }))
+        let (kind, head) = (row.id.kind, row.head.clone());
+        let is_current = self.current(&row.id) == Some(key);
+        Ok(Some(StoredEntity { kind, key, head, parts, first_fragment, is_current }))
+    }
+
+    pub(super) fn log(
+        &self,
+        key: EntityKey,
+        log: Log,
+        positions: (i64, i64),
+        limit: usize,
+        reverse: bool,
+    ) -> Vec<LogLine> {
+        let (first, last) = positions;
+        if first > last {
+            return Vec::new();
+        }
+        let lines = self.logs.range((key, log, first)..=(key, log, last));
+        let lines = lines.map(|((_, log, position), value)| LogLine {
+            log: *log,
+            position: *position,
+            value: value.clone(),
+        });
+        match reverse {
+            false => lines.take(limit).collect(),
+            true => lines.rev().take(limit).collect(),
+        }
     }
 
     pub(super) fn history(
@@ -65,38 +92,40 @@ impl Disk {
         }
     }
 
-    pub(super) fn wakes(&self, after: (Time, i64), up_to: Time, limit: usize) -> Vec<Wake> {
+    pub(super) fn wakes(
+        &self,
+        slots: SlotRange,
+        after: (Time, EntityKey),
+        up_to: Time,
+        limit: usize,
+    ) -> Vec<Wake> {
         let due = self.wakes.range((Excluded(after), Unbounded));
-        due.take_while(|((at, _), _)| *at <= up_to)
+        due.take_while(|((at, _), ())| *at <= up_to)
+            .filter_map(|((at, key), ())| self.wake(*at, *key))
+            .filter(|wake| slots.contains(wake.entity.id.slot()))
             .take(limit)
-            .filter_map(|((at, _), sleeper)| self.wake(*at, *sleeper))
             .collect()
     }
 
-    fn wake(&self, at: Time, sleeper: SleeperKey) -> Option<Wake> {
-        let (key, slot, namespace, sleeper) = match sleeper {
-            SleeperKey::Run(key) => {
-                let row = self.runs.get(&key)?;
-                let (workflow_id, run_id) = (row.workflow_id.clone(), row.run_id.clone());
-                (key.0, row.slot, row.namespace, Sleeper::Run { workflow_id, run_id })
-            }
-            SleeperKey::Schedule(key) => {
-                let row = self.schedules.get(&key)?;
-                let schedule_id = row.schedule_id.clone();
-                (key.0, row.slot, row.namespace, Sleeper::Schedule { schedule_id })
-            }
-        };
-        Some(Wake { at, key, slot, namespace, sleeper })
+    fn wake(&self, at: Time, key: EntityKey) -> Option<Wake> {
+        let row = self.entities.get(&key)?;
+        let run_id = row.run.as_ref().map(|run| run.run_id.clone());
+        Some(Wake { at, key, entity: EntityRef { id: row.id.clone(), run_id } })
     }
 
-    pub(super) fn tasks(&self, after: i64, limit: usize) -> Vec<TaskRow> {
-        let above = self.tasks.range((Excluded(after), Unbounded));
-        above.map(|(_, task)| task.clone()).take(limit).collect()
+    pub(super) fn tasks(&self, slots: SlotRange, after: i64, limit: usize) -> Vec<TaskRow> {
+        let above = self.tasks.range((Excluded(after), Unbounded)).map(|(_, task)| task);
+        above.filter(|task| slots.contains(task.slot)).take(limit).cloned().collect()
     }
 
-    pub(super) fn messages(&self, after: i64, limit: usize) -> Vec<StoredMessage> {
-        let above = self.messages.range((Excluded(after), Unbounded));
-        above.map(|(_, message)| message.clone()).take(limit).collect()
+    pub(super) fn messages(
+        &self,
+        slots: SlotRange,
+        after: i64,
+        limit: usize,
+    ) -> Vec<StoredMessage> {
+        let above = self.messages.range((Excluded(after), Unbounded)).map(|(_, message)| message);
+        above.filter(|message| slots.contains(message.slot)).take(limit).cloned().collect()
     }
 
     pub(super) fn records(

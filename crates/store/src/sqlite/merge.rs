@@ -6,47 +6,25 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use perennial_engine::PartId;
+
 use crate::{
-    Batch, Epoch, Listed, Log, LogLine, MessageWrite, RecordKind, RecordWrite, RunWrite,
-    ScheduleWrite, TaskWrite,
+    Batch, CellId, EntityWrite, Epoch, Listed, Log, LogLine, MessageWrite, RecordKind, RecordWrite,
+    TaskWrite,
 };
 
 /// The rows of many batches, each of which fits after those before it.
 #[derive(Debug, Default)]
 pub(super) struct Merged {
-    /// Who wrote last.
-    last: Option<(u32, Epoch, u64)>,
-    runs: Writes<RunWrite>,
-    schedules: Writes<ScheduleWrite>,
+    /// The batch that was added last.
+    last: Option<(CellId, Epoch, u64)>,
+    /// In their order.
+    entities: Vec<EntityWrite>,
+    /// The last write of each key.
+    last_of_key: HashMap<i64, usize>,
     tasks: Last<i64, TaskWrite>,
     messages: Last<i64, MessageWrite>,
     records: Last<(RecordKind, String), RecordWrite>,
-}
-
-/// Writes in their order, and to which of them more may be added.
-#[derive(Debug)]
-struct Writes<W> {
-    writes: Vec<W>,
-    of_key: HashMap<i64, usize>,
-}
-
-impl<W> Default for Writes<W> {
-    fn default() -> Self {
-        Self { writes: Vec::new(), of_key: HashMap::new() }
-    }
-}
-
-impl<W> Writes<W> {
-    /// The write to this key that more may be added to.
-    fn open(&mut self, key: i64) -> Option<&mut W> {
-        self.of_key.get(&key).and_then(|index| self.writes.get_mut(*index))
-    }
-
-    /// A write that stands by itself, after all others so far.
-    fn push(&mut self, key: i64, write: W) {
-        self.of_key.insert(key, self.writes.len());
-        self.writes.push(write);
-    }
 }
 
 /// What was written last to each place.
@@ -75,10 +53,9 @@ impl<K: Eq + Hash + Ord, W> Last<K, W> {
 impl Merged {
     /// Adds what a batch writes, after all that was added before.
     pub(super) fn add(&mut self, batch: Batch) {
-        let Batch { cell, epoch, sequence, runs, schedules, tasks, messages, records } = batch;
+        let Batch { cell, epoch, sequence, entities, tasks, messages, records } = batch;
         self.last = Some((cell, epoch, sequence));
-        runs.into_iter().for_each(|run| self.add_run(run));
-        schedules.into_iter().for_each(|schedule| self.add_schedule(schedule));
+        entities.into_iter().for_each(|entity| self.add_entity(entity));
         for task in tasks {
             let (TaskWrite::Put(crate::TaskRow { key, .. }) | TaskWrite::Delete(key)) = &task;
             self.tasks.put(*key, task);
@@ -94,42 +71,37 @@ impl Merged {
 
     /// Its rows, of all cells' batches together.
     pub(super) fn into_batch(self) -> Option<Batch> {
-        let Self { last, runs, schedules, tasks, messages, records } = self;
+        let Self { last, entities, last_of_key: _, tasks, messages, records } = self;
         let (cell, epoch, sequence) = last?;
         Some(Batch {
             cell,
             epoch,
             sequence,
-            runs: runs.writes,
-            schedules: schedules.writes,
+            entities,
             tasks: tasks.into_sorted(),
             messages: messages.into_sorted(),
             records: records.into_sorted(),
         })
     }
 
-    fn add_run(&mut self, write: RunWrite) {
+    fn add_entity(&mut self, write: EntityWrite) {
         let key = write.key.0;
-        // What is born, dies or becomes current does so in the order it happened in, for others go by it.
+        // An entity is created, deleted or made current in the order it happened in, for others go by it.
         let stands_alone = write.created.is_some() || write.deleted || write.becomes_current;
-        match self.runs.open(key).filter(|open| !stands_alone && !open.deleted) {
-            Some(open) => add_to_run(open, write),
-            None => self.runs.push(key, write),
-        }
-    }
-
-    fn add_schedule(&mut self, write: ScheduleWrite) {
-        let key = write.key.0;
-        let stands_alone = write.created.is_some() || write.deleted;
-        match self.schedules.open(key).filter(|open| !stands_alone && !open.deleted) {
-            Some(open) => add_to_schedule(open, write),
-            None => self.schedules.push(key, write),
+        let open = self.last_of_key.get(&key).and_then(|index| self.entities.get_mut(*index));
+        match open.filter(|open| !stands_alone && !open.deleted) {
+            Some(open) => add_to(open, write),
+            None => {
+                self.last_of_key.insert(key, self.entities.len());
+                self.entities.push(write);
+            }
         }
     }
 }
 
-fn add_to_run(open: &mut RunWrite, write: RunWrite) {
-    let RunWrite {
+fn add_to(open: &mut EntityWrite, write: EntityWrite) {
+    let EntityWrite {
+        kind: _,
         key: _,
         created: _,
         deleted: _,
@@ -137,14 +109,16 @@ fn add_to_run(open: &mut RunWrite, write: RunWrite) {
         head,
         parts,
         mut history,
+        log,
         wake_at,
         visibility,
     } = write;
     open.head = head.or(open.head.take());
     open.wake_at = wake_at.or(open.wake_at);
-    // A new run has had no part before: what is gone again needn't be removed.
+    // A new entity has had no part before: what is gone again needn't be removed.
     add_parts(&mut open.parts, parts, open.created.is_some());
     open.history.append(&mut history);
+    add_lines(&mut open.log, log);
     open.visibility = match (open.visibility.take(), visibility) {
         (Some(Listed::Row(mut row)), Some(Listed::Closed { status, closed })) => {
             row.execution.status = status;
@@ -155,19 +129,9 @@ fn add_to_run(open: &mut RunWrite, write: RunWrite) {
     };
 }
 
-fn add_to_schedule(open: &mut ScheduleWrite, write: ScheduleWrite) {
-    let ScheduleWrite { key: _, created: _, deleted: _, head, parts, log, wake_at, visibility } =
-        write;
-    open.head = head.or(open.head.take());
-    open.wake_at = wake_at.or(open.wake_at);
-    add_parts(&mut open.parts, parts, open.created.is_some());
-    add_lines(&mut open.log, log);
-    open.visibility = visibility.or(open.visibility.take());
-}
-
-fn add_parts<K: PartialEq>(
-    open: &mut Vec<(K, Option<Vec<u8>>)>,
-    parts: Vec<(K, Option<Vec<u8>>)>,
+fn add_parts(
+    open: &mut Vec<(PartId, Option<Vec<u8>>)>,
+    parts: Vec<(PartId, Option<Vec<u8>>)>,
     is_new: bool,
 ) {
     for (key, value) in parts {
@@ -192,46 +156,37 @@ fn add_lines(open: &mut Vec<LogLine>, lines: Vec<LogLine>) {
 
 #[cfg(test)]
 mod tests {
-    use perennial_engine::{PartKey, RunKey, Time};
+    use perennial_engine::{EntityKey, Kind, RunPart, Time};
 
     use super::*;
 
-    fn batch(runs: Vec<RunWrite>) -> Batch {
-        let (schedules, tasks, messages, records) = (vec![], vec![], vec![], vec![]);
-        let (cell, epoch, sequence) = (0, Epoch(1), 1);
-        Batch { cell, epoch, sequence, runs, schedules, tasks, messages, records }
+    fn batch(entities: Vec<EntityWrite>) -> Batch {
+        Batch { entities, ..Batch::empty(CellId::FIRST, Epoch(1), 1) }
     }
 
-    fn change(parts: Vec<(i64, Option<u8>)>) -> RunWrite {
-        let part = |(id, value): (i64, Option<u8>)| (PartKey::Timer(id), value.map(|it| vec![it]));
-        RunWrite {
-            key: RunKey(1),
-            created: None,
-            deleted: false,
-            becomes_current: false,
-            head: None,
-            parts: parts.into_iter().map(part).collect(),
-            history: vec![],
-            wake_at: None,
-            visibility: None,
-        }
+    fn change(parts: Vec<(i64, Option<u8>)>) -> EntityWrite {
+        let part = |(id, value): (i64, Option<u8>)| {
+            (RunPart::Timer(id).row_id(), value.map(|it| vec![it]))
+        };
+        let parts = parts.into_iter().map(part).collect();
+        EntityWrite { parts, ..EntityWrite::of(Kind::Run, EntityKey(1)) }
     }
 
-    fn merged(batches: Vec<Batch>) -> Vec<RunWrite> {
+    fn merged(batches: Vec<Batch>) -> Vec<EntityWrite> {
         let mut merged = Merged::default();
         batches.into_iter().for_each(|batch| merged.add(batch));
-        merged.into_batch().unwrap().runs
+        merged.into_batch().unwrap().entities
     }
 
     #[test]
     fn last_write_to_each_place_is_what_is_left() {
-        let first = RunWrite {
+        let first = EntityWrite {
             head: Some(vec![1]),
             wake_at: Some(Time(1)),
             ..change(vec![(1, Some(1)), (2, Some(1)), (3, None)])
         };
-        let second = RunWrite { head: Some(vec![2]), ..change(vec![(1, Some(2)), (2, None)]) };
-        let third = RunWrite { wake_at: Some(Time(3)), ..change(vec![(4, None)]) };
+        let second = EntityWrite { head: Some(vec![2]), ..change(vec![(1, Some(2)), (2, None)]) };
+        let third = EntityWrite { wake_at: Some(Time(3)), ..change(vec![(4, None)]) };
         let runs = merged([first, second, third].map(|run| batch(vec![run])).to_vec());
         let [run] = runs.as_slice() else { panic!("one write is left: {runs:?}") };
         assert_eq!((&run.head, run.wake_at), (&Some(vec![2]), Some(Time(3))));
@@ -241,9 +196,9 @@ mod tests {
 
     #[test]
     fn what_dies_or_becomes_current_does_so_in_its_order() {
-        let current = || RunWrite { becomes_current: true, ..change(vec![]) };
-        let other = RunWrite { key: RunKey(2), ..current() };
-        let deleted = RunWrite { deleted: true, ..change(vec![]) };
+        let current = || EntityWrite { becomes_current: true, ..change(vec![]) };
+        let other = EntityWrite { key: EntityKey(2), ..current() };
+        let deleted = EntityWrite { deleted: true, ..change(vec![]) };
         let runs = merged(vec![batch(vec![current(), other, current(), deleted])]);
         let said: Vec<_> = runs.iter().map(|run| (run.key.0, run.deleted)).collect();
         assert_eq!(said, [(1, false), (2, false), (1, false), (1, true)]);

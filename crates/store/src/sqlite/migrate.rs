@@ -14,6 +14,7 @@ const MIGRATIONS: &[&str] = &[
     visibility::sqlite::DROP_ATTRIBUTE_INDEXES,
     include_str!("migrations/0006_redo.sql"),
     include_str!("migrations/0007_redo_state.sql"),
+    include_str!("migrations/0008_cells_and_entities.sql"),
 ];
 
 /// Marks a file as ours: "PREN".
@@ -31,7 +32,8 @@ pub(super) fn refuse_foreign(connection: &Connection) -> Result<(), Error> {
     stored_version(connection).map(|_| ())
 }
 
-fn migrate_to(connection: &mut Connection, version: usize) -> Result<(), Error> {
+/// Runs the migrations up to a version. Tests begin with databases of earlier versions.
+pub(super) fn migrate_to(connection: &mut Connection, version: usize) -> Result<(), Error> {
     if stored_version(connection)? == version {
         return Ok(());
     }
@@ -81,16 +83,22 @@ mod tests {
         include_str!("migrations/rows/0002.sql"),
         include_str!("migrations/rows/0003.sql"),
         include_str!("migrations/rows/0004.sql"),
-        // Versions 5 to 7 have the same rows.
+        // Versions 5 and 6 have the same rows.
         include_str!("migrations/rows/0004.sql"),
         include_str!("migrations/rows/0004.sql"),
-        include_str!("migrations/rows/0004.sql"),
+        include_str!("migrations/rows/0007.sql"),
+        include_str!("migrations/rows/0008.sql"),
     ];
+
+    /// The first column of all rows that a query gives.
+    fn column(connection: &Connection, sql: &str) -> Vec<String> {
+        let mut statement = connection.prepare(sql).unwrap();
+        statement.query_map((), |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
 
     fn schema(connection: &Connection) -> Vec<String> {
         let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name";
-        let mut statement = connection.prepare(sql).unwrap();
-        statement.query_map((), |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        column(connection, sql)
     }
 
     #[test]
@@ -107,6 +115,66 @@ mod tests {
             let head: Vec<u8> =
                 connection.query_row("SELECT head FROM runs", (), |row| row.get(0)).unwrap();
             assert_eq!(head, b"head", "from version {}", index + 1);
+        }
+    }
+
+    #[test]
+    fn version_7_keeps_the_rows_of_every_table() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate_to(&mut connection, 7).unwrap();
+        connection.execute_batch(ROWS[6]).unwrap();
+        let tables =
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+        for table in column(&connection, tables) {
+            let rows = column(&connection, &format!("SELECT '' FROM {table}"));
+            assert!(!rows.is_empty(), "version 7 has rows in {table}");
+        }
+        migrate(&mut connection).unwrap();
+        for (rows, expected) in [
+            (
+                "format('%d-%d of %Q, %d %d', first_slot, last_slot, owner, epoch, sequence) FROM cells",
+                &["0-16383 of '', 5 3"][..],
+            ),
+            (
+                "format('%d: %s %d %s %d %s %s', run_key, workflow_id, slot, hex(run_id), first_branch, \
+                 ifnull(wake_at, '-'), CAST(head AS TEXT)) FROM runs",
+                &[
+                    "1: order 7 0190163D8694739BAEA5966C26F8AD91 1 1000 head",
+                    "3: order 7 0190163D8694739BAEA5966C26F8AD93 1 - reset",
+                ],
+            ),
+            ("format('%s %d', workflow_id, run_key) FROM current_runs", &["order 3"]),
+            (
+                "format('%d: %d %d %s %d %s %s', key, namespace, kind, id, slot, ifnull(wake_at, '-'), \
+                 CAST(head AS TEXT)) FROM entities",
+                &["2: 1 2 nightly 9 2000 schedule head", "4: 1 2 nightly 9 - created again"],
+            ),
+            (
+                "format('%d: %d %s %s', key, kind, hex(id), CAST(value AS TEXT)) FROM parts",
+                &["1: 1 0000000000000005 activity", "4: 32  config"],
+            ),
+            (
+                "format('%d: %d %d %s', key, log, position, CAST(value AS TEXT)) FROM logs",
+                &["4: 1 1 audit", "4: 2 -5 ledger"],
+            ),
+            (
+                "format('%d: %d-%d %s', branch, first_event_id, last_event_id, CAST(bytes AS TEXT)) FROM history",
+                &["1: 1-3 events", "3: 4-5 more"],
+            ),
+            ("format('%d from %d', run_key, branch) FROM branch_references", &["3 from 1"]),
+            ("format('%d %d %s', key, slot, CAST(value AS TEXT)) FROM tasks", &["1 7 task"]),
+            ("format('%d %d %s', key, slot, CAST(value AS TEXT)) FROM messages", &["2 9 message"]),
+            (
+                "format('%d %s %s', kind, key, CAST(value AS TEXT)) FROM records",
+                &["1 default namespace"],
+            ),
+            (
+                "format('%d %s %s', run_key, workflow_id, PerennialLabels) FROM visibility",
+                &["1 order [\"team=billing\"]"],
+            ),
+            ("format('%d %d %d', length(database_id), in_use, settled) FROM redo", &["16 1 9"]),
+        ] {
+            assert_eq!(column(&connection, &format!("SELECT {rows}")), expected, "{rows}");
         }
     }
 

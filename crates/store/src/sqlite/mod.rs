@@ -5,6 +5,7 @@
 //! SQLite's own log into the database ([`checkpoint`]). The file is ours alone ([`ownership`]), and when the disk is
 //! full what was put aside helps ([`room`]).
 
+mod cells;
 mod checkpoint;
 mod connection;
 mod error;
@@ -14,7 +15,6 @@ mod ownership;
 #[cfg(test)]
 mod plans;
 mod read;
-mod read_schedule;
 mod readers;
 mod redo;
 mod reserve;
@@ -23,12 +23,12 @@ mod sidecar;
 mod tables;
 mod transaction;
 mod write;
-mod write_schedule;
+mod write_entity;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use perennial_engine::{NamespaceKey, ScheduleKey, Time};
+use perennial_engine::{EntityKey, EntityRef, NamespaceKey, SlotRange, Time};
 use rusqlite::Connection;
 
 use self::error::about_file;
@@ -40,8 +40,8 @@ use self::transaction::Transaction;
 use crate::file_system::{FileSystem, SystemFiles};
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
-    Batch, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, RunToLoad, Store,
-    StoredMessage, StoredRun, StoredSchedule, TaskRow, Wake, check,
+    Batch, CellId, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, RecordWrite,
+    Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake, check,
 };
 
 /// What a commit survives.
@@ -105,11 +105,11 @@ impl From<Durability> for SqliteOptions {
 /// (`-redo`), without which a copy is of no use, and some disk space for bad times (`-reserve`).
 ///
 /// ```
-/// use perennial_store::{SqliteStore, Store};
+/// use perennial_store::{CellId, SqliteStore, Store};
 ///
 /// let store = SqliteStore::in_memory()?;
-/// let epoch = store.lease(0)?.epoch;
-/// assert!(store.lease(1)?.epoch > epoch);
+/// let epoch = store.lease(CellId::FIRST, "node a")?.epoch;
+/// assert!(store.lease(CellId::FIRST, "node b")?.epoch > epoch);
 /// # Ok::<(), perennial_store::Error>(())
 /// ```
 #[derive(Debug)]
@@ -189,14 +189,46 @@ impl SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn lease(&self, cell: u32) -> Result<Lease, Error> {
+    fn cells(&self) -> Result<Vec<StoredCell>, Error> {
+        self.read(cells::read_all)
+    }
+
+    fn lease(&self, cell: CellId, owner: &str) -> Result<Lease, Error> {
         match &self.place {
             Place::File { path, tables, .. } => {
-                tables.lease(cell).map_err(|error| about_file(error, path))
+                tables.lease(cell, owner).map_err(|error| about_file(error, path))
+            }
+            Place::Memory(writer) => tables::write(&lock(writer), |connection| {
+                cells::take_lease(connection, cell, owner)
+            }),
+        }
+    }
+
+    fn divide(&self, ranges: &[SlotRange]) -> Result<(), Error> {
+        check::covers_all(ranges)?;
+        match &self.place {
+            Place::File { path, tables, .. } => {
+                tables.divide(ranges).map_err(|error| about_file(error, path))
             }
             Place::Memory(writer) => {
-                tables::write(&lock(writer), |connection| write::take_lease(connection, cell))
+                tables::write(&lock(writer), |connection| cells::divide(connection, ranges))
             }
+        }
+    }
+
+    fn compare_and_set(
+        &self,
+        record: &RecordWrite,
+        expected: Option<&[u8]>,
+    ) -> Result<bool, Error> {
+        check::check_record(record)?;
+        match &self.place {
+            Place::File { path, tables, .. } => {
+                tables.compare_and_set(record, expected).map_err(|error| about_file(error, path))
+            }
+            Place::Memory(writer) => tables::write(&lock(writer), |connection| {
+                write::compare_and_set(connection, record, expected)
+            }),
         }
     }
 
@@ -224,40 +256,34 @@ impl Store for SqliteStore {
         }
     }
 
-    fn load_run(
-        &self,
-        namespace: NamespaceKey,
-        workflow_id: &str,
-        run_id: Option<&str>,
-    ) -> Result<Option<StoredRun>, Error> {
-        let run = (namespace, workflow_id, run_id);
-        self.load_runs(&[run]).pop().unwrap_or(Ok(None))
-    }
-
-    fn load_runs(&self, runs: &[RunToLoad<'_>]) -> Vec<Result<Option<StoredRun>, Error>> {
+    fn load(&self, wanted: &[EntityRef]) -> Vec<Result<Option<StoredEntity>, Error>> {
         let load_all = |connection: &Connection| {
             let _one_state = Transaction::of_reader(connection)?;
-            let load = |&(namespace, workflow_id, run_id): &RunToLoad<'_>| {
-                read::load_run(connection, namespace, workflow_id, run_id)
-            };
-            Ok(runs.iter().map(load).collect::<Vec<_>>())
+            Ok(wanted.iter().map(|wanted| read::load(connection, wanted)).collect::<Vec<_>>())
         };
-        let is_touched = |redo: &Redo, found: Option<&Vec<Result<Option<StoredRun>, Error>>>| {
-            runs.iter()
-                .any(|(namespace, workflow_id, _)| redo.touches_run_name(*namespace, workflow_id))
+        let is_touched = |redo: &Redo, found: Option<&Vec<Result<Option<StoredEntity>, Error>>>| {
+            wanted.iter().any(|wanted| redo.touches_id(&wanted.id))
                 || found
                     .into_iter()
                     .flatten()
                     .flatten()
                     .flatten()
-                    .any(|run| redo.touches(run.key.0))
+                    .any(|entity| redo.touches(entity.key))
         };
         let is_damaged = |found: &Result<Vec<_>, Error>| match found {
             Ok(found) => found.iter().any(is_corrupt),
             Err(_) => is_corrupt(found),
         };
         self.read_touched(load_all, is_touched, is_damaged)
-            .unwrap_or_else(|error| vec![Err(error); runs.len()])
+            .unwrap_or_else(|error| vec![Err(error); wanted.len()])
+    }
+
+    fn load_by_keys(&self, keys: &[EntityKey]) -> Result<Vec<StoredEntity>, Error> {
+        self.read(|connection| {
+            let _one_state = Transaction::of_reader(connection)?;
+            let found = keys.iter().map(|key| read::load_by_key(connection, *key));
+            found.filter_map(Result::transpose).collect()
+        })
     }
 
     fn history(
@@ -273,50 +299,38 @@ impl Store for SqliteStore {
         )
     }
 
-    fn load_schedule(
+    fn log(
         &self,
-        namespace: NamespaceKey,
-        schedule_id: &str,
-    ) -> Result<Option<StoredSchedule>, Error> {
-        let load = |connection: &Connection| {
-            let _one_state = Transaction::of_reader(connection)?;
-            read_schedule::load_latest(connection, namespace, schedule_id)
-        };
-        let is_touched = |redo: &Redo, found: Option<&Option<StoredSchedule>>| {
-            redo.touches_schedule_name(namespace, schedule_id)
-                || found.into_iter().flatten().any(|schedule| redo.touches(schedule.key.0))
-        };
-        self.read_touched(load, is_touched, is_corrupt)
-    }
-
-    fn load_schedules(&self, keys: &[ScheduleKey]) -> Result<Vec<StoredSchedule>, Error> {
-        self.read(|connection| {
-            let _one_state = Transaction::of_reader(connection)?;
-            read_schedule::load_by_keys(connection, keys)
-        })
-    }
-
-    fn schedule_log(
-        &self,
-        key: ScheduleKey,
+        key: EntityKey,
         log: Log,
         positions: (i64, i64),
         limit: usize,
         reverse: bool,
     ) -> Result<Vec<LogLine>, Error> {
-        self.read(|connection| read_schedule::log(connection, key, log, positions, limit, reverse))
+        self.read(|connection| read::log(connection, key, log, positions, limit, reverse))
     }
 
-    fn wakes(&self, after: (Time, i64), up_to: Time, limit: usize) -> Result<Vec<Wake>, Error> {
-        self.read(|connection| read::wakes(connection, after, up_to, limit))
+    fn wakes(
+        &self,
+        slots: SlotRange,
+        after: (Time, EntityKey),
+        up_to: Time,
+        limit: usize,
+    ) -> Result<Vec<Wake>, Error> {
+        self.read(|connection| read::wakes(connection, slots, after, up_to, limit))
     }
 
-    fn tasks(&self, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error> {
-        self.read(|connection| read::tasks(connection, after, limit))
+    fn tasks(&self, slots: SlotRange, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error> {
+        self.read(|connection| read::tasks(connection, slots, after, limit))
     }
 
-    fn messages(&self, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Error> {
-        self.read(|connection| read::messages(connection, after, limit))
+    fn messages(
+        &self,
+        slots: SlotRange,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, Error> {
+        self.read(|connection| read::messages(connection, slots, after, limit))
     }
 
     fn records(
@@ -373,25 +387,17 @@ fn real_path(path: &Path) -> Result<PathBuf, Error> {
 #[cfg(test)]
 mod tests {
     use super::{Place, lock};
-    use crate::{Batch, Error, RecordKind, RecordWrite, SqliteStore, Store};
+    use crate::{Batch, CellId, Error, RecordKind, RecordWrite, SqliteStore, Store};
 
     #[test]
     fn full_store_refuses_writes_serves_reads_and_goes_on_when_there_is_room() {
         let store = SqliteStore::in_memory().unwrap();
-        let epoch = store.lease(0).unwrap().epoch;
+        let epoch = store.lease(CellId::FIRST, "test").unwrap().epoch;
         let commit = |sequence, key: &str, bytes| {
             let value = Some(vec![1; bytes]);
             let record = RecordWrite { kind: RecordKind::Cluster, key: key.to_owned(), value };
-            store.commit(&[Batch {
-                cell: 0,
-                epoch,
-                sequence,
-                runs: vec![],
-                schedules: vec![],
-                tasks: vec![],
-                messages: vec![],
-                records: vec![record],
-            }])
+            let batch = Batch::empty(CellId::FIRST, epoch, sequence);
+            store.commit(&[Batch { records: vec![record], ..batch }])
         };
         let keys = || -> Vec<String> {
             let records = store.records(RecordKind::Cluster, "", "", 10).unwrap();

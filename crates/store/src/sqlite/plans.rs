@@ -35,8 +35,8 @@ fn no_statement_reads_or_sorts_a_whole_table() {
         let path = file.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let lines = plan(&connection, &fs::read_to_string(&path).unwrap());
-        // The leases are as few as the cells.
-        let bad = |line: &&String| line.starts_with("SCAN") && *line != "SCAN leases";
+        // Cells are few.
+        let bad = |line: &&String| line.starts_with("SCAN") && *line != "SCAN cells";
         assert_eq!(lines.iter().find(bad), None, "{name}");
         assert!(lines.iter().all(|line| !line.contains("TEMP B-TREE")), "{name}: {lines:?}");
         statements += 1;
@@ -47,7 +47,7 @@ fn no_statement_reads_or_sorts_a_whole_table() {
 #[test]
 fn page_of_wakes_begins_where_the_one_before_ended() {
     let lines = plan(&database(), include_str!("sql/page_of_wakes.sql"));
-    for table in ["runs", "schedules"] {
+    for table in ["runs", "entities"] {
         for range in ["wake_at=? AND rowid>?", "wake_at>? AND wake_at<?"] {
             let search = format!("SEARCH {table} USING INDEX {table}_by_wake_at ({range})");
             assert!(lines.contains(&search), "{search} isn't in {lines:?}");
@@ -56,10 +56,9 @@ fn page_of_wakes_begins_where_the_one_before_ended() {
 }
 
 #[test]
-fn latest_schedule_is_the_last_of_its_id_in_the_index() {
-    let lines = plan(&database(), include_str!("sql/load_latest_schedule.sql"));
-    let search =
-        "SEARCH schedules USING INDEX schedules_by_schedule_id (namespace=? AND schedule_id=?)";
+fn latest_entity_is_the_last_of_its_id_in_the_index() {
+    let lines = plan(&database(), include_str!("sql/load_latest_entity.sql"));
+    let search = "SEARCH entities USING INDEX entities_by_id (namespace=? AND kind=? AND id=?)";
     assert_eq!(lines, [search]);
 }
 
@@ -67,7 +66,7 @@ fn latest_schedule_is_the_last_of_its_id_in_the_index() {
 fn log_is_read_from_the_first_position_asked_for() {
     for sql in [include_str!("sql/read_log.sql"), include_str!("sql/read_log_backwards.sql")] {
         let lines = plan(&database(), sql);
-        let range = "schedule_key=? AND log=? AND position>? AND position<?";
-        assert_eq!(lines, [format!("SEARCH schedule_log USING PRIMARY KEY ({range})")]);
+        let range = "key=? AND log=? AND position>? AND position<?";
+        assert_eq!(lines, [format!("SEARCH logs USING PRIMARY KEY ({range})")]);
     }
 }

@@ -1,72 +1,93 @@
 //! What is read from the tables.
 
-use perennial_engine::{NamespaceKey, PartKey, RunKey, Slot, Time};
+use perennial_engine::{
+    EntityId, EntityKey, EntityRef, Kind, NamespaceKey, PartId, Slot, SlotRange, Time,
+};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use uuid::Uuid;
 
-use super::write::record_kind_number;
+use super::write::{log_number, record_kind_number};
 use crate::check::run_id_bytes;
 use crate::visibility::{self, Count, Page, Position, Query};
 use crate::{
-    Epoch, Error, Fragment, HistoryRange, RecordKind, Sleeper, StoredMessage, StoredRun, TaskRow,
+    Error, Fragment, HistoryRange, Log, LogLine, RecordKind, StoredEntity, StoredMessage, TaskRow,
     Wake,
 };
 
-/// The cell's epoch and last sequence, if it was ever leased.
-pub(super) fn lease(connection: &Connection, cell: u32) -> Result<Option<(Epoch, u64)>, Error> {
-    let mut statement = connection.prepare_cached(include_str!("sql/read_lease.sql"))?;
-    let lease = statement.query_row([cell], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)));
-    match lease.optional()? {
-        None => Ok(None),
-        Some((epoch, sequence)) => {
-            let sequence = u64::try_from(sequence).map_err(|_| {
-                Error::Corrupt(format!("the last batch of cell {cell} has number {sequence}"))
-            })?;
-            Ok(Some((Epoch(epoch), sequence)))
-        }
-    }
-}
-
-/// The caller's transaction keeps a commit from coming between the statements: the parts would be of another
-/// state than the head.
-pub(super) fn load_run(
+/// The entity that is wanted, if it is there.
+///
+/// The caller's transaction keeps a commit from coming between the statements: the parts would be of another state
+/// than the head.
+pub(super) fn load(
     connection: &Connection,
-    namespace: NamespaceKey,
-    workflow_id: &str,
-    run_id: Option<&str>,
-) -> Result<Option<StoredRun>, Error> {
-    let found = match run_id {
+    wanted: &EntityRef,
+) -> Result<Option<StoredEntity>, Error> {
+    let EntityId { namespace, kind, id } = &wanted.id;
+    if *kind != Kind::Run {
+        // Only runs have run ids.
+        if wanted.run_id.is_some() {
+            return Ok(None);
+        }
+        let mut statement =
+            connection.prepare_cached(include_str!("sql/load_latest_entity.sql"))?;
+        let found = statement
+            .query_row(params![namespace.0, kind.number(), id], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .optional()?;
+        let Some((key, head)) = found else { return Ok(None) };
+        let (key, is_current) = (EntityKey(key), true);
+        let (parts, first_fragment) = (load_parts(connection, key)?, None);
+        let kind = *kind;
+        return Ok(Some(StoredEntity { kind, key, head, parts, first_fragment, is_current }));
+    }
+    let found = match &wanted.run_id {
         None => connection
             .prepare_cached(include_str!("sql/load_current_run.sql"))?
-            .query_row(params![namespace.0, workflow_id], run_without_parts),
+            .query_row(params![namespace.0, id], run_row),
         Some(run_id) => {
             let Some(run_id) = run_id_bytes(run_id) else { return Ok(None) };
             connection
                 .prepare_cached(include_str!("sql/load_run_by_id.sql"))?
-                .query_row(params![namespace.0, workflow_id, run_id], run_without_parts)
+                .query_row(params![namespace.0, id, run_id], run_row)
         }
     };
-    let Some(found) = found.optional()? else { return Ok(None) };
-    let Found { key, head, first_branch, first_fragment, is_current } = found;
-    let first_fragment = first_fragment.ok_or_else(|| {
-        let run = key.0;
-        Error::Corrupt(format!(
-            "run {run} begins in branch {first_branch}, which has no first event"
-        ))
-    })?;
-    let parts = load_parts(connection, key)?;
-    Ok(Some(StoredRun { key, head, parts, first_fragment, is_current }))
+    found.optional()?.map(|row| with_parts(connection, row)).transpose()
 }
 
-struct Found {
-    key: RunKey,
+pub(super) fn load_by_key(
+    connection: &Connection,
+    key: EntityKey,
+) -> Result<Option<StoredEntity>, Error> {
+    let mut statement = connection.prepare_cached(include_str!("sql/load_entity_by_key.sql"))?;
+    let found = statement
+        .query_row([key.0], |row| Ok((row.get::<_, u8>(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    if let Some((kind, head, is_current)) = found {
+        let kind = kind_numbered(kind, key)?;
+        let (parts, first_fragment) = (load_parts(connection, key)?, None);
+        return Ok(Some(StoredEntity { kind, key, head, parts, first_fragment, is_current }));
+    }
+    let mut statement = connection.prepare_cached(include_str!("sql/load_run_by_key.sql"))?;
+    let found = statement.query_row([key.0], run_row).optional()?;
+    found.map(|row| with_parts(connection, row)).transpose()
+}
+
+fn kind_numbered(number: u8, key: EntityKey) -> Result<Kind, Error> {
+    Kind::from_number(number)
+        .ok_or_else(|| Error::Corrupt(format!("entity {} has kind {number}", key.0)))
+}
+
+/// A run without its parts.
+struct RunRow {
+    key: EntityKey,
     head: Vec<u8>,
     first_branch: i64,
     first_fragment: Option<Fragment>,
     is_current: bool,
 }
 
-fn run_without_parts(row: &Row<'_>) -> rusqlite::Result<Found> {
+fn run_row(row: &Row<'_>) -> rusqlite::Result<RunRow> {
     let first_fragment = match row.get::<_, Option<i64>>(3)? {
         Some(first_event_id) => {
             let bytes = row.get::<_, Vec<u8>>(5)?.into();
@@ -74,8 +95,8 @@ fn run_without_parts(row: &Row<'_>) -> rusqlite::Result<Found> {
         }
         None => None,
     };
-    Ok(Found {
-        key: RunKey(row.get(0)?),
+    Ok(RunRow {
+        key: EntityKey(row.get(0)?),
         head: row.get(1)?,
         first_branch: row.get(2)?,
         first_fragment,
@@ -83,18 +104,44 @@ fn run_without_parts(row: &Row<'_>) -> rusqlite::Result<Found> {
     })
 }
 
-fn load_parts(connection: &Connection, key: RunKey) -> Result<Vec<(PartKey, Vec<u8>)>, Error> {
-    let mut statement = connection.prepare_cached(include_str!("sql/load_parts.sql"))?;
-    let mut rows = statement.query([key.0])?;
-    let mut parts = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (kind, id): (u8, Vec<u8>) = (row.get(0)?, row.get(1)?);
-        let part = PartKey::decode(kind, &id).ok_or_else(|| {
-            Error::Corrupt(format!("run {} has a part of kind {kind} with id {id:?}", key.0))
-        })?;
-        parts.push((part, row.get(2)?));
+fn with_parts(connection: &Connection, row: RunRow) -> Result<StoredEntity, Error> {
+    let RunRow { key, head, first_branch, first_fragment, is_current } = row;
+    if first_fragment.is_none() {
+        let problem =
+            format!("run {} begins in branch {first_branch}, which has no first event", key.0);
+        return Err(Error::Corrupt(problem));
     }
-    Ok(parts)
+    let parts = load_parts(connection, key)?;
+    Ok(StoredEntity { kind: Kind::Run, key, head, parts, first_fragment, is_current })
+}
+
+fn load_parts(connection: &Connection, key: EntityKey) -> Result<Vec<(PartId, Vec<u8>)>, Error> {
+    let mut statement = connection.prepare_cached(include_str!("sql/load_parts.sql"))?;
+    let parts = statement.query_map([key.0], |row| {
+        Ok((PartId { kind: row.get(0)?, id: row.get(1)? }, row.get(2)?))
+    })?;
+    Ok(parts.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(super) fn log(
+    connection: &Connection,
+    key: EntityKey,
+    log: Log,
+    positions: (i64, i64),
+    limit: usize,
+    reverse: bool,
+) -> Result<Vec<LogLine>, Error> {
+    let sql = match reverse {
+        false => include_str!("sql/read_log.sql"),
+        true => include_str!("sql/read_log_backwards.sql"),
+    };
+    let mut statement = connection.prepare_cached(sql)?;
+    let (first, last) = positions;
+    let rows = statement
+        .query_map(params![key.0, log_number(log), first, last, rows_at_most(limit)], |row| {
+            Ok(LogLine { log, position: row.get(0)?, value: row.get(1)? })
+        })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 pub(super) fn history(
@@ -132,41 +179,42 @@ pub(super) fn history(
 
 pub(super) fn wakes(
     connection: &Connection,
-    after: (Time, i64),
+    slots: SlotRange,
+    after: (Time, EntityKey),
     up_to: Time,
     limit: usize,
 ) -> Result<Vec<Wake>, Error> {
     let mut statement = connection.prepare_cached(include_str!("sql/page_of_wakes.sql"))?;
-    let rows = statement.query_map([after.0.0, after.1, up_to.0, rows_at_most(limit)], |row| {
-        Ok(Wake {
-            at: Time(row.get(0)?),
-            key: row.get(1)?,
-            slot: Slot(row.get(2)?),
-            namespace: NamespaceKey(row.get(3)?),
-            sleeper: sleeper(row)?,
-        })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-fn sleeper(row: &Row<'_>) -> rusqlite::Result<Sleeper> {
-    // Only runs have a run id.
-    Ok(match row.get::<_, Option<[u8; 16]>>(5)? {
-        Some(run_id) => {
-            let run_id = Uuid::from_bytes(run_id).to_string();
-            Sleeper::Run { workflow_id: row.get(4)?, run_id }
-        }
-        None => Sleeper::Schedule { schedule_id: row.get(4)? },
-    })
+    let (first, last) = (slots.first().0, slots.last().0);
+    let mut rows = statement.query(params![
+        after.0.0,
+        after.1.0,
+        up_to.0,
+        first,
+        last,
+        rows_at_most(limit)
+    ])?;
+    let mut wakes = Vec::new();
+    while let Some(row) = rows.next()? {
+        let key = EntityKey(row.get(1)?);
+        let kind = kind_numbered(row.get(2)?, key)?;
+        let id = EntityId { namespace: NamespaceKey(row.get(3)?), kind, id: row.get(4)? };
+        let run_id = row.get::<_, Option<[u8; 16]>>(5)?;
+        let run_id = run_id.map(|bytes| Uuid::from_bytes(bytes).to_string());
+        wakes.push(Wake { at: Time(row.get(0)?), key, entity: EntityRef { id, run_id } });
+    }
+    Ok(wakes)
 }
 
 pub(super) fn tasks(
     connection: &Connection,
+    slots: SlotRange,
     after: i64,
     limit: usize,
 ) -> Result<Vec<TaskRow>, Error> {
     let mut statement = connection.prepare_cached(include_str!("sql/page_of_tasks.sql"))?;
-    let rows = statement.query_map([after, rows_at_most(limit)], |row| {
+    let page = params![after, slots.first().0, slots.last().0, rows_at_most(limit)];
+    let rows = statement.query_map(page, |row| {
         Ok(TaskRow { key: row.get(0)?, slot: Slot(row.get(1)?), value: row.get(2)? })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -174,11 +222,13 @@ pub(super) fn tasks(
 
 pub(super) fn messages(
     connection: &Connection,
+    slots: SlotRange,
     after: i64,
     limit: usize,
 ) -> Result<Vec<StoredMessage>, Error> {
     let mut statement = connection.prepare_cached(include_str!("sql/page_of_messages.sql"))?;
-    let rows = statement.query_map([after, rows_at_most(limit)], |row| {
+    let page = params![after, slots.first().0, slots.last().0, rows_at_most(limit)];
+    let rows = statement.query_map(page, |row| {
         Ok(StoredMessage { key: row.get(0)?, slot: Slot(row.get(1)?), value: row.get(2)? })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

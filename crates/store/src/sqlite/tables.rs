@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use perennial_engine::SlotRange;
 use rusqlite::Connection;
 
 use super::checkpoint::{self, Checkpoints};
@@ -17,11 +18,11 @@ use super::redo::{
 use super::reserve::Reserve;
 use super::room::Room;
 use super::transaction::Transaction;
-use super::write::{advance, take_lease, write_batch, write_rows};
-use super::{SqliteOptions, connection, lock, migrate, read, sidecar};
+use super::write::{advance, compare_and_set, write_batch, write_rows};
+use super::{SqliteOptions, cells, connection, lock, migrate, sidecar};
 use crate::check::follows;
 use crate::file_system::FileSystem;
-use crate::{Batch, Durability, Epoch, Error, Lease};
+use crate::{Batch, CellId, Durability, Epoch, Error, Lease, RecordWrite};
 
 /// The tables are brought up to date when nothing has been committed for this long: whatever goes on just then
 /// comes first.
@@ -118,16 +119,44 @@ impl Tables {
         self.shared.room.check()
     }
 
-    pub(super) fn lease(&self, cell: u32) -> Result<Lease, Error> {
+    pub(super) fn lease(&self, cell: CellId, owner: &str) -> Result<Lease, Error> {
         self.shared.writing(|| {
             self.shared.alone(|writer, redo| {
                 let lease = write(writer, |connection| {
                     // A record that failed and may be there is settled by this: it is of an earlier epoch.
                     settle(connection, redo.last_number())?;
-                    take_lease(connection, cell)
+                    cells::take_lease(connection, cell, owner)
                 })?;
                 redo.leased(cell, lease.epoch);
                 Ok(lease)
+            })
+        })
+    }
+
+    pub(super) fn divide(&self, ranges: &[SlotRange]) -> Result<(), Error> {
+        self.shared.writing(|| {
+            self.shared.alone(|writer, redo| {
+                write(writer, |connection| {
+                    settle(connection, redo.last_number())?;
+                    cells::divide(connection, ranges)
+                })?;
+                redo.divided();
+                Ok(())
+            })
+        })
+    }
+
+    pub(super) fn compare_and_set(
+        &self,
+        record: &RecordWrite,
+        expected: Option<&[u8]>,
+    ) -> Result<bool, Error> {
+        self.shared.writing(|| {
+            self.shared.alone(|writer, redo| {
+                write(writer, |connection| {
+                    settle(connection, redo.last_number())?;
+                    compare_and_set(connection, record, expected)
+                })
             })
         })
     }
@@ -408,7 +437,7 @@ fn apply(
         let mut merged = Merged::default();
         'records: for record in records {
             for batch in batches_of(record)? {
-                match next(&batch, read::lease(connection, batch.cell)?)? {
+                match next(&batch, cells::progress(connection, batch.cell)?)? {
                     Apply::It => {
                         advance(connection, &batch)?;
                         merged.add(batch);

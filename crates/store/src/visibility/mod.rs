@@ -2,7 +2,7 @@
 //!
 //! A filter is text (`WorkflowType = 'Order' AND StartTime > '2026-01-01T00:00:00Z'`). [`Query::parse`]
 //! checks it against the [`Attributes`] of a namespace and makes a [`Filter`], which knows nothing of
-//! any database: [`Filter::matches`] asks it of a [`Row`] in memory, [`sqlite`] asks it of a table. Both
+//! any database: [`Filter::matches`] asks it of a [`Row`] in memory, `sqlite` asks it of a table. Both
 //! answer the same for every filter and every row; a property test holds them to it.
 //!
 //! The language is the one Temporal's server understands, a corner of MySQL's, and refusals read as
@@ -39,7 +39,7 @@ mod order;
 mod page;
 mod query;
 mod row;
-pub mod sqlite;
+pub(crate) mod sqlite;
 mod status;
 mod syntax;
 mod text_tokens;

@@ -16,7 +16,7 @@ use crate::run::{Answer, Context, Decision, Reply, Run};
 
 pub(super) fn decide(
     run: &Run,
-    message: &stored::RunMessage,
+    message: &stored::EntityMessage,
     closed: &stored::ChildClosed,
     cx: &Context<'_>,
 ) -> Decision {
@@ -40,12 +40,13 @@ pub(super) fn decide(
 }
 
 /// A run that was reset lives on in another one, which waits for the same children.
-fn forward(run: &Run, message: &stored::RunMessage, cx: &Context<'_>) -> Decision {
+fn forward(run: &Run, message: &stored::EntityMessage, cx: &Context<'_>) -> Decision {
     if run.head.reset_run_id.is_empty() {
         return answer(Answer::Taken);
     }
     let mut forwarded = message.clone();
     forwarded.key = 0;
+    forwarded.sender = Some(run.address());
     forwarded.target.get_or_insert_default().run_id.clone_from(&run.head.reset_run_id);
     let mut draft = run.draft(cx);
     draft.effects.push(Effect::Send(forwarded));

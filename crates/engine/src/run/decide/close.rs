@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use perennial_proto::store as stored;
-use perennial_proto::store::run_message::Body;
+use perennial_proto::store::entity_message::Body;
 use perennial_proto::temporal::common::v1::{Payloads, WorkflowType};
 use perennial_proto::temporal::enums::v1::{
     ContinueAsNewInitiator, ParentClosePolicy, RetryState, TimeoutType,
@@ -23,7 +23,7 @@ use super::{cron, pending_at_close};
 use crate::run::Identity;
 use crate::run::draft::{Draft, Effect};
 use crate::run::event::Attributes;
-use crate::{NamespaceKey, PartKey, RunKey, Span, Time};
+use crate::{EntityKey, NamespaceKey, RunPart, Span, Time};
 
 /// Ends the run because its time, or its chain's, is up.
 pub(super) fn time_out(draft: &mut Draft<'_>) {
@@ -141,7 +141,7 @@ pub(super) fn continue_chain(draft: &mut Draft<'_>, next: Continuation) -> Strin
         change(&mut started);
     }
     let identity = Identity {
-        key: RunKey(draft.cx.keys.next()),
+        key: EntityKey(draft.cx.keys.next()),
         namespace: NamespaceKey(before.head.namespace),
         origin: before.origin(),
         run_id: run_id.clone(),
@@ -171,18 +171,21 @@ pub(super) fn after_close(draft: &mut Draft<'_>) {
         if policy == ParentClosePolicy::Abandon {
             continue;
         }
-        messages.push(stored::RunMessage {
-            sender: Some(draft.run.name()),
-            target: Some(stored::RunName {
-                namespace: child.namespace,
-                workflow_id: initiated.workflow_id.clone(),
-                run_id: String::new(),
-                // The child may have continued as new: its chain is what the policy is about.
-                first_run_id: child.run_id.clone(),
-            }),
+        messages.push(stored::EntityMessage {
+            sender: Some(draft.run.address()),
+            target: Some(
+                stored::RunName {
+                    namespace: child.namespace,
+                    workflow_id: initiated.workflow_id.clone(),
+                    run_id: String::new(),
+                    // The child may have continued as new: its chain is what the policy is about.
+                    first_run_id: child.run_id.clone(),
+                }
+                .into(),
+            ),
             request_id: format!("{}:close:{}", draft.run.head.run_id, child.initiated_event_id),
             body: Some(Body::ParentClosed(stored::ParentClosed { policy: policy.into() })),
-            ..stored::RunMessage::default()
+            ..stored::EntityMessage::default()
         });
     }
     if draft.successor.is_none() {
@@ -193,18 +196,21 @@ pub(super) fn after_close(draft: &mut Draft<'_>) {
     drop_pending(draft);
 }
 
-fn to_parent(draft: &Draft<'_>) -> Option<stored::RunMessage> {
+fn to_parent(draft: &Draft<'_>) -> Option<stored::EntityMessage> {
     let started = &draft.run.started;
     let parent = started.parent_workflow_execution.as_ref()?;
     let close_event = draft.events.last().cloned();
-    Some(stored::RunMessage {
-        sender: Some(draft.run.name()),
-        target: Some(stored::RunName {
-            namespace: draft.run.head.parent_namespace,
-            workflow_id: parent.workflow_id.clone(),
-            run_id: parent.run_id.clone(),
-            first_run_id: String::new(),
-        }),
+    Some(stored::EntityMessage {
+        sender: Some(draft.run.address()),
+        target: Some(
+            stored::RunName {
+                namespace: draft.run.head.parent_namespace,
+                workflow_id: parent.workflow_id.clone(),
+                run_id: parent.run_id.clone(),
+                first_run_id: String::new(),
+            }
+            .into(),
+        ),
         request_id: format!("{}:closed", draft.run.head.run_id),
         body: Some(Body::ChildClosed(stored::ChildClosed {
             initiated_event_id: started.parent_initiated_event_id,
@@ -217,15 +223,15 @@ fn to_parent(draft: &Draft<'_>) -> Option<stored::RunMessage> {
             }),
             close_event,
         })),
-        ..stored::RunMessage::default()
+        ..stored::EntityMessage::default()
     })
 }
 
-fn to_schedule(draft: &Draft<'_>) -> Option<stored::RunMessage> {
+fn to_schedule(draft: &Draft<'_>) -> Option<stored::EntityMessage> {
     let schedule = draft.run.head.schedule.clone()?;
-    Some(stored::RunMessage {
-        sender: Some(draft.run.name()),
-        to_schedule: Some(schedule),
+    Some(stored::EntityMessage {
+        sender: Some(draft.run.address()),
+        target: Some(schedule.into()),
         request_id: format!("{}:closed", draft.run.head.run_id),
         body: Some(Body::ScheduledRunClosed(stored::ScheduledRunClosed {
             run: Some(stored::RunName {
@@ -234,7 +240,7 @@ fn to_schedule(draft: &Draft<'_>) -> Option<stored::RunMessage> {
             }),
             close_event: draft.events.last().cloned(),
         })),
-        ..stored::RunMessage::default()
+        ..stored::EntityMessage::default()
     })
 }
 
@@ -243,7 +249,7 @@ pub(super) fn drop_pending(draft: &mut Draft<'_>) {
     fail_accepted_updates(draft);
     pending_at_close::note(&mut draft.run);
     let run = &mut draft.run;
-    let is_pending = |key: &PartKey| !matches!(key, PartKey::Request(_) | PartKey::Update(_));
+    let is_pending = |key: &RunPart| !matches!(key, RunPart::Request(_) | RunPart::Update(_));
     draft.touched.extend(run.part_keys().filter(is_pending));
     run.activities = Default::default();
     run.timers = Default::default();
@@ -266,7 +272,7 @@ fn fail_accepted_updates(draft: &mut Draft<'_>) {
         update.set_stage(UpdateWorkflowExecutionLifecycleStage::Completed);
         update.outcome =
             Some(Outcome { value: Some(outcome::Value::Failure(unfinished_update())) });
-        draft.touched.insert(PartKey::Update(id));
+        draft.touched.insert(RunPart::Update(id));
     }
 }
 

@@ -19,12 +19,12 @@ mod report_activity;
 mod request_cancel;
 pub(super) mod reset;
 pub(super) mod retry;
-mod settle;
 mod signal;
 pub(super) mod start;
 mod start_activity;
 pub(super) mod start_by_message;
 mod start_workflow_task;
+mod take_answer;
 mod terminate;
 mod undo_start;
 mod update_options;
@@ -67,7 +67,7 @@ impl Run {
             Command::WantTaskForUpdate => want_task_for_update(self, cx),
             Command::Wake => wake::decide(self, cx),
             Command::Receive(message) => receive::decide(self, &message, cx),
-            Command::Settle(settle) => settle::decide(self, *settle, cx),
+            Command::TakeAnswer(taken) => take_answer::decide(self, *taken, cx),
             Command::ChangeActivities(change) => change_activities::decide(self, *change, cx),
             Command::Pause(request) => pause::pause(self, request, cx),
             Command::Unpause(request) => pause::unpause(self, request, cx),

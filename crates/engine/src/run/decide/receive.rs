@@ -1,7 +1,7 @@
 //! A message from another run. The same message again changes nothing, and is answered the same.
 
 use perennial_proto::store as stored;
-use perennial_proto::store::run_message::Body;
+use perennial_proto::store::entity_message::Body;
 use perennial_proto::temporal::enums::v1::ParentClosePolicy;
 
 use super::child_closed;
@@ -13,8 +13,8 @@ use crate::run::{
     Answer, Context, Decision, Rejection, Reply, RequestCancel, Run, Signal, Terminate,
 };
 
-pub(super) fn decide(run: &Run, message: &stored::RunMessage, cx: &Context<'_>) -> Decided {
-    let sender = message.sender.clone().unwrap_or_default();
+pub(super) fn decide(run: &Run, message: &stored::EntityMessage, cx: &Context<'_>) -> Decided {
+    let sender = message.sender.as_ref().and_then(stored::Address::run).unwrap_or_default();
     match message.body.clone() {
         Some(Body::Signal(body)) => Ok(take_signal(run, &sender, body, cx)),
         Some(Body::Cancel(body)) => Ok(take_cancel(run, message, &sender, body, cx)),
@@ -55,7 +55,7 @@ fn take_signal(
 
 fn take_cancel(
     run: &Run,
-    message: &stored::RunMessage,
+    message: &stored::EntityMessage,
     sender: &stored::RunName,
     body: stored::CancelRun,
     cx: &Context<'_>,
@@ -74,11 +74,12 @@ fn take_cancel(
         return answer(Answer::Taken);
     }
     let mut draft = run.draft(cx);
+    let external = message.sender.as_ref().and_then(stored::Address::run);
     let cancel = RequestCancel {
         request_id: message.request_id.clone(),
         reason: body.reason,
         identity: identity_of(message),
-        external: message.sender.clone().map(|sender| (sender, body.initiated_event_id)),
+        external: external.map(|sender| (sender, body.initiated_event_id)),
         links: Vec::new(),
     };
     request_cancel(&mut draft, cancel);
@@ -88,7 +89,7 @@ fn take_cancel(
 /// A schedule's overlap policy ends the run.
 fn take_terminate(
     run: &Run,
-    message: &stored::RunMessage,
+    message: &stored::EntityMessage,
     body: stored::TerminateRun,
     cx: &Context<'_>,
 ) -> Decision {
@@ -102,8 +103,8 @@ fn take_terminate(
     draft.done(Reply::Answered(Answer::Taken))
 }
 
-fn identity_of(message: &stored::RunMessage) -> String {
-    match &message.from_schedule {
+fn identity_of(message: &stored::EntityMessage) -> String {
+    match message.sender.as_ref().and_then(stored::Address::schedule) {
         Some(schedule) => scheduler_identity(&schedule.schedule_id),
         None => SERVER_IDENTITY.to_owned(),
     }
@@ -112,7 +113,7 @@ fn identity_of(message: &stored::RunMessage) -> String {
 /// The parent has closed: its policy says what becomes of this child.
 fn parent_closed(
     run: &Run,
-    message: &stored::RunMessage,
+    message: &stored::EntityMessage,
     sender: &stored::RunName,
     body: &stored::ParentClosed,
     cx: &Context<'_>,

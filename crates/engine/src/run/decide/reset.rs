@@ -20,7 +20,7 @@ use super::reapply::Reapply;
 use crate::run::draft::{Draft, Transition};
 use crate::run::event::Attributes;
 use crate::run::{Context, Identity, NamespaceRef, Rejection, Run};
-use crate::{NamespaceKey, RunKey, Span};
+use crate::{EntityKey, NamespaceKey, Span};
 
 const RESETTER_IDENTITY: &str = "history-resetter";
 
@@ -117,7 +117,7 @@ fn rebuilt(
     cx: &Context<'_>,
 ) -> Result<Run, Rejection> {
     let identity = Identity {
-        key: RunKey(cx.keys.next()),
+        key: EntityKey(cx.keys.next()),
         namespace: NamespaceKey(base.head.namespace),
         origin: base.origin(),
         run_id: run_id.to_owned(),

@@ -18,7 +18,7 @@ use crate::run::{
     Context, Identity, Limits, Origin, Rejection, Run, Signal, StartRun, StartWorkflowTask, Taken,
     TaskStamp, Terminate,
 };
-use crate::{NamespaceKey, RunKey, Span, Time, Zones, checked_duration, fields};
+use crate::{EntityKey, NamespaceKey, Span, Time, Zones, checked_duration, fields};
 
 /// What a start led to.
 #[derive(Debug)]
@@ -205,7 +205,7 @@ fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Cont
     started.eager_execution_accepted = eager.is_some();
 
     let identity = Identity {
-        key: RunKey(cx.keys.next()),
+        key: EntityKey(cx.keys.next()),
         namespace: place.namespace,
         origin: place.origin,
         run_id,

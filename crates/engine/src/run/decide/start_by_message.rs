@@ -1,7 +1,7 @@
 //! A workflow asks for a child, or a schedule for a run: a start under a workflow id.
 
 use perennial_proto::store as stored;
-use perennial_proto::store::run_message::Body;
+use perennial_proto::store::entity_message::Body;
 use perennial_proto::temporal::enums::v1::{WorkflowIdConflictPolicy, WorkflowIdReusePolicy};
 
 use super::start::{Start, start_from};
@@ -15,7 +15,7 @@ use crate::{NamespaceKey, Span};
 /// If it isn't a message that asks for a run, or its cron string can't be read.
 pub fn start_by_message(
     current: Option<&Run>,
-    message: &stored::RunMessage,
+    message: &stored::EntityMessage,
     cx: &Context<'_>,
 ) -> Result<(Option<Start>, Answer), Rejection> {
     let Some(Body::StartRun(wanted)) = &message.body else {
@@ -45,11 +45,13 @@ pub fn start_by_message(
         attach_request_id: false,
     };
     let namespace = NamespaceKey(target.namespace);
+    let sender = message.sender.as_ref();
+    let parent = sender.and_then(stored::Address::run);
     let origin = Origin {
-        parent_namespace: message.sender.as_ref().map(|parent| NamespaceKey(parent.namespace)),
-        schedule: message.from_schedule.clone(),
+        parent_namespace: parent.map(|parent| NamespaceKey(parent.namespace)),
+        schedule: sender.and_then(stored::Address::schedule),
     };
-    match start_from(current, namespace, &target.workflow_id, request, origin, cx) {
+    match start_from(current, namespace, &target.id, request, origin, cx) {
         Ok(start) => Ok((Some(start), Answer::Started(wanted.run_id.clone()))),
         Err(Rejection::AlreadyStarted { .. }) => Ok((None, Answer::IdTaken)),
         Err(other) => Err(other),

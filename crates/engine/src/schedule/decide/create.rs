@@ -8,7 +8,7 @@ use super::{go_on, obey};
 use crate::run::{Context, Rejection, Taken};
 use crate::schedule::draft::{Draft, Transition};
 use crate::schedule::{Command, CreateSchedule, Schedule, Status, Times};
-use crate::{NamespaceKey, ScheduleKey, SharedMap, fields};
+use crate::{EntityKey, NamespaceKey, SharedMap, fields};
 
 /// Makes a schedule under an id, if none has it. `None` if this very request made the one that is there.
 ///
@@ -73,7 +73,7 @@ pub fn create(
         ..stored::ScheduleHead::default()
     };
     let schedule = Schedule {
-        key: ScheduleKey(cx.keys.next()),
+        key: EntityKey(cx.keys.next()),
         head,
         config: Arc::new(config),
         outcome: Arc::default(),
@@ -102,7 +102,7 @@ pub fn create(
             | Command::Delete { .. }
             | Command::Wake
             | Command::Evaluate
-            | Command::Settle { .. }
+            | Command::TakeAnswer { .. }
             | Command::RunClosed(_) => {}
         }
     }

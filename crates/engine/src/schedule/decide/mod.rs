@@ -47,7 +47,7 @@ pub(super) fn obey(draft: &mut Draft<'_>, command: Command) -> Result<Reply, Rej
             Ok(Reply::Done)
         }
         Command::Evaluate => Ok(settle::evaluate(draft)),
-        Command::Settle { message, answer } => {
+        Command::TakeAnswer { message, answer } => {
             start_answered::take(draft, &message, &answer);
             Ok(Reply::Done)
         }

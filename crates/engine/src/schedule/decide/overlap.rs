@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use perennial_proto::store as stored;
 use perennial_proto::store::Verdict;
-use perennial_proto::store::run_message::Body;
+use perennial_proto::store::entity_message::Body;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy as Overlap;
 
 use super::backfill::is_planned_before;
@@ -113,18 +113,21 @@ pub(super) fn tell_to_end(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
             ..stored::CancelRun::default()
         })
     };
-    draft.messages.push(stored::RunMessage {
-        from_schedule: Some(draft.schedule.name()),
-        target: Some(stored::RunName {
-            namespace: draft.schedule.head.namespace,
-            workflow_id: run.workflow_id.clone(),
-            // Its chain may have gone on in another run.
-            first_run_id: run.run_id.clone(),
-            ..stored::RunName::default()
-        }),
+    draft.messages.push(stored::EntityMessage {
+        sender: Some(draft.schedule.address()),
+        target: Some(
+            stored::RunName {
+                namespace: draft.schedule.head.namespace,
+                workflow_id: run.workflow_id.clone(),
+                // Its chain may have gone on in another run.
+                first_run_id: run.run_id.clone(),
+                ..stored::RunName::default()
+            }
+            .into(),
+        ),
         request_id: format!("{}:end:{}", draft.schedule.head.incarnation, run.run_id),
         body: Some(body),
-        ..stored::RunMessage::default()
+        ..stored::EntityMessage::default()
     });
 }
 

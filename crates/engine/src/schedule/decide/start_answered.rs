@@ -2,14 +2,14 @@
 
 use perennial_proto::store as stored;
 use perennial_proto::store::Verdict;
-use perennial_proto::store::run_message::Body;
+use perennial_proto::store::entity_message::Body;
 
 use super::overlap::tell_to_end;
 use crate::run::Answer;
 use crate::schedule::draft::Draft;
 use crate::schedule::ledger::{Skip, is_manual};
 
-pub(super) fn take(draft: &mut Draft<'_>, message: &stored::RunMessage, answer: &Answer) {
+pub(super) fn take(draft: &mut Draft<'_>, message: &stored::EntityMessage, answer: &Answer) {
     let run_id = match &message.body {
         Some(Body::StartRun(start)) => &start.run_id,
         // What ends a run is answered by its end.
@@ -30,7 +30,7 @@ pub(super) fn take(draft: &mut Draft<'_>, message: &stored::RunMessage, answer: 
 }
 
 /// The run that isn't started after all, if that is what the answer to a message says.
-pub fn refused_start<'m>(message: &'m stored::RunMessage, answer: &Answer) -> Option<&'m str> {
+pub fn refused_start<'m>(message: &'m stored::EntityMessage, answer: &Answer) -> Option<&'m str> {
     match &message.body {
         Some(Body::StartRun(start)) if is_refusal(answer) => Some(&start.run_id),
         _ => None,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use perennial_engine::SchedulePart;
 use perennial_proto::perennial::ScheduleEvent;
 use perennial_proto::perennial::schedule_event::Event;
-use perennial_proto::store::run_message::Body;
-use perennial_proto::store::{Occurrence, RunMessage, ScheduleHead, Verdict};
-use perennial_store::{Epoch, Log, LogLine, MessageWrite, ScheduleWrite};
+use perennial_proto::store::entity_message::Body;
+use perennial_proto::store::{Address, EntityMessage, Occurrence, ScheduleHead, Verdict};
+use perennial_store::{EntityWrite, Epoch, Log, LogLine, MessageWrite};
 use prost::Message;
 
 use super::{Ending, ScheduleSeen, Schedules, Since, Violation, Written};
@@ -17,14 +17,14 @@ impl Schedules {
     pub(in crate::audit) fn wrote(
         &mut self,
         commit: u64,
-        (cell, epoch): (u32, Epoch),
-        write: &ScheduleWrite,
+        epoch: Epoch,
+        write: &EntityWrite,
     ) -> Option<Violation> {
-        let since = self.outages.since(cell, epoch);
+        let since = self.outages.since(epoch);
         if let Some(created) = &write.created {
             let seen = ScheduleSeen {
-                namespace: created.namespace,
-                schedule_id: created.schedule_id.clone(),
+                namespace: created.id.namespace,
+                schedule_id: created.id.id.clone(),
                 key: write.key,
                 head: ScheduleHead::default(),
                 config: Arc::default(),
@@ -43,14 +43,15 @@ impl Schedules {
     pub(in crate::audit) fn wrote_message(&mut self, commit: u64, write: &MessageWrite) {
         match write {
             MessageWrite::Put { key, value, .. } => {
-                let Ok(message) = RunMessage::decode(value.as_slice()) else { return };
+                let Ok(message) = EntityMessage::decode(value.as_slice()) else { return };
+                let sender = message.sender.as_ref().and_then(Address::schedule);
                 let (Some(schedule), Some(Body::Cancel(_) | Body::Terminate(_))) =
-                    (&message.from_schedule, &message.body)
+                    (sender, &message.body)
                 else {
                     return;
                 };
                 let first_run_id = message.target.unwrap_or_default().first_run_id;
-                let schedule = perennial_engine::ScheduleKey(schedule.key);
+                let schedule = perennial_engine::EntityKey(schedule.key);
                 let ending = Ending { schedule, first_run_id, answered: None };
                 self.endings.insert(*key, ending);
             }
@@ -68,7 +69,7 @@ impl ScheduleSeen {
         &mut self,
         commit: u64,
         since: Option<Since>,
-        write: &ScheduleWrite,
+        write: &EntityWrite,
     ) -> Option<Violation> {
         let before = Arc::clone(&self.config);
         let was_running = !self.running.is_empty();
@@ -81,7 +82,9 @@ impl ScheduleSeen {
             self.head = head;
         }
         for (part, value) in &write.parts {
-            self.wrote_part(part, value.as_deref());
+            if let Some(part) = SchedulePart::from_row_id(part) {
+                self.wrote_part(&part, value.as_deref());
+            }
         }
         let mut updates = 0;
         let mut lines = Vec::new();

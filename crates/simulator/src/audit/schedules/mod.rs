@@ -22,12 +22,12 @@ mod verdicts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use perennial_engine::{NamespaceKey, RunKey, ScheduleKey, Time};
+use perennial_engine::{EntityKey, NamespaceKey, Time};
 use perennial_proto::perennial::ScheduleEvent;
 use perennial_proto::store::{
     Backfill, Occurrence, PlannedStart, ScheduleConfig, ScheduleHead, ScheduleName, ScheduledRun,
 };
-use perennial_store::{Epoch, Log, MemoryStore, Store};
+use perennial_store::{CellId, Epoch, Log, MemoryStore, Store};
 use prost::Message;
 
 pub(crate) use self::told::ToldOfSchedule;
@@ -39,7 +39,7 @@ use super::{RunSeen, Violation};
 /// All schedules there were.
 #[derive(Default)]
 pub(super) struct Schedules {
-    seen: BTreeMap<ScheduleKey, ScheduleSeen>,
+    seen: BTreeMap<EntityKey, ScheduleSeen>,
     told: Vec<ToldOfSchedule>,
     /// Messages by which schedules end runs, by their keys.
     endings: BTreeMap<i64, Ending>,
@@ -50,7 +50,7 @@ pub(super) struct Schedules {
 struct ScheduleSeen {
     namespace: NamespaceKey,
     schedule_id: String,
-    key: ScheduleKey,
+    key: EntityKey,
     head: ScheduleHead,
     config: Arc<ScheduleConfig>,
     running: BTreeMap<String, ScheduledRun>,
@@ -79,7 +79,7 @@ struct Written {
 
 /// A message that is to end a run.
 struct Ending {
-    schedule: ScheduleKey,
+    schedule: EntityKey,
     first_run_id: String,
     /// Its sender knows that it has arrived.
     answered: Option<u64>,
@@ -89,8 +89,8 @@ struct Ending {
 #[derive(Clone, Copy)]
 pub(super) struct Others<'a> {
     pub(super) all: &'a BTreeMap<String, Recorded>,
-    pub(super) runs: &'a BTreeMap<RunKey, RunSeen>,
-    pub(super) by_id: &'a BTreeMap<String, RunKey>,
+    pub(super) runs: &'a BTreeMap<EntityKey, RunSeen>,
+    pub(super) by_id: &'a BTreeMap<String, EntityKey>,
     pub(super) may_be_deleted: &'a BTreeSet<String>,
     pub(super) now: Time,
 }
@@ -108,12 +108,12 @@ impl Schedules {
     }
 
     /// A cell of a server begins to evaluate.
-    pub(super) fn began(&mut self, server: u64, cell: usize, now: Time) {
+    pub(super) fn began(&mut self, server: u64, cell: CellId, now: Time) {
         self.outages.began(server, cell, now.0);
     }
 
     /// A cell takes its first turn after its machine slept.
-    pub(super) fn woke(&mut self, server: u64, cell: usize, now: Time) {
+    pub(super) fn woke(&mut self, server: u64, cell: CellId, now: Time) {
         self.outages.woke(server, cell, now.0);
     }
 
@@ -123,8 +123,8 @@ impl Schedules {
     }
 
     /// A server took a lease.
-    pub(super) fn leased(&mut self, cell: u32, epoch: Epoch, server: u64) {
-        self.outages.leased(cell, epoch, server);
+    pub(super) fn leased(&mut self, epoch: Epoch, server: u64, cell: CellId) {
+        self.outages.leased(epoch, server, cell);
     }
 
     /// Schedules that haven't been deleted.
@@ -177,14 +177,14 @@ impl ScheduleSeen {
     fn is_readable(&self, store: &MemoryStore) -> Option<Violation> {
         let wrong =
             |what: &str| Some(self.violation("what was committed can be read", what.to_owned()));
-        let Ok(stored) = store.load_schedules(&[self.key]) else { return wrong("it isn't there") };
+        let Ok(stored) = store.load_by_keys(&[self.key]) else { return wrong("it isn't there") };
         let head = stored.first().and_then(|it| ScheduleHead::decode(it.head.as_slice()).ok());
         if head.as_ref() != Some(&self.head) {
             return wrong("its head differs");
         }
         for log in [Log::Ledger, Log::ManualLedger] {
             let range = (i64::MIN, i64::MAX);
-            let lines = store.schedule_log(self.key, log, range, usize::MAX, false);
+            let lines = store.log(self.key, log, range, usize::MAX, false);
             let lines: Vec<_> = lines.unwrap_or_default();
             let decoded = lines.iter().filter_map(|it| Occurrence::decode(&*it.value).ok());
             if !decoded.eq(self.ledger(log).cloned()) {

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use perennial_store::Epoch;
+use perennial_store::{CellId, Epoch};
 
 /// A server's number, counted by the world, and one of its cells.
-type Evaluator = (u64, usize);
+type Evaluator = (u64, CellId);
 
 /// See the module's documentation.
 #[derive(Default)]
@@ -16,8 +16,8 @@ pub(super) struct Outages {
     /// Schedules are evaluated only when someone asks: nothing is ever missed.
     on_demand: bool,
     evaluators: BTreeMap<Evaluator, Since>,
-    /// Which server took which lease of a cell.
-    leases: BTreeMap<(u32, Epoch), u64>,
+    /// Who took which lease.
+    leases: BTreeMap<Epoch, Evaluator>,
 }
 
 /// Since when a cell evaluates. A clock that is put back, and a machine that slept for a while that may or may not
@@ -41,12 +41,12 @@ impl Outages {
     }
 
     /// A cell of a server begins to evaluate.
-    pub(super) fn began(&mut self, server: u64, cell: usize, now: i64) {
+    pub(super) fn began(&mut self, server: u64, cell: CellId, now: i64) {
         self.evaluators.insert((server, cell), Since { server, earliest: now, latest: now });
     }
 
     /// A cell takes its first turn after its machine slept.
-    pub(super) fn woke(&mut self, server: u64, cell: usize, now: i64) {
+    pub(super) fn woke(&mut self, server: u64, cell: CellId, now: i64) {
         if let Some(since) = self.evaluators.get_mut(&(server, cell)) {
             since.latest = since.latest.max(now);
         }
@@ -59,14 +59,14 @@ impl Outages {
         }
     }
 
-    pub(super) fn leased(&mut self, cell: u32, epoch: Epoch, server: u64) {
-        self.leases.insert((cell, epoch), server);
+    pub(super) fn leased(&mut self, epoch: Epoch, server: u64, cell: CellId) {
+        self.leases.insert(epoch, (server, cell));
     }
 
     /// Since when the writer of a batch evaluates; `None` if nothing can be missed.
-    pub(super) fn since(&self, cell: u32, epoch: Epoch) -> Option<Since> {
-        let server = self.leases.get(&(cell, epoch)).filter(|_| !self.on_demand)?;
-        self.evaluators.get(&(*server, cell as usize)).copied()
+    pub(super) fn since(&self, epoch: Epoch) -> Option<Since> {
+        let evaluator = self.leases.get(&epoch).filter(|_| !self.on_demand)?;
+        self.evaluators.get(evaluator).copied()
     }
 
     /// Whether some server began between two instants.

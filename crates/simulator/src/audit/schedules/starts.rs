@@ -144,7 +144,7 @@ pub(super) fn check_origins(schedules: &Schedules, others: Others<'_>) -> Option
         }
         let wrong = |what: String| Some(run.violation(PROMISE, what));
         let key = run.run.head.schedule.as_ref().map_or(0, |it| it.key);
-        let Some(schedule) = schedules.seen.get(&perennial_engine::ScheduleKey(key)) else {
+        let Some(schedule) = schedules.seen.get(&perennial_engine::EntityKey(key)) else {
             return wrong(format!("it is of the schedule {key}, which isn't there"));
         };
         let naming = schedule.naming(run_id);

@@ -1,7 +1,7 @@
 //! What clients were told of schedules, and what must therefore be.
 
 use perennial_engine::schedule::{EvaluatedTime, Triggered};
-use perennial_engine::{ScheduleKey, Time};
+use perennial_engine::{EntityKey, Time};
 use perennial_proto::store::{Occurrence, Verdict};
 use perennial_store::Log;
 
@@ -14,40 +14,40 @@ const NOTHING_LOST: &str = "nothing acknowledged is lost";
 pub(crate) enum ToldOfSchedule {
     /// It is as far as this.
     Saw {
-        key: ScheduleKey,
+        key: EntityKey,
         audit_sequence: i64,
         settled_up_to: i64,
     },
     /// It was paused, or let go, after this event.
     Paused {
-        key: ScheduleKey,
+        key: EntityKey,
         audit_sequence: i64,
         is_paused: bool,
     },
     Triggered {
-        key: ScheduleKey,
+        key: EntityKey,
         request_id: String,
         scheduled_at: Option<Time>,
         outcome: Triggered,
     },
     Backfilled {
-        key: ScheduleKey,
+        key: EntityKey,
         sequence: i64,
         from: Time,
         to: Time,
     },
     Deleted {
-        key: ScheduleKey,
+        key: EntityKey,
     },
     /// A pass settled this time.
     Evaluated {
-        key: ScheduleKey,
+        key: EntityKey,
         time: EvaluatedTime,
     },
 }
 
 impl ToldOfSchedule {
-    fn key(&self) -> ScheduleKey {
+    fn key(&self) -> EntityKey {
         match self {
             Self::Saw { key, .. }
             | Self::Paused { key, .. }

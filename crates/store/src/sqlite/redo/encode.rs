@@ -5,12 +5,12 @@
 //! bytes are pinned by a test.
 
 use bytes::Bytes;
-use perennial_engine::{NamespaceKey, PartKey, RunKey, ScheduleKey, SchedulePart, Slot, Time};
+use perennial_engine::{EntityId, EntityKey, Kind, NamespaceKey, PartId, Slot, Time};
 
 use crate::visibility::{AttributeColumn, Closed, Execution, ExecutionKey, Row, Value, Values};
 use crate::{
-    Batch, Epoch, Fragment, Listed, Log, LogLine, MessageWrite, NewRun, NewSchedule, RecordKind,
-    RecordWrite, RunWrite, ScheduleWrite, TaskRow, TaskWrite,
+    Batch, CellId, EntityWrite, Epoch, Fragment, Listed, Log, LogLine, MessageWrite, NewEntity,
+    NewRun, RecordKind, RecordWrite, TaskRow, TaskWrite,
 };
 
 /// Appends batches to a record.
@@ -24,13 +24,13 @@ pub(in crate::sqlite) fn decode(mut record: &[u8]) -> Option<Vec<Batch>> {
     record.is_empty().then_some(batches)
 }
 
-trait Encoded: Sized {
+pub(super) trait Encoded: Sized {
     fn put(&self, out: &mut Vec<u8>);
     fn take(from: &mut &[u8]) -> Option<Self>;
 }
 
-/// What lists are made of. Bytes aren't: they are copied whole.
-trait Item: Encoded {}
+/// An element of a list. Bytes are none: they are copied whole.
+pub(super) trait Item: Encoded {}
 
 fn put_all<T: Item>(items: &[T], out: &mut Vec<u8>) {
     (items.len() as u64).put(out);
@@ -79,7 +79,7 @@ macro_rules! named_numbers {
     )*};
 }
 
-named_numbers! { Epoch NamespaceKey RunKey ScheduleKey Slot Time }
+named_numbers! { CellId Epoch NamespaceKey EntityKey Slot Time }
 
 /// One field after the other.
 macro_rules! structs {
@@ -99,11 +99,12 @@ macro_rules! structs {
 }
 
 structs! {
-    Batch { cell epoch sequence runs schedules tasks messages records }
-    RunWrite { key created deleted becomes_current head parts history wake_at visibility }
-    NewRun { namespace workflow_id run_id slot ancestors first_branch }
-    ScheduleWrite { key created deleted head parts log wake_at visibility }
-    NewSchedule { namespace schedule_id slot }
+    Batch { cell epoch sequence entities tasks messages records }
+    EntityWrite { kind key created deleted becomes_current head parts history log wake_at visibility }
+    NewEntity { id run }
+    EntityId { namespace kind id }
+    NewRun { run_id ancestors first_branch }
+    PartId { kind id }
     Fragment { first_event_id last_event_id bytes }
     LogLine { log position value }
     TaskRow { key slot value }
@@ -250,36 +251,25 @@ impl<T: Item> Encoded for Vec<T> {
 }
 
 impl Item for Batch {}
-impl Item for RunWrite {}
-impl Item for ScheduleWrite {}
+impl Item for EntityWrite {}
 impl Item for Fragment {}
 impl Item for LogLine {}
 impl Item for TaskWrite {}
 impl Item for MessageWrite {}
 impl Item for RecordWrite {}
-impl Item for RunKey {}
+impl Item for EntityKey {}
 impl Item for String {}
 impl<A: Encoded, B: Encoded> Item for (A, B) {}
 
-/// Parts are named in the store as they are here.
-macro_rules! parts {
-    ($($name:ident)*) => {$(
-        impl Encoded for $name {
-            fn put(&self, out: &mut Vec<u8>) {
-                let (kind, id) = self.encode();
-                kind.put(out);
-                id.put(out);
-            }
+impl Encoded for Kind {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.number().put(out);
+    }
 
-            fn take(from: &mut &[u8]) -> Option<Self> {
-                let kind = u8::take(from)?;
-                Self::decode(kind, take_bytes(from)?)
-            }
-        }
-    )*};
+    fn take(from: &mut &[u8]) -> Option<Self> {
+        u8::take(from).and_then(Self::from_number)
+    }
 }
-
-parts! { PartKey SchedulePart }
 
 impl Encoded for AttributeColumn {
     fn put(&self, out: &mut Vec<u8>) {
@@ -361,56 +351,50 @@ mod tests {
 
     /// One with everything in it that a batch can have.
     fn batch() -> Batch {
-        let new = NewRun {
-            namespace: NamespaceKey(1),
-            workflow_id: "order".into(),
+        let new_run = NewRun {
             run_id: "run".into(),
-            slot: Slot(u16::MAX),
-            ancestors: vec![RunKey(5), RunKey(6)],
-            first_branch: RunKey(5),
+            ancestors: vec![EntityKey(5), EntityKey(6)],
+            first_branch: EntityKey(5),
         };
-        let run = |created, visibility| RunWrite {
-            key: RunKey(7),
+        let id = EntityId::workflow(NamespaceKey(1), "order");
+        let new = NewEntity { id, run: Some(new_run) };
+        let part = |kind, id: &[u8]| PartId { kind, id: id.to_vec() };
+        let run = |created, visibility| EntityWrite {
             created,
-            deleted: false,
             becomes_current: true,
             head: Some(vec![1; 300]),
             parts: vec![
-                (PartKey::Activity(-1), Some(vec![2])),
-                (PartKey::Request("é".into()), None),
-                (PartKey::Update(String::new()), Some(vec![])),
+                (part(1, &[255; 8]), Some(vec![2])),
+                (part(6, "é".as_bytes()), None),
+                (part(7, &[]), Some(vec![])),
             ],
             history: vec![Fragment { first_event_id: 1, last_event_id: 3, bytes: vec![3].into() }],
             wake_at: Some(Time::NONE),
             visibility,
+            ..EntityWrite::of(Kind::Run, EntityKey(7))
         };
-        let schedule = ScheduleWrite {
-            key: ScheduleKey(8),
-            created: Some(NewSchedule {
-                namespace: NamespaceKey(1),
-                schedule_id: "nightly".into(),
-                slot: Slot(1),
-            }),
+        let id = EntityId::schedule(NamespaceKey(1), "nightly");
+        let schedule = EntityWrite {
+            created: Some(NewEntity { id, run: None }),
             deleted: true,
-            head: None,
-            parts: vec![(SchedulePart::Config, None), (SchedulePart::Ahead(9), Some(vec![4]))],
+            parts: vec![(part(32, &[]), None), (part(37, &[0, 0, 0, 9]), Some(vec![4]))],
             log: [Log::Audit, Log::Ledger, Log::ManualLedger]
                 .map(|log| LogLine { log, position: -1, value: vec![5] })
                 .to_vec(),
-            wake_at: None,
-            visibility: Some(row()),
+            visibility: Some(Listed::Row(Box::new(row()))),
+            ..EntityWrite::of(Kind::Schedule, EntityKey(8))
         };
         let kinds = [RecordKind::Namespace, RecordKind::BatchJob, RecordKind::Cluster];
         Batch {
-            cell: 1,
+            cell: CellId(Slot(1)),
             epoch: Epoch(2),
             sequence: 3,
-            runs: vec![
+            entities: vec![
                 run(Some(new), Some(Listed::Row(Box::new(row())))),
                 run(None, Some(Listed::Closed { status: 2, closed: closed() })),
                 run(None, None),
+                schedule,
             ],
-            schedules: vec![schedule],
             tasks: vec![
                 TaskWrite::Put(TaskRow { key: 1, slot: Slot(2), value: vec![6] }),
                 TaskWrite::Delete(2),

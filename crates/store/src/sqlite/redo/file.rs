@@ -78,7 +78,7 @@ impl LeftFile {
             Ok(header) => Ok(Self::Readable { header, bytes }),
             Err(NoHeader::NotOurs) => Ok(Self::Unreadable),
             Err(NoHeader::OtherVersion(version)) => Err(Error::Corrupt(format!(
-                "{} has version {version} and this program knows version {VERSION}; start the version that \
+                "{} has version {version} and this program knows versions up to {VERSION}; start the version that \
                  wrote it and stop it again, then it is done with",
                 path.display()
             ))),
@@ -134,7 +134,7 @@ impl RedoFile {
             grown: [0, 0],
         };
         let is_synced = durability == Durability::PowerLoss;
-        let header = Header { database: id, is_synced, salt };
+        let header = Header { version: VERSION, database: id, is_synced, salt };
         redo.grow(0, 1)?;
         redo.grow(1, 1)?;
         redo.write_durably(0, &header.encode())?;

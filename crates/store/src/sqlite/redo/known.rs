@@ -6,17 +6,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, OptionalExtension};
+use perennial_engine::Kind;
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::check::run_id_bytes;
-use crate::{Batch, Epoch, Error, RunWrite, ScheduleWrite};
+use crate::{Batch, EntityWrite, Epoch, Error, NewEntity};
 
 /// More than this are forgotten when they are in the tables.
 const KEPT: usize = 20_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    entities: HashMap<i64, Entity>,
+    entities: HashMap<i64, EntityState>,
     /// Of new runs in the segment that is written, and in the other one.
     run_ids: [HashSet<[u8; 16]>; 2],
     /// The last key made under each epoch that was given out since the file was opened: greater ones are
@@ -24,22 +25,22 @@ pub(super) struct Known {
     last_keys: HashMap<i64, i64>,
 }
 
-/// What a key stands for.
+/// What is known of an entity.
 #[derive(Debug, Clone, Copy)]
-enum Entity {
-    Run {
-        /// The greatest number that begins a fragment of its own branch.
+enum EntityState {
+    Exists {
+        kind: Kind,
+        /// The greatest number that begins a fragment of its own branch; 0 if it has no history.
         last_fragment: i64,
     },
-    Schedule,
-    /// Gone, and what is in the tables of it may not be.
+    /// Deleted. The tables may still have it.
     Deleted,
 }
 
 /// What is known once batches are written.
 #[derive(Debug, Default)]
 pub(super) struct Staged {
-    entities: HashMap<i64, Entity>,
+    entities: HashMap<i64, EntityState>,
     run_ids: HashSet<[u8; 16]>,
     last_keys: HashMap<i64, i64>,
 }
@@ -70,12 +71,8 @@ impl Known {
     /// The batches are in the tables, and so is everything else.
     pub(super) fn forget(&mut self, batches: &[Batch]) {
         self.entities.clear();
-        let keys = |batch: &Batch| {
-            let runs = batch.runs.iter().map(|run| run.key.0);
-            let schedules = batch.schedules.iter().map(|schedule| schedule.key.0);
-            runs.chain(schedules).collect::<Vec<_>>()
-        };
-        for key in batches.iter().flat_map(keys) {
+        for entity in batches.iter().flat_map(|batch| &batch.entities) {
+            let key = entity.key.0;
             if let Some(last) = self.last_keys.get_mut(&(key >> 32)) {
                 *last = key.max(*last);
             }
@@ -87,7 +84,7 @@ impl Known {
         self.run_ids[1].clear();
         let are_few = self.entities.len() <= KEPT;
         self.entities.retain(|key, entity| {
-            unapplied.contains(key) || (are_few && !matches!(entity, Entity::Deleted))
+            unapplied.contains(key) || (are_few && !matches!(entity, EntityState::Deleted))
         });
     }
 }
@@ -103,13 +100,9 @@ impl View<'_> {
     /// Whether the tables will take a batch, which was checked by itself, after those before it. If that can't
     /// be said here they may or may not.
     pub(super) fn surely_takes(&mut self, batch: &Batch) -> Result<bool, Error> {
-        for run in &batch.runs {
-            let Some(after) = self.run_after(run)? else { return Ok(false) };
-            self.staged.entities.insert(run.key.0, after);
-        }
-        for schedule in &batch.schedules {
-            let Some(after) = self.schedule_after(schedule)? else { return Ok(false) };
-            self.staged.entities.insert(schedule.key.0, after);
+        for entity in &batch.entities {
+            let Some(after) = self.state_after(entity)? else { return Ok(false) };
+            self.staged.entities.insert(entity.key.0, after);
         }
         Ok(true)
     }
@@ -118,23 +111,19 @@ impl View<'_> {
         self.staged
     }
 
-    fn run_after(&mut self, write: &RunWrite) -> Result<Option<Entity>, Error> {
-        let key = write.key.0;
+    fn state_after(&mut self, write: &EntityWrite) -> Result<Option<EntityState>, Error> {
+        let (kind, key) = (write.kind, write.key.0);
         if write.deleted {
-            return Ok(Some(Entity::Deleted));
+            return Ok(Some(EntityState::Deleted));
         }
         let mut last_fragment = match &write.created {
-            Some(new) => {
-                let Some(run_id) = run_id_bytes(&new.run_id) else { return Ok(None) };
-                if !self.is_new(key) || self.has_run_id(run_id)? {
-                    return Ok(None);
+            Some(created) if self.is_taken(key, created)? => return Ok(None),
+            Some(_) => 0,
+            None => match self.state(kind, key)? {
+                Some(EntityState::Exists { kind: of, last_fragment }) if of == kind => {
+                    last_fragment
                 }
-                self.staged.run_ids.insert(run_id);
-                0
-            }
-            None => match self.entity(key, run_in_tables)? {
-                Some(Entity::Run { last_fragment }) => last_fragment,
-                Some(Entity::Schedule | Entity::Deleted) | None => return Ok(None),
+                Some(EntityState::Exists { .. } | EntityState::Deleted) | None => return Ok(None),
             },
         };
         for fragment in &write.history {
@@ -143,19 +132,28 @@ impl View<'_> {
             }
             last_fragment = fragment.first_event_id;
         }
-        Ok(Some(Entity::Run { last_fragment }))
+        Ok(Some(EntityState::Exists { kind, last_fragment }))
     }
 
-    fn schedule_after(&mut self, write: &ScheduleWrite) -> Result<Option<Entity>, Error> {
-        let key = write.key.0;
-        if write.deleted {
-            return Ok(Some(Entity::Deleted));
+    /// Whether the key or the run id of a new entity is in use. If not, from now on they are.
+    fn is_taken(&mut self, key: i64, created: &NewEntity) -> Result<bool, Error> {
+        let run_id = match &created.run {
+            Some(run) => match run_id_bytes(&run.run_id) {
+                Some(run_id) => Some(run_id),
+                None => return Ok(true),
+            },
+            None => None,
+        };
+        if !self.is_new(key) {
+            return Ok(true);
         }
-        if write.created.is_some() {
-            return Ok(self.is_new(key).then_some(Entity::Schedule));
+        if let Some(run_id) = run_id {
+            if self.has_run_id(run_id)? {
+                return Ok(true);
+            }
+            self.staged.run_ids.insert(run_id);
         }
-        let before = self.entity(key, schedule_in_tables)?;
-        Ok(before.filter(|before| matches!(before, Entity::Schedule)))
+        Ok(false)
     }
 
     /// Whether nobody has used the key. From now on somebody has.
@@ -179,25 +177,22 @@ impl View<'_> {
         Ok(self.tables.prepare_cached(sql)?.exists([run_id])?)
     }
 
-    fn entity(
-        &self,
-        key: i64,
-        in_tables: fn(&Connection, i64) -> Result<Option<Entity>, Error>,
-    ) -> Result<Option<Entity>, Error> {
+    fn state(&self, kind: Kind, key: i64) -> Result<Option<EntityState>, Error> {
         match self.staged.entities.get(&key).or_else(|| self.known.entities.get(&key)) {
-            Some(entity) => Ok(Some(*entity)),
-            None => in_tables(self.tables, key),
+            Some(state) => Ok(Some(*state)),
+            None => stored_state(self.tables, kind, key),
         }
     }
 }
 
-fn run_in_tables(tables: &Connection, key: i64) -> Result<Option<Entity>, Error> {
-    let mut statement = tables.prepare_cached(include_str!("../sql/last_fragment.sql"))?;
-    let last_fragment = statement.query_row([key], |row| row.get(0)).optional()?;
-    Ok(last_fragment.map(|last_fragment| Entity::Run { last_fragment }))
-}
-
-fn schedule_in_tables(tables: &Connection, key: i64) -> Result<Option<Entity>, Error> {
-    let mut statement = tables.prepare_cached(include_str!("../sql/schedule_exists.sql"))?;
-    Ok(statement.exists([key])?.then_some(Entity::Schedule))
+/// What the tables know of an entity.
+fn stored_state(tables: &Connection, kind: Kind, key: i64) -> Result<Option<EntityState>, Error> {
+    let last_fragment = if kind == Kind::Run {
+        let mut statement = tables.prepare_cached(include_str!("../sql/last_fragment.sql"))?;
+        statement.query_row([key], |row| row.get(0)).optional()?
+    } else {
+        let mut statement = tables.prepare_cached(include_str!("../sql/entity_exists.sql"))?;
+        statement.exists(params![key, kind.number()])?.then_some(0)
+    };
+    Ok(last_fragment.map(|last_fragment| EntityState::Exists { kind, last_fragment }))
 }

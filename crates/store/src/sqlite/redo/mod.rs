@@ -14,21 +14,22 @@ mod known;
 mod record;
 mod recover;
 mod state;
+mod version_2;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use perennial_engine::{NamespaceKey, RunKey};
+use perennial_engine::{EntityId, EntityKey};
 use rusqlite::Connection;
 
 use self::encode::encode;
 use self::known::Known;
 use self::record::RECORD_HEADER_BYTES;
-use super::read::lease;
+use super::cells;
 use super::transaction::Transaction;
 use crate::check::follows;
-use crate::{Batch, Epoch, Error};
+use crate::{Batch, CellId, Epoch, Error};
 
 pub(super) use self::encode::decode;
 pub(super) use self::file::{LeftFile, RedoFile, about};
@@ -43,7 +44,7 @@ const BYTES_WANTED: usize = 4 << 20;
 pub(super) struct Redo {
     file: RedoFile,
     /// Of cells that were leased or written since the file was opened.
-    leases: HashMap<u32, (Epoch, u64)>,
+    leases: HashMap<CellId, (Epoch, u64)>,
     known: Known,
     /// Looks at the tables, and is never busy with anything else.
     tables: Connection,
@@ -78,13 +79,13 @@ struct Unapplied {
     bytes: usize,
     since: Option<Instant>,
     last: Option<Instant>,
-    /// Of runs and schedules.
+    /// Keys of the entities that were written.
     keys: HashSet<i64>,
-    run_names: HashSet<(i64, String)>,
-    schedule_names: HashSet<(i64, String)>,
-    /// Runs that exist become current, and only their keys are known.
+    /// Ids under which entities were created.
+    ids: HashSet<EntityId>,
+    /// A run that existed has become current, and only its key is known.
     has_renames: bool,
-    /// Runs go, and take with them what others went on from.
+    /// Entities were deleted, and with them the history that others may have gone on from.
     has_deletions: bool,
 }
 
@@ -94,18 +95,12 @@ impl Unapplied {
     }
 
     fn note(&mut self, batch: &Batch) {
-        for run in &batch.runs {
-            self.keys.insert(run.key.0);
-            self.has_renames |= run.becomes_current && run.created.is_none();
-            self.has_deletions |= run.deleted;
-            if let Some(new) = &run.created {
-                self.run_names.insert((new.namespace.0, new.workflow_id.clone()));
-            }
-        }
-        for schedule in &batch.schedules {
-            self.keys.insert(schedule.key.0);
-            if let Some(new) = &schedule.created {
-                self.schedule_names.insert((new.namespace.0, new.schedule_id.clone()));
+        for entity in &batch.entities {
+            self.keys.insert(entity.key.0);
+            self.has_renames |= entity.becomes_current && entity.created.is_none();
+            self.has_deletions |= entity.deleted;
+            if let Some(new) = &entity.created {
+                self.ids.insert(new.id.clone());
             }
         }
     }
@@ -141,10 +136,10 @@ impl Redo {
             }
         }
         let staged = {
-            // Each new run is looked up: in one transaction, so that SQLite locks and unlocks once for all.
-            let has_new_runs =
-                batches.iter().flat_map(|batch| &batch.runs).any(|run| run.created.is_some());
-            let one_state = has_new_runs.then(|| Transaction::of_reader(&self.tables));
+            // Each new entity is looked up: in one transaction, so that SQLite locks and unlocks once for all.
+            let has_new =
+                batches.iter().flat_map(|batch| &batch.entities).any(|it| it.created.is_some());
+            let one_state = has_new.then(|| Transaction::of_reader(&self.tables));
             let _one_state = one_state.transpose()?;
             let mut view = self.known.view(&self.tables);
             for batch in batches {
@@ -193,9 +188,15 @@ impl Redo {
     }
 
     /// The cell has a new owner.
-    pub(super) fn leased(&mut self, cell: u32, epoch: Epoch) {
+    pub(super) fn leased(&mut self, cell: CellId, epoch: Epoch) {
         self.leases.insert(cell, (epoch, 0));
         self.known.leased(epoch);
+        self.mend();
+    }
+
+    /// The slots were divided anew: no owner of before may write.
+    pub(super) fn divided(&mut self) {
+        self.leases.clear();
         self.mend();
     }
 
@@ -237,26 +238,19 @@ impl Redo {
         self.applied
     }
 
-    /// Whether a run of a workflow id is missing in the tables, or they name an earlier one as the current. What
-    /// they say of the one they name is for [`Self::touches`] to say.
-    pub(super) fn touches_run_name(&self, namespace: NamespaceKey, workflow_id: &str) -> bool {
-        let name = (namespace.0, workflow_id.to_owned());
-        self.any(|unapplied| unapplied.has_renames || unapplied.run_names.contains(&name))
+    /// Whether an entity of this id is missing in the tables, or they name an earlier one as the current. Whether
+    /// they are up to date about the one they name, [`Self::touches`] says.
+    pub(super) fn touches_id(&self, id: &EntityId) -> bool {
+        self.any(|unapplied| unapplied.has_renames || unapplied.ids.contains(id))
     }
 
-    /// Whether a schedule of an id is missing in the tables.
-    pub(super) fn touches_schedule_name(&self, namespace: NamespaceKey, schedule_id: &str) -> bool {
-        let name = (namespace.0, schedule_id.to_owned());
-        self.any(|unapplied| unapplied.schedule_names.contains(&name))
-    }
-
-    /// Whether the tables may say something old of a run or a schedule.
-    pub(super) fn touches(&self, key: i64) -> bool {
-        self.any(|unapplied| unapplied.keys.contains(&key))
+    /// Whether the tables may hold an old state of an entity.
+    pub(super) fn touches(&self, key: EntityKey) -> bool {
+        self.any(|unapplied| unapplied.keys.contains(&key.0))
     }
 
     /// Whether the tables may lack events of a branch, or hold some that are gone.
-    pub(super) fn touches_branch(&self, branch: RunKey) -> bool {
+    pub(super) fn touches_branch(&self, branch: EntityKey) -> bool {
         self.any(|unapplied| unapplied.has_deletions || unapplied.keys.contains(&branch.0))
     }
 
@@ -278,11 +272,11 @@ impl Redo {
         is_so(&self.current) || is_so(&self.applying)
     }
 
-    fn lease(&mut self, cell: u32) -> Result<Option<(Epoch, u64)>, Error> {
+    fn lease(&mut self, cell: CellId) -> Result<Option<(Epoch, u64)>, Error> {
         if let Some(lease) = self.leases.get(&cell) {
             return Ok(Some(*lease));
         }
-        let stored = lease(&self.tables, cell)?;
+        let stored = cells::progress(&self.tables, cell)?;
         if let Some(lease) = stored {
             self.leases.insert(cell, lease);
         }

@@ -15,8 +15,10 @@ use std::ops::Range;
 
 /// Begins the file.
 pub(super) const MAGIC: &[u8; 8] = b"PRENredo";
-/// Of the layout and of the encoding of batches.
-pub(super) const VERSION: u8 = 2;
+/// The version of the layout and of the encoding of batches.
+pub(super) const VERSION: u8 = 3;
+/// The oldest version that is read. Its layout is the same, and its batches are read by [`super::version_2`].
+pub(super) const OLDEST_VERSION: u8 = 2;
 
 /// The unit in which a disk writes.
 pub(super) const BLOCK_BYTES: u64 = 4096;
@@ -36,6 +38,7 @@ pub(in crate::sqlite) type DatabaseId = [u8; 16];
 /// What the file says of itself. Written once, before the file gets its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sqlite) struct Header {
+    pub(super) version: u8,
     pub(super) database: DatabaseId,
     /// Whether each record was durable before the next one was written.
     pub(super) is_synced: bool,
@@ -53,7 +56,7 @@ pub(super) enum NoHeader {
 impl Header {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
-        bytes.extend([VERSION, u8::from(self.is_synced)]);
+        bytes.extend([self.version, u8::from(self.is_synced)]);
         bytes.extend(self.database);
         bytes.extend(self.salt);
         bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
@@ -63,7 +66,7 @@ impl Header {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, NoHeader> {
         let mut rest = bytes.strip_prefix(MAGIC).ok_or(NoHeader::NotOurs)?;
         let version = *rest.first().ok_or(NoHeader::NotOurs)?;
-        if version != VERSION {
+        if !(OLDEST_VERSION..=VERSION).contains(&version) {
             return Err(NoHeader::OtherVersion(version));
         }
         let whole = bytes.get(..HEADER_BYTES).ok_or(NoHeader::NotOurs)?;
@@ -76,7 +79,7 @@ impl Header {
         let (mut database, mut salt) = ([0; 16], [0; 16]);
         database.copy_from_slice(&rest[1..17]);
         salt.copy_from_slice(&rest[17..33]);
-        Ok(Self { database, is_synced, salt })
+        Ok(Self { version, database, is_synced, salt })
     }
 }
 
@@ -213,14 +216,14 @@ mod tests {
 
     #[test]
     fn file_is_laid_out_as_it_always_was() {
-        let header = Header { database: [1; 16], is_synced: true, salt: SALT };
+        let header = Header { version: VERSION, database: [1; 16], is_synced: true, salt: SALT };
         let golden = concat!(
             "5052454e7265646f",
-            "02",
+            "03",
             "01",
             "01010101010101010101010101010101",
             "07070707070707070707070707070707",
-            "134ef27a"
+            "251f705e"
         );
         assert_eq!(hex(&header.encode()), golden);
         let file = file(&[(258, b"payload")]);
@@ -236,14 +239,15 @@ mod tests {
     #[test]
     fn header_is_read_as_it_was_written() {
         for is_synced in [true, false] {
-            let header = Header { database: [3; 16], is_synced, salt: [9; 16] };
+            let header = Header { version: VERSION, database: [3; 16], is_synced, salt: [9; 16] };
             assert_eq!(Header::decode(&header.encode()), Ok(header));
         }
     }
 
     #[test]
     fn damaged_header_is_none() {
-        let whole = Header { database: [3; 16], is_synced: true, salt: [9; 16] }.encode();
+        let whole =
+            Header { version: VERSION, database: [3; 16], is_synced: true, salt: [9; 16] }.encode();
         for at in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 1;

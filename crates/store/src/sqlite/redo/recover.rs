@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use super::file::{Left, LeftFile, about, left_in};
+use super::record::OLDEST_VERSION;
 use super::state::RedoState;
+use super::version_2;
 use crate::file_system::FileSystem;
 use crate::sqlite::sidecar;
 use crate::{Error, OnDamage};
@@ -46,7 +48,11 @@ pub(in crate::sqlite) fn recover(
             )));
         }
         LeftFile::Readable { header, bytes } => {
-            let left = left_in(bytes, header, state.settled);
+            let mut left = left_in(bytes, header, state.settled);
+            if header.version == OLDEST_VERSION {
+                left.records = upgrade(&left.records)
+                    .ok_or_else(|| Error::Corrupt(format!("a record of {shown} can't be read")))?;
+            }
             let damage = damage_of(&left, state).map(|what| format!("{shown}: {what}"));
             (left, damage)
         }
@@ -77,6 +83,11 @@ pub(in crate::sqlite) fn recover(
     }
     let Left { records, last_number, is_synced, .. } = left;
     Ok(Recovered { records, last_number, is_synced })
+}
+
+/// The records of an earlier version in the present one, or `None` if one of them can't be read.
+fn upgrade(records: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
+    records.iter().map(|record| version_2::upgraded(record)).collect()
 }
 
 fn damage_of(left: &Left, state: &RedoState) -> Option<String> {

@@ -1,1 +1,1 @@
-DELETE FROM schedule_log WHERE schedule_key = ?1
+DELETE FROM logs WHERE key = ?1

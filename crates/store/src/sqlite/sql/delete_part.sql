@@ -1,1 +1,1 @@
-DELETE FROM parts WHERE run_key = ?1 AND kind = ?2 AND id = ?3
+DELETE FROM parts WHERE key = ?1 AND kind = ?2 AND id = ?3

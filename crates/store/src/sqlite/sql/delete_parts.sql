@@ -1,1 +1,1 @@
-DELETE FROM parts WHERE run_key = ?1
+DELETE FROM parts WHERE key = ?1

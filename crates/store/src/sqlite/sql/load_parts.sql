@@ -1,1 +1,1 @@
-SELECT kind, id, value FROM parts WHERE run_key = ?1 ORDER BY kind, id
+SELECT kind, id, value FROM parts WHERE key = ?1 ORDER BY kind, id

@@ -1,2 +1,2 @@
-INSERT INTO schedule_log (schedule_key, log, position, value) VALUES (?1, ?2, ?3, ?4)
+INSERT INTO logs (key, log, position, value) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT DO UPDATE SET value = excluded.value

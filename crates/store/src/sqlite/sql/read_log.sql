@@ -1,5 +1,5 @@
 SELECT position, value
-FROM schedule_log
-WHERE schedule_key = ?1 AND log = ?2 AND position BETWEEN ?3 AND ?4
+FROM logs
+WHERE key = ?1 AND log = ?2 AND position BETWEEN ?3 AND ?4
 ORDER BY position
 LIMIT ?5

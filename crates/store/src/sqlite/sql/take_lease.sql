@@ -1,5 +1,1 @@
--- A greater epoch than any cell ever had.
-INSERT INTO leases (cell, epoch, sequence)
-SELECT ?1, COALESCE(MAX(epoch), 0) + 1, 0 FROM leases WHERE TRUE
-ON CONFLICT (cell) DO UPDATE SET epoch = excluded.epoch, sequence = 0
-RETURNING epoch
+UPDATE cells SET owner = ?2, epoch = ?3, sequence = 0 WHERE first_slot = ?1

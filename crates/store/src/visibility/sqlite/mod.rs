@@ -5,13 +5,15 @@
 
 mod decode;
 mod encode;
+#[cfg(test)]
+mod tests;
 mod where_clause;
 
 use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, Result, params, params_from_iter};
 
-pub use super::page::{Group, GroupKey, Page};
-pub use where_clause::where_clause;
+use self::where_clause::where_clause;
+use super::page::{Group, GroupKey, Page};
 
 use super::filter::Filter;
 use super::order::Position;
@@ -19,19 +21,19 @@ use super::query::GroupBy;
 use super::row::{Closed, Row, to_micros};
 
 /// The table and its indexes.
-pub const CREATE_TABLE: &str = include_str!("create_table.sql");
+pub(crate) const CREATE_TABLE: &str = include_str!("create_table.sql");
 
 /// Adds the column of labels to the table.
-pub const ADD_LABELS: &str = include_str!("add_labels.sql");
+pub(crate) const ADD_LABELS: &str = include_str!("add_labels.sql");
 
 /// Drops the indexes of custom attributes, which [`put`] makes when there is something to be found by them.
-pub const DROP_ATTRIBUTE_INDEXES: &str = include_str!("drop_attribute_indexes.sql");
+pub(crate) const DROP_ATTRIBUTE_INDEXES: &str = include_str!("drop_attribute_indexes.sql");
 
 /// Close time in the order of lists. The index in `create_table.sql` has the same words.
 const CLOSE_ORDER: &str = "coalesce(close_time, 9223372036854775807)";
 
 /// Writes a run's row, over the one that was there.
-pub fn put(connection: &Connection, row: &Row) -> Result<()> {
+pub(crate) fn put(connection: &Connection, row: &Row) -> Result<()> {
     for (column, _) in row.values.iter() {
         if let Some(index) = encode::index_statement(column) {
             // There already but for the first time, and then there is nothing to do.
@@ -47,7 +49,12 @@ pub fn put(connection: &Connection, row: &Row) -> Result<()> {
 /// Notes in a run's row that it has closed, and changes nothing else.
 ///
 /// Of the many indexes that [`put`] has to look at only two are over these columns.
-pub fn close(connection: &Connection, run_key: i64, status: i32, closed: &Closed) -> Result<()> {
+pub(crate) fn close(
+    connection: &Connection,
+    run_key: i64,
+    status: i32,
+    closed: &Closed,
+) -> Result<()> {
     let Closed {
         time_nanos,
         execution_duration_nanos,
@@ -73,13 +80,13 @@ pub fn close(connection: &Connection, run_key: i64, status: i32, closed: &Closed
 }
 
 /// Deletes a run's row, if there is one.
-pub fn delete(connection: &Connection, run_key: i64) -> Result<()> {
+pub(crate) fn delete(connection: &Connection, run_key: i64) -> Result<()> {
     connection.prepare_cached("DELETE FROM visibility WHERE run_key = ?")?.execute([run_key])?;
     Ok(())
 }
 
 /// The runs of a namespace that a filter matches, `limit` at most, after a position or from the start.
-pub fn list(
+pub(crate) fn list(
     connection: &Connection,
     namespace: i64,
     filter: &Filter,
@@ -117,7 +124,7 @@ pub fn list(
 }
 
 /// How many runs of a namespace a filter matches.
-pub fn count(connection: &Connection, namespace: i64, filter: &Filter) -> Result<i64> {
+pub(crate) fn count(connection: &Connection, namespace: i64, filter: &Filter) -> Result<i64> {
     let (condition, mut parameters) = where_clause(filter);
     parameters.insert(0, SqlValue::Integer(namespace));
     let sql = format!("SELECT count(*) FROM visibility WHERE namespace = ? AND {condition}");
@@ -125,7 +132,7 @@ pub fn count(connection: &Connection, namespace: i64, filter: &Filter) -> Result
 }
 
 /// The same, split; groups without runs are left out.
-pub fn count_groups(
+pub(crate) fn count_groups(
     connection: &Connection,
     namespace: i64,
     filter: &Filter,

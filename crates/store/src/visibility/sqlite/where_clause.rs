@@ -7,7 +7,7 @@ use crate::visibility::filter::{Comparison, Filter, Operand};
 
 /// A condition for a WHERE clause, in parentheses where it needs them, and the parameters of its `?`s
 /// in order. Nothing a user wrote is part of the text.
-pub fn where_clause(filter: &Filter) -> (String, Vec<SqlValue>) {
+pub(super) fn where_clause(filter: &Filter) -> (String, Vec<SqlValue>) {
     let mut writer = Writer { parameters: Vec::new() };
     (writer.condition(filter), writer.parameters)
 }

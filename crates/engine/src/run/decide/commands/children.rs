@@ -1,7 +1,7 @@
 //! Children a workflow wants started.
 
 use perennial_proto::store as stored;
-use perennial_proto::store::run_message::Body;
+use perennial_proto::store::entity_message::Body;
 use perennial_proto::temporal::command::v1::StartChildWorkflowExecutionCommandAttributes;
 use perennial_proto::temporal::enums::v1::{
     ParentClosePolicy, TaskQueueKind, WorkflowIdReusePolicy, WorkflowTaskFailedCause,
@@ -63,14 +63,17 @@ pub(in crate::run::decide) fn send_start(
         child.namespace = namespace.key.0;
     });
     let started = first_event(draft, initiated_event_id, initiated, parent_namespace);
-    draft.effects.push(Effect::Send(stored::RunMessage {
-        sender: Some(draft.run.name()),
-        target: Some(stored::RunName {
-            namespace: namespace.key.0,
-            workflow_id: initiated.workflow_id.clone(),
-            run_id: String::new(),
-            first_run_id: String::new(),
-        }),
+    draft.effects.push(Effect::Send(stored::EntityMessage {
+        sender: Some(draft.run.address()),
+        target: Some(
+            stored::RunName {
+                namespace: namespace.key.0,
+                workflow_id: initiated.workflow_id.clone(),
+                run_id: String::new(),
+                first_run_id: String::new(),
+            }
+            .into(),
+        ),
         request_id,
         body: Some(Body::StartRun(stored::StartRun {
             run_id,
@@ -79,7 +82,7 @@ pub(in crate::run::decide) fn send_start(
             reuse_policy: initiated.workflow_id_reuse_policy,
             user_metadata,
         })),
-        ..stored::RunMessage::default()
+        ..stored::EntityMessage::default()
     }));
 }
 

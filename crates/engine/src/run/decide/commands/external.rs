@@ -1,7 +1,7 @@
 //! Signals and cancel requests a workflow sends to others.
 
 use perennial_proto::store as stored;
-use perennial_proto::store::run_message::Body;
+use perennial_proto::store::entity_message::Body;
 use perennial_proto::temporal::command::v1::{
     RequestCancelExternalWorkflowExecutionCommandAttributes,
     SignalExternalWorkflowExecutionCommandAttributes,
@@ -126,17 +126,20 @@ fn send(
     request_id: String,
     body: Body,
 ) {
-    draft.effects.push(Effect::Send(stored::RunMessage {
-        sender: Some(draft.run.name()),
-        target: Some(stored::RunName {
-            namespace: namespace.key.0,
-            workflow_id: workflow_id.to_owned(),
-            run_id: run_id.to_owned(),
-            first_run_id: String::new(),
-        }),
+    draft.effects.push(Effect::Send(stored::EntityMessage {
+        sender: Some(draft.run.address()),
+        target: Some(
+            stored::RunName {
+                namespace: namespace.key.0,
+                workflow_id: workflow_id.to_owned(),
+                run_id: run_id.to_owned(),
+                first_run_id: String::new(),
+            }
+            .into(),
+        ),
         request_id,
         body: Some(body),
-        ..stored::RunMessage::default()
+        ..stored::EntityMessage::default()
     }));
 }
 

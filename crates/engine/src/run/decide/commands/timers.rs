@@ -10,7 +10,7 @@ use perennial_proto::temporal::history::v1::{
 
 use super::{CommandFailure, Step};
 use crate::run::event::Attributes;
-use crate::{PartKey, Span};
+use crate::{RunPart, Span};
 
 pub(super) fn start(
     step: &mut Step<'_, '_>,
@@ -93,7 +93,7 @@ fn take_fired(step: &mut Step<'_, '_>, timer_id: &str) -> Option<i64> {
             _ => None,
         })?;
     step.draft.run.buffered.remove(&sequence);
-    step.draft.touched.insert(PartKey::Buffered(sequence));
+    step.draft.touched.insert(RunPart::Buffered(sequence));
     step.progress.has_unseen &= !step.draft.run.buffered.is_empty();
     Some(started_event_id)
 }

@@ -1,0 +1,170 @@
+//! Batch jobs: one operation on every run that a query finds.
+//!
+//! A job is a record. Whoever starts it has it written before the first run is touched; each page of runs
+//! is followed by a record of how far it came, so after a crash it goes on from there. Operations that were
+//! done again for that reason change nothing: a signal has the job's id as its request's, and what has
+//! ended stays as it is.
+
+mod operation;
+mod work;
+
+use perennial_engine::run::{Rejection, Taken};
+use perennial_engine::{NamespaceKey, Slot};
+use perennial_proto::encoded;
+use perennial_proto::store::BatchJob;
+use perennial_proto::temporal::enums::v1::BatchOperationState;
+use perennial_store::{RecordKind, RecordWrite, Store};
+use prost::Message;
+
+use crate::cell::Request;
+use crate::damage::Damaged;
+use crate::{Refusal, Runtime};
+
+impl Runtime {
+    /// Begins a job; refused if its id is taken. It needs a query or runs, and an operation.
+    pub async fn start_batch(&self, mut job: BatchJob) -> Result<(), Refusal> {
+        let namespace = NamespaceKey(job.namespace);
+        {
+            let _one_at_a_time = self.changing.lock().await;
+            if self.find_batch(namespace, &job.job_id).await?.is_some() {
+                return Err(Rejection::AlreadyStarted {
+                    workflow_id: job.job_id.clone(),
+                    run_id: String::new(),
+                    start_request_id: String::new(),
+                    first_run_id: String::new(),
+                    taken: Taken::Running,
+                }
+                .into());
+            }
+            job.total = self.size_of(&job).await?;
+            job.started_at = self.now().0;
+            job.state = BatchOperationState::Running.into();
+            self.put_batch(&job).await?;
+        }
+        self.spawn_batch(job);
+        Ok(())
+    }
+
+    /// Ends a job after the page it is at.
+    pub async fn stop_batch(&self, namespace: NamespaceKey, job_id: &str) -> Result<(), Refusal> {
+        let _one_at_a_time = self.changing.lock().await;
+        let mut job = self.batch_or_refusal(namespace, job_id).await?;
+        if job.state() != BatchOperationState::Running {
+            return Err(Rejection::AlreadyClosed.into());
+        }
+        job.state = BatchOperationState::Failed.into();
+        job.closed_at = self.now().0;
+        self.put_batch(&job).await
+    }
+
+    /// A job as it is now.
+    pub async fn batch(&self, namespace: NamespaceKey, job_id: &str) -> Result<BatchJob, Refusal> {
+        self.batch_or_refusal(namespace, job_id).await
+    }
+
+    /// Jobs of a namespace by id, a page of them, after the one of id `after`.
+    pub async fn batches(
+        &self,
+        namespace: NamespaceKey,
+        after: &str,
+        limit: usize,
+    ) -> Result<Vec<BatchJob>, Refusal> {
+        let prefix = key_of(namespace, "");
+        let after = key_of(namespace, after);
+        let found = self
+            .with_store(move |store| store.records(RecordKind::BatchJob, &prefix, &after, limit))
+            .await?;
+        found.iter().map(|(_, value)| decoded(value)).collect()
+    }
+
+    /// Goes on with the jobs that were under way when the process ended.
+    pub async fn resume_batches(&self) -> Result<(), Refusal> {
+        const PAGE: usize = 100;
+        for namespace in self.namespaces().iter() {
+            let namespace = NamespaceKey(namespace.key);
+            let mut after = String::new();
+            loop {
+                let prefix = key_of(namespace, "");
+                let read = move |store: &dyn Store| {
+                    store.records(RecordKind::BatchJob, &prefix, &after, PAGE)
+                };
+                let page = self.with_store(read).await?;
+                let Some((last, _)) = page.last() else { break };
+                after = last.clone();
+                for (key, value) in page {
+                    match BatchJob::decode(value.as_slice()) {
+                        Ok(job) if job.state() == BatchOperationState::Running => {
+                            self.spawn_batch(job);
+                        }
+                        Ok(_) => {}
+                        Err(error) => self.node.damage.notice(Damaged::BatchJob { key }, &error),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn spawn_batch(&self, job: BatchJob) {
+        let runtime = self.clone();
+        tokio::spawn(async move { work::work(&runtime, job).await });
+    }
+
+    async fn size_of(&self, job: &BatchJob) -> Result<i64, Refusal> {
+        if job.query.is_empty() {
+            return Ok(i64::try_from(job.executions.len()).unwrap_or(i64::MAX));
+        }
+        let namespaces = self.namespaces();
+        let namespace = namespaces.by_key(NamespaceKey(job.namespace));
+        let gone = || Rejection::NotFound("the namespace is gone".to_owned());
+        let namespace = namespace.ok_or_else(gone)?;
+        Ok(self.count(namespace, &job.query).await?.total)
+    }
+
+    async fn batch_or_refusal(
+        &self,
+        namespace: NamespaceKey,
+        job_id: &str,
+    ) -> Result<BatchJob, Refusal> {
+        let found = self.find_batch(namespace, job_id).await?;
+        found.ok_or_else(|| Rejection::RunNotFound(job_id.to_owned()).into())
+    }
+
+    async fn find_batch(
+        &self,
+        namespace: NamespaceKey,
+        job_id: &str,
+    ) -> Result<Option<BatchJob>, Refusal> {
+        let key = key_of(namespace, job_id);
+        let prefix = key.clone();
+        let found = self
+            .with_store(move |store| store.records(RecordKind::BatchJob, &prefix, "", 1))
+            .await?;
+        // The first key that begins so is the shortest one.
+        found
+            .first()
+            .filter(|(found, _)| *found == key)
+            .map(|(_, value)| decoded(value))
+            .transpose()
+    }
+
+    async fn put_batch(&self, job: &BatchJob) -> Result<(), Refusal> {
+        let record = RecordWrite {
+            kind: RecordKind::BatchJob,
+            key: key_of(NamespaceKey(job.namespace), &job.job_id),
+            value: Some(encoded(job)),
+        };
+        // The owner of the job's slot works on it, and writes how far it came.
+        let slot = Slot::of(NamespaceKey(job.namespace), &job.job_id);
+        self.ask(Request::PutRecord { slot, record }).await.map(|_| ())
+    }
+}
+
+fn key_of(namespace: NamespaceKey, job_id: &str) -> String {
+    format!("{:010}/{job_id}", namespace.0)
+}
+
+fn decoded(value: &[u8]) -> Result<BatchJob, Refusal> {
+    BatchJob::decode(value)
+        .map_err(|error| Refusal::Damaged(format!("a batch job can't be read: {error}")))
+}

@@ -1,0 +1,1 @@
+DELETE FROM entities WHERE key = ?1 AND kind = ?2

@@ -1,1 +1,0 @@
-DELETE FROM schedules WHERE schedule_key = ?1

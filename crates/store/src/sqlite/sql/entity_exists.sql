@@ -1,0 +1,1 @@
+SELECT 1 FROM entities WHERE key = ?1 AND kind = ?2

@@ -1,1 +1,0 @@
-SELECT head FROM schedules WHERE schedule_key = ?1

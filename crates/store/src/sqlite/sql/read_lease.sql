@@ -1,1 +1,0 @@
-SELECT epoch, sequence FROM leases WHERE cell = ?1

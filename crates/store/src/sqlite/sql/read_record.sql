@@ -1,0 +1,1 @@
+SELECT value FROM records WHERE kind = ?1 AND key = ?2

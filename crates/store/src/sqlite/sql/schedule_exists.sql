@@ -1,1 +1,0 @@
-SELECT 1 FROM schedules WHERE schedule_key = ?1

@@ -1,1 +1,0 @@
-UPDATE schedules SET head = ?2 WHERE schedule_key = ?1

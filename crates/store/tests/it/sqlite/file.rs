@@ -1,0 +1,195 @@
+//! What only a store in a file has: an owner, a file that can be wrong, a log that is moved.
+
+use std::fs;
+use std::path::Path;
+
+use perennial_engine::{EntityId, EntityRef, SlotRange};
+use perennial_store::{
+    Batch, CellId, Durability, EntityWrite, Epoch, Error, LastBatch, SqliteStore, Store,
+};
+use tempfile::TempDir;
+
+use crate::writing::{NAMESPACE, current, load, new_run, try_load};
+
+fn open(path: impl AsRef<Path>) -> Result<SqliteStore, Error> {
+    SqliteStore::open(path, Durability::ProcessCrash)
+}
+
+/// A batch that makes one run with a head of this size.
+fn batch(epoch: Epoch, sequence: u64, head_bytes: usize) -> Batch {
+    let key = (epoch.0 << 32) + sequence as i64;
+    let run = current(new_run(key, &format!("order-{sequence}")));
+    let entities = vec![EntityWrite { head: Some(vec![7; head_bytes]), ..run }];
+    Batch { entities, ..Batch::empty(CellId::FIRST, epoch, sequence) }
+}
+
+#[test]
+fn second_owner_of_a_file_is_told_which_file_and_who_has_it() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("perennial.db");
+    let first = open(&file).unwrap();
+    let refused = open(&file).unwrap_err();
+    assert!(matches!(refused, Error::Fenced(_)), "{refused:?}");
+    let text = refused.to_string();
+    assert!(text.contains("perennial.db"), "{text}");
+    assert!(text.contains(&format!("this process ({})", std::process::id())), "{text}");
+    drop(first);
+    open(&file).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn link_to_an_open_file_is_refused_too() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("perennial.db");
+    let link = folder.path().join("link.db");
+    let _first = open(&file).unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    assert!(matches!(open(&link), Err(Error::Fenced(_))));
+}
+
+#[test]
+fn file_that_is_no_database_is_corrupt() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("letter.txt");
+    fs::write(&file, "Dear Sir or Madam, this is no database. ".repeat(100)).unwrap();
+    let refused = open(&file).unwrap_err();
+    assert!(matches!(refused, Error::Corrupt(_)), "{refused:?}");
+    assert!(refused.to_string().contains("letter.txt"), "{refused}");
+}
+
+#[test]
+fn missing_folder_is_named() {
+    let folder = TempDir::new().unwrap();
+    let refused = open(folder.path().join("none").join("perennial.db")).unwrap_err();
+    assert!(matches!(refused, Error::Unavailable(_)), "{refused:?}");
+    assert!(refused.to_string().contains("make it first"), "{refused}");
+    open(folder.path()).unwrap_err();
+}
+
+#[test]
+fn database_of_another_program_is_left_alone() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("recipes.db");
+    let other = rusqlite::Connection::open(&file).unwrap();
+    other.execute_batch("CREATE TABLE recipes (name TEXT)").unwrap();
+    let refused = open(&file).unwrap_err();
+    assert!(matches!(refused, Error::Corrupt(_)), "{refused:?}");
+    assert!(refused.to_string().contains("another program"), "{refused}");
+    drop(other);
+    let other = rusqlite::Connection::open(&file).unwrap();
+    let mode: String = other.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+    assert_eq!(mode, "delete", "not even its journal was changed");
+}
+
+#[test]
+fn damaged_file_is_corrupt_and_says_so() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("perennial.db");
+    drop(open(&file).unwrap());
+    // An empty store has the pages of its schema, and some to spare; what comes after them are rows.
+    let schema = fs::read(&file).unwrap().len();
+    let store = open(&file).unwrap();
+    let epoch = store.lease(CellId::FIRST, "test").unwrap().epoch;
+    for sequence in 1..=50 {
+        store.commit(&[batch(epoch, sequence, 5_000)]).unwrap();
+    }
+    drop(store);
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[schema..].fill(0xa5);
+    fs::write(&file, bytes).unwrap();
+    let store = open(&file).unwrap();
+    let found: Vec<_> = (1..=50)
+        .map(|n| EntityId::workflow(NAMESPACE, format!("order-{n}")))
+        .map(|id| try_load(&store, EntityRef::current(id)).map(|_| ()))
+        .collect();
+    assert!(found.iter().any(|found| matches!(found, Err(Error::Corrupt(_)))), "{found:?}");
+}
+
+#[test]
+fn log_stays_bounded_under_many_commits() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("perennial.db");
+    let store = open(&file).unwrap();
+    let epoch = store.lease(CellId::FIRST, "test").unwrap().epoch;
+    // A reader is open throughout, as in life.
+    store.tasks(SlotRange::ALL, 0, 1).unwrap();
+    for sequence in 1..=1_500 {
+        store.commit(&[batch(epoch, sequence, 100_000)]).unwrap();
+    }
+    let log = fs::metadata(folder.path().join("perennial.db-wal")).unwrap().len();
+    assert!(log < 140 << 20, "150 MB were written, and the log has {} MB", log >> 20);
+    drop(store);
+    assert!(!folder.path().join("perennial.db-wal").exists(), "a clean end leaves one file");
+    let store = open(&file).unwrap();
+    assert!(load(&store, "order-1500").is_some());
+}
+
+/// What a process that dies now leaves behind. What isn't in the tables is copied before they are.
+fn what_is_left(folder: &Path) -> TempDir {
+    let copy = TempDir::new().unwrap();
+    for name in ["perennial.db-redo", "perennial.db-wal", "perennial.db"] {
+        fs::copy(folder.join(name), copy.path().join(name)).unwrap();
+    }
+    copy
+}
+
+fn runs_there(store: &SqliteStore, of: u64) -> usize {
+    (1..=of).filter_map(|n| load(store, &format!("order-{n}"))).count()
+}
+
+#[test]
+fn what_isnt_in_the_tables_is_brought_there_when_the_file_is_opened() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path().join("perennial.db")).unwrap();
+    let epoch = store.lease(CellId::FIRST, "test").unwrap().epoch;
+    // The tables follow soon: now and then they have before the files are copied.
+    let missing = (1..=100).find_map(|sequence| {
+        store.commit(&[batch(epoch, sequence, 100)]).unwrap();
+        let left = what_is_left(folder.path());
+        let tables = rusqlite::Connection::open(left.path().join("perennial.db")).unwrap();
+        let there: i64 =
+            tables.query_row("SELECT COUNT(*) FROM runs", (), |row| row.get(0)).unwrap();
+        (there < sequence as i64).then_some((left, sequence))
+    });
+    let (left, sequence) = missing.unwrap();
+    let store = open(left.path().join("perennial.db")).unwrap();
+    assert_eq!(runs_there(&store, sequence), sequence as usize);
+    assert_eq!(
+        store.lease(CellId::FIRST, "test").unwrap().last_batch,
+        LastBatch { epoch, sequence }
+    );
+    drop(store);
+    assert!(!left.path().join("perennial.db-redo").exists(), "a clean end leaves one file");
+}
+
+#[test]
+fn batches_of_another_database_are_refused_and_nothing_is_lost() {
+    let (folder, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let open = |folder: &TempDir| {
+        SqliteStore::open(folder.path().join("perennial.db"), Durability::PowerLoss)
+    };
+    let store = open(&folder).unwrap();
+    let epoch = store.lease(CellId::FIRST, "test").unwrap().epoch;
+    store.commit(&[batch(epoch, 1, 100)]).unwrap();
+    drop(open(&other).unwrap());
+    let redo = "perennial.db-redo";
+    fs::copy(folder.path().join(redo), other.path().join(redo)).unwrap();
+    let refused = open(&other).unwrap_err();
+    assert!(matches!(refused, Error::Corrupt(_)), "{refused:?}");
+    assert!(refused.to_string().contains("move it away"), "{refused}");
+    fs::remove_file(other.path().join(redo)).unwrap();
+    open(&other).unwrap();
+}
+
+#[test]
+fn batch_larger_than_the_file_for_it_goes_into_the_tables() {
+    let folder = TempDir::new().unwrap();
+    let store = open(folder.path().join("perennial.db")).unwrap();
+    let epoch = store.lease(CellId::FIRST, "test").unwrap().epoch;
+    store.commit(&[batch(epoch, 1, 100)]).unwrap();
+    store.commit(&[batch(epoch, 2, 20 << 20)]).unwrap();
+    store.commit(&[batch(epoch, 3, 100)]).unwrap();
+    let left = what_is_left(folder.path());
+    assert_eq!(runs_there(&open(left.path().join("perennial.db")).unwrap(), 3), 3);
+}

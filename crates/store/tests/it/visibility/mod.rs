@@ -1,0 +1,4 @@
+//! Queries: what they find, and what is refused.
+
+mod agreement;
+mod refusals;
