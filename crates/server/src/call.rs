@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tonic::Status;
 use tonic::metadata::{MetadataMap, MetadataValue};
 
-use crate::errors::{Answer, namespace_not_found, refused, refused_about};
+use crate::errors::{RpcResult, namespace_not_found, refused, refused_about};
 use crate::server::Shared;
 use crate::tokens::Keys;
 use crate::validate;
@@ -146,7 +146,7 @@ impl<'a> Call<'a> {
     }
 
     /// The namespace of that name.
-    pub(crate) fn namespace(&self, name: &str) -> Answer<Arc<NamespaceRecord>> {
+    pub(crate) fn namespace(&self, name: &str) -> RpcResult<Arc<NamespaceRecord>> {
         if name.is_empty() {
             return Err(Status::invalid_argument("Namespace is empty."));
         }
@@ -155,7 +155,7 @@ impl<'a> Call<'a> {
     }
 
     /// Its key alone.
-    pub(crate) fn namespace_key(&self, name: &str) -> Answer<NamespaceKey> {
+    pub(crate) fn namespace_key(&self, name: &str) -> RpcResult<NamespaceKey> {
         Ok(NamespaceKey(self.namespace(name)?.key))
     }
 
@@ -170,7 +170,7 @@ impl<'a> Call<'a> {
         &self,
         namespace: &str,
         execution: Option<WorkflowExecution>,
-    ) -> Answer<RunName> {
+    ) -> RpcResult<RunName> {
         let namespace = self.namespace_key(namespace)?.0;
         let execution = validate::execution(execution)?;
         Ok(RunName {
@@ -182,24 +182,24 @@ impl<'a> Call<'a> {
     }
 
     /// Gives a run a command.
-    pub(crate) async fn send(&self, target: RunName, command: Command) -> Answer<Sent> {
+    pub(crate) async fn send(&self, target: RunName, command: Command) -> RpcResult<Sent> {
         let sent = self.runtime().send(target.clone(), command).await;
         sent.map_err(|refusal| refused_about(refusal, &target))
     }
 
     /// A run as it is now.
-    pub(crate) async fn read(&self, target: RunName) -> Answer<Arc<Run>> {
+    pub(crate) async fn read(&self, target: RunName) -> RpcResult<Arc<Run>> {
         let run = self.runtime().read(target.clone()).await;
         run.map_err(|refusal| refused_about(refusal, &target))
     }
 
     /// The keys that tokens are authenticated with.
-    pub(crate) async fn token_keys(&self) -> Answer<&'a Keys> {
+    pub(crate) async fn token_keys(&self) -> RpcResult<&'a Keys> {
         self.shared.token_keys().await.map_err(refused)
     }
 
     /// The id of a request, made up for clients that don't repeat theirs.
-    pub(crate) fn request_id(&self, given: String) -> Answer<String> {
+    pub(crate) fn request_id(&self, given: String) -> RpcResult<String> {
         if given.len() > validate::ID_BYTES_MAX {
             return Err(Status::invalid_argument("RequestId length exceeds limit."));
         }

@@ -15,7 +15,7 @@ use prost::Message;
 use tonic::{Code, Status};
 
 /// What an RPC gives back.
-pub(crate) type Answer<T> = Result<T, Status>;
+pub(crate) type RpcResult<T> = Result<T, Status>;
 
 /// Says why the runtime didn't do it.
 pub(crate) fn refused(refusal: Refusal) -> Status {

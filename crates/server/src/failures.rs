@@ -11,7 +11,7 @@ use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
 use perennial_proto::temporal::update::v1::{Rejection, Response, outcome};
 use prost::Message;
 
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 use crate::validate::invalid;
 
 /// Failures within each other. Around them there is room for what they are sent and stored in, for what the innermost
@@ -19,7 +19,7 @@ use crate::validate::invalid;
 const DEPTH_MAX: usize = 80;
 
 /// Refuses a failure that nobody could read again; `field` is where it stands.
-pub(crate) fn check(failure: Option<&Failure>, field: &str) -> Answer<()> {
+pub(crate) fn check(failure: Option<&Failure>, field: &str) -> RpcResult<()> {
     let mut causes = std::iter::successors(failure, |failure| failure.cause.as_deref());
     if causes.nth(DEPTH_MAX).is_some() {
         return invalid(format!(
@@ -31,7 +31,7 @@ pub(crate) fn check(failure: Option<&Failure>, field: &str) -> Answer<()> {
 }
 
 /// The same, of commands.
-pub(crate) fn check_commands(commands: &[Command]) -> Answer<()> {
+pub(crate) fn check_commands(commands: &[Command]) -> RpcResult<()> {
     for (index, command) in commands.iter().enumerate() {
         let failure = match &command.attributes {
             Some(Attributes::FailWorkflowExecutionCommandAttributes(fail)) => fail.failure.as_ref(),
@@ -48,7 +48,7 @@ pub(crate) fn check_commands(commands: &[Command]) -> Answer<()> {
 }
 
 /// The same, of messages about updates. One that can't be decoded is for the engine to refuse.
-pub(crate) fn check_messages(messages: &[ProtocolMessage]) -> Answer<()> {
+pub(crate) fn check_messages(messages: &[ProtocolMessage]) -> RpcResult<()> {
     for (index, message) in messages.iter().enumerate() {
         let Some(body) = &message.body else { continue };
         let failure = if body.type_url.ends_with(".update.v1.Response") {

@@ -8,7 +8,7 @@ use prost::Message;
 use prost::encoding::{WireType, decode_key, decode_varint};
 use tonic::Status;
 
-use crate::errors::{Answer, refused, refused_about};
+use crate::errors::{RpcResult, refused, refused_about};
 
 /// How much of a history goes into one answer. Whatever comes first ends the page.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ pub(crate) async fn forwards(
     first: i64,
     last: i64,
     limits: PageLimits,
-) -> Answer<Events> {
+) -> RpcResult<Events> {
     if first > last {
         return Ok(Events::default());
     }
@@ -69,7 +69,7 @@ pub(crate) async fn backwards(
     run: &Run,
     last: i64,
     limits: PageLimits,
-) -> Answer<Vec<HistoryEvent>> {
+) -> RpcResult<Vec<HistoryEvent>> {
     if last < 1 {
         return Ok(Vec::new());
     }
@@ -102,7 +102,7 @@ pub(crate) struct Events {
 impl Events {
     /// The events `first..=last` of fragments in order, but no more than so many: the first fragment may begin
     /// before them, the last end after them.
-    fn cut(fragments: &[Fragment], first: i64, last: i64, count_max: usize) -> Answer<Self> {
+    fn cut(fragments: &[Fragment], first: i64, last: i64, count_max: usize) -> RpcResult<Self> {
         let mut events = Self::default();
         let mut left = count_max;
         for fragment in fragments {
@@ -133,7 +133,7 @@ impl Events {
         &self.bytes
     }
 
-    pub(crate) fn decoded(&self) -> Answer<History> {
+    pub(crate) fn decoded(&self) -> RpcResult<History> {
         History::decode(self.bytes.as_slice())
             .map_err(|error| Status::data_loss(format!("events can't be read: {error}")))
     }

@@ -12,7 +12,7 @@
 
 mod bootstrap;
 mod call;
-mod encoded;
+mod encoded_message;
 mod errors;
 mod failures;
 mod grpc;

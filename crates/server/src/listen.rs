@@ -115,15 +115,15 @@ pub(crate) enum ConnectionError {
 
 /// Requests of a connection that have arrived as a whole and aren't answered.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct UnderWay(Arc<AtomicUsize>);
+pub(crate) struct InFlight(Arc<AtomicUsize>);
 
 /// One of them, until it is dropped.
-pub(crate) struct Request(UnderWay);
+pub(crate) struct InFlightRequest(InFlight);
 
-impl UnderWay {
-    pub(crate) fn begin(&self) -> Request {
+impl InFlight {
+    pub(crate) fn begin(&self) -> InFlightRequest {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Request(self.clone())
+        InFlightRequest(self.clone())
     }
 
     fn any(&self) -> bool {
@@ -131,7 +131,7 @@ impl UnderWay {
     }
 }
 
-impl Drop for Request {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
         self.0.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -144,14 +144,14 @@ const LINGER: Duration = Duration::from_millis(500);
 /// open, half a request or a client that doesn't read, doesn't count. `None` if it didn't end by itself.
 pub(crate) async fn finish<T>(
     connection: impl Future<Output = T>,
-    under_way: &UnderWay,
+    in_flight: &InFlight,
 ) -> Option<T> {
     let mut connection = pin!(connection);
     loop {
-        let was_busy = under_way.any();
+        let was_busy = in_flight.any();
         match tokio::time::timeout(LINGER, connection.as_mut()).await {
             Ok(ended) => return Some(ended),
-            Err(_) if was_busy || under_way.any() => {}
+            Err(_) if was_busy || in_flight.any() => {}
             Err(_) => return None,
         }
     }

@@ -10,7 +10,7 @@ use crate::errors::refused;
 
 /// A number of bytes that may be in use at a time.
 #[derive(Debug, Clone)]
-pub(crate) struct Budget {
+pub(crate) struct MemoryBudget {
     /// What they are used for, as the refusal says it.
     purpose: &'static str,
     bytes: usize,
@@ -19,12 +19,12 @@ pub(crate) struct Budget {
 
 /// Bytes that are in use until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Taken {
-    budget: Budget,
+pub(crate) struct Reservation {
+    budget: MemoryBudget,
     permit: OwnedSemaphorePermit,
 }
 
-impl Budget {
+impl MemoryBudget {
     /// `purpose` completes the sentence "the memory for … is in use".
     pub(crate) fn new(bytes: usize, purpose: &'static str) -> Self {
         // The most that one permit can count.
@@ -32,15 +32,15 @@ impl Budget {
         Self { purpose, bytes, free: Arc::new(Semaphore::new(bytes)) }
     }
 
-    /// Nothing yet; it can [grow](Taken::grow).
-    pub(crate) fn nothing(&self) -> Taken {
+    /// Nothing yet; it can [grow](Reservation::grow).
+    pub(crate) fn empty_reservation(&self) -> Reservation {
         let permit = Arc::clone(&self.free).try_acquire_many_owned(0);
         let permit = permit.expect("nothing is always there, and nobody closes the semaphore");
-        Taken { budget: self.clone(), permit }
+        Reservation { budget: self.clone(), permit }
     }
 
     /// Waits until so many bytes are free. Refuses what will never fit.
-    pub(crate) async fn wait_for(&self, bytes: usize) -> Result<Taken, Status> {
+    pub(crate) async fn wait_for(&self, bytes: usize) -> Result<Reservation, Status> {
         let Some(count) = self.fitting(bytes) else {
             return Err(Status::resource_exhausted(format!(
                 "it takes {bytes} bytes of memory, more than the {} for {}; ask for less, as with a \
@@ -50,7 +50,7 @@ impl Budget {
         };
         let permit = Arc::clone(&self.free).acquire_many_owned(count).await;
         let permit = permit.expect("nobody closes the semaphore");
-        Ok(Taken { budget: self.clone(), permit })
+        Ok(Reservation { budget: self.clone(), permit })
     }
 
     fn fitting(&self, bytes: usize) -> Option<u32> {
@@ -65,7 +65,7 @@ impl Budget {
     }
 }
 
-impl Taken {
+impl Reservation {
     /// Takes more, if it is there.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Status> {
         let count = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -88,8 +88,8 @@ mod tests {
 
     #[tokio::test]
     async fn requests_get_no_more_than_there_is_and_give_it_back() {
-        let budget = Budget::new(100, "tests");
-        let (mut one, mut other) = (budget.nothing(), budget.nothing());
+        let budget = MemoryBudget::new(100, "tests");
+        let (mut one, mut other) = (budget.empty_reservation(), budget.empty_reservation());
         one.grow(60).unwrap();
         let refusal = other.grow(50).unwrap_err();
         assert_eq!(refusal.code(), Code::ResourceExhausted);
@@ -99,7 +99,7 @@ mod tests {
         drop(one);
         other.grow(60).unwrap();
         other.shrink_to(30);
-        let mut third = budget.nothing();
+        let mut third = budget.empty_reservation();
         third.grow(70).unwrap();
         third.grow(1).unwrap_err();
         drop((other, third));

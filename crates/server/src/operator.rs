@@ -14,7 +14,7 @@ use perennial_proto::temporal::operatorservice::v1::{
 use tonic::Status;
 
 use crate::call::Call;
-use crate::errors::{Answer, namespace_not_found, refused};
+use crate::errors::{RpcResult, namespace_not_found, refused};
 use crate::names;
 use crate::search_attributes::{PREDEFINED, SYSTEM, columns_of, kind_name};
 use crate::validate::invalid;
@@ -25,7 +25,7 @@ impl Call<'_> {
     pub(crate) async fn add_search_attributes(
         &self,
         request: AddSearchAttributesRequest,
-    ) -> Answer<AddSearchAttributesResponse> {
+    ) -> RpcResult<AddSearchAttributesResponse> {
         let mut asked = Vec::with_capacity(request.search_attributes.len());
         for (name, kind) in request.search_attributes {
             names::check_search_attribute(&name).map_err(Status::invalid_argument)?;
@@ -51,7 +51,7 @@ impl Call<'_> {
     pub(crate) async fn remove_search_attributes(
         &self,
         request: RemoveSearchAttributesRequest,
-    ) -> Answer<RemoveSearchAttributesResponse> {
+    ) -> RpcResult<RemoveSearchAttributesResponse> {
         if request.search_attributes.is_empty() {
             return invalid("SearchAttributes are not set on request.");
         }
@@ -72,7 +72,7 @@ impl Call<'_> {
     pub(crate) async fn list_search_attributes(
         &self,
         request: ListSearchAttributesRequest,
-    ) -> Answer<ListSearchAttributesResponse> {
+    ) -> RpcResult<ListSearchAttributesResponse> {
         let namespace = self.namespace(&request.namespace)?;
         let custom = namespace.search_attributes.iter();
         let system = SYSTEM.into_iter().chain(PREDEFINED);
@@ -89,7 +89,7 @@ impl Call<'_> {
     pub(crate) async fn delete_namespace(
         &self,
         request: DeleteNamespaceRequest,
-    ) -> Answer<DeleteNamespaceResponse> {
+    ) -> RpcResult<DeleteNamespaceResponse> {
         let namespaces = self.runtime().namespaces();
         let record = match (request.namespace.as_str(), request.namespace_id.as_str()) {
             ("", "") => return invalid("Namespace not set on request."),
@@ -116,7 +116,7 @@ impl Call<'_> {
     pub(crate) async fn list_clusters(
         &self,
         _: ListClustersRequest,
-    ) -> Answer<ListClustersResponse> {
+    ) -> RpcResult<ListClustersResponse> {
         let only = ClusterMetadata {
             cluster_name: CLUSTER_NAME.to_owned(),
             cluster_id: self.shared().config.cluster_id.clone(),

@@ -9,7 +9,7 @@ use perennial_proto::temporal::enums::v1::IndexedValueType as Kind;
 
 pub(crate) use perennial_engine::search_attributes::{SYSTEM, kind_name};
 
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 use crate::validate::invalid;
 
 /// What every namespace has and SDKs or the server set.
@@ -72,7 +72,7 @@ pub(crate) fn settable(namespace: &NamespaceRecord) -> BTreeMap<String, i32> {
 pub(crate) fn checked(
     attributes: Option<SearchAttributes>,
     namespace: &NamespaceRecord,
-) -> Answer<Option<SearchAttributes>> {
+) -> RpcResult<Option<SearchAttributes>> {
     let Some(mut attributes) = attributes.filter(|given| !given.indexed_fields.is_empty()) else {
         return Ok(None);
     };

@@ -16,8 +16,8 @@ use tonic::Status;
 use tonic::metadata::MetadataMap;
 
 use crate::call::Call;
-use crate::encoded::Encoded;
-use crate::errors::{Answer, message_too_large, not_implemented, refused};
+use crate::encoded_message::EncodedMessage;
+use crate::errors::{RpcResult, message_too_large, not_implemented, refused};
 use crate::schedules::ScheduleCall;
 use crate::server::Shared;
 
@@ -37,7 +37,7 @@ pub(crate) struct Services {
 type Rpc = fn(Arc<Services>, MetadataMap, Bytes) -> Answering;
 
 /// A call that goes on while it is polled, and is canceled by dropping it.
-pub(crate) type Answering = Pin<Box<dyn Future<Output = Answer<Encoded>> + Send>>;
+pub(crate) type Answering = Pin<Box<dyn Future<Output = RpcResult<EncodedMessage>> + Send>>;
 
 impl Services {
     pub(crate) fn new(shared: Shared) -> Self {
@@ -54,24 +54,24 @@ impl Services {
     }
 
     /// Makes room in memory for a message of so many bytes, as long as the call takes.
-    pub(crate) fn admit(&self, bytes: usize) -> Answer<Admitted> {
+    pub(crate) fn admit(&self, bytes: usize) -> RpcResult<Admitted> {
         self.shared.runtime.admit(bytes).map_err(refused)
     }
 
     /// The RPC at a path.
-    pub(crate) fn find(self: &Arc<Self>, path: &str) -> Option<Found> {
+    pub(crate) fn find(self: &Arc<Self>, path: &str) -> Option<RpcHandle> {
         let rpc = *self.rpcs.get(path)?;
-        Some(Found { rpc, services: Arc::clone(self) })
+        Some(RpcHandle { rpc, services: Arc::clone(self) })
     }
 }
 
-/// An RPC that can be called.
-pub(crate) struct Found {
+/// An RPC found by its path.
+pub(crate) struct RpcHandle {
     rpc: Rpc,
     services: Arc<Services>,
 }
 
-impl Found {
+impl RpcHandle {
     /// Calls it with a message and what came beside it.
     pub(crate) fn call(self, metadata: MetadataMap, message: Bytes) -> Answering {
         let bytes_max = self.services.request_bytes_max();
@@ -90,7 +90,7 @@ fn table() -> HashMap<String, Rpc> {
     rpcs
 }
 
-fn decoded<T: Message + Default>(message: Bytes) -> Answer<T> {
+fn decoded<T: Message + Default>(message: Bytes) -> RpcResult<T> {
     // Not INTERNAL, which gRPC libraries have for it: clients would send the same bytes again and again.
     T::decode(message).map_err(|error| {
         Status::invalid_argument(format!("grpc: error unmarshalling request: {error}"))
@@ -116,7 +116,7 @@ macro_rules! service {
                 Box::pin(async move {
                     let request = decoded::<messages::$request>(message)?;
                     let call = $call(&services.shared, &metadata);
-                    call.$rpc(request).await.map(|answer| Encoded::of(&answer))
+                    call.$rpc(request).await.map(|answer| EncodedMessage::of(&answer))
                 })
             });)*
             $(rpcs.insert(path($service, stringify!($later)), |_, _, _| {

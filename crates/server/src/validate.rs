@@ -13,7 +13,7 @@ use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 use prost::Message;
 use tonic::Status;
 
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 
 /// Names and ids may be this long.
 pub(crate) const ID_BYTES_MAX: usize = 1_000;
@@ -22,7 +22,7 @@ pub(crate) const ID_BYTES_MAX: usize = 1_000;
 const RESERVED_QUEUE_PREFIX: &str = "/_sys/";
 
 /// The id of a workflow to start.
-pub(crate) fn workflow_id(id: &str) -> Answer<()> {
+pub(crate) fn workflow_id(id: &str) -> RpcResult<()> {
     if id.is_empty() {
         return invalid("WorkflowId is not set on request.");
     }
@@ -36,7 +36,7 @@ pub(crate) fn workflow_id(id: &str) -> Answer<()> {
 }
 
 /// The run a request is about.
-pub(crate) fn execution(execution: Option<WorkflowExecution>) -> Answer<WorkflowExecution> {
+pub(crate) fn execution(execution: Option<WorkflowExecution>) -> RpcResult<WorkflowExecution> {
     let Some(execution) = execution else {
         return invalid("Execution is not set on request.");
     };
@@ -48,17 +48,17 @@ pub(crate) fn execution(execution: Option<WorkflowExecution>) -> Answer<Workflow
 }
 
 /// A run id, which may be left out.
-pub(crate) fn run_id(id: &str) -> Answer<()> {
+pub(crate) fn run_id(id: &str) -> RpcResult<()> {
     if id.is_empty() || is_uuid(id) { Ok(()) } else { invalid("Invalid RunId.") }
 }
 
 /// Who calls.
-pub(crate) fn identity(identity: &str) -> Answer<()> {
+pub(crate) fn identity(identity: &str) -> RpcResult<()> {
     no_longer_than_an_id(identity, "Identity")
 }
 
 /// A text that may be as long as an id.
-pub(crate) fn no_longer_than_an_id(text: &str, field: &str) -> Answer<()> {
+pub(crate) fn no_longer_than_an_id(text: &str, field: &str) -> RpcResult<()> {
     if text.len() > ID_BYTES_MAX {
         return invalid(format!("{field} length exceeds limit."));
     }
@@ -66,7 +66,7 @@ pub(crate) fn no_longer_than_an_id(text: &str, field: &str) -> Answer<()> {
 }
 
 /// The type of a workflow to start.
-pub(crate) fn workflow_type(kind: Option<&WorkflowType>) -> Answer<()> {
+pub(crate) fn workflow_type(kind: Option<&WorkflowType>) -> RpcResult<()> {
     match kind {
         Some(kind) if !kind.name.is_empty() => no_longer_than_an_id(&kind.name, "WorkflowType"),
         _ => invalid("WorkflowType is not set on request."),
@@ -74,7 +74,7 @@ pub(crate) fn workflow_type(kind: Option<&WorkflowType>) -> Answer<()> {
 }
 
 /// A task queue; its kind is normal unless it says otherwise.
-pub(crate) fn task_queue(queue: Option<TaskQueue>) -> Answer<TaskQueue> {
+pub(crate) fn task_queue(queue: Option<TaskQueue>) -> RpcResult<TaskQueue> {
     let Some(mut queue) = queue else {
         return invalid("taskQueue is not set");
     };
@@ -96,7 +96,7 @@ pub(crate) fn task_queue(queue: Option<TaskQueue>) -> Answer<TaskQueue> {
     Ok(queue)
 }
 
-fn queue_name(name: &str) -> Answer<()> {
+fn queue_name(name: &str) -> RpcResult<()> {
     if name.len() > ID_BYTES_MAX {
         return invalid("taskQueue length exceeds limit");
     }
@@ -104,7 +104,7 @@ fn queue_name(name: &str) -> Answer<()> {
 }
 
 /// A timeout of a start, by the name it has in messages.
-pub(crate) fn timeout(duration: Option<&Duration>, name: &str) -> Answer<Span> {
+pub(crate) fn timeout(duration: Option<&Duration>, name: &str) -> RpcResult<Span> {
     match checked_duration(duration) {
         Ok(duration) => Ok(Span::of(duration.as_ref())),
         Err(cause) => invalid(format!("An invalid {name} is set on request. cause: {cause}")),
@@ -112,12 +112,12 @@ pub(crate) fn timeout(duration: Option<&Duration>, name: &str) -> Answer<Span> {
 }
 
 /// A retry policy with what it leaves out filled in.
-pub(crate) fn retry_policy(policy: Option<RetryPolicy>) -> Answer<Option<RetryPolicy>> {
+pub(crate) fn retry_policy(policy: Option<RetryPolicy>) -> RpcResult<Option<RetryPolicy>> {
     policy.map(checked_retry_policy).transpose().map_err(Status::invalid_argument)
 }
 
 /// A priority.
-pub(crate) fn priority(priority: Option<&Priority>) -> Answer<()> {
+pub(crate) fn priority(priority: Option<&Priority>) -> RpcResult<()> {
     const FAIRNESS_KEY_BYTES_MAX: usize = 64;
     let Some(priority) = priority else {
         return Ok(());
@@ -139,7 +139,7 @@ pub(crate) fn priority(priority: Option<&Priority>) -> Answer<()> {
 pub(crate) fn id_policies(
     reuse: WorkflowIdReusePolicy,
     conflict: WorkflowIdConflictPolicy,
-) -> Answer<()> {
+) -> RpcResult<()> {
     if reuse == WorkflowIdReusePolicy::TerminateIfRunning
         && conflict != WorkflowIdConflictPolicy::Unspecified
     {
@@ -161,7 +161,7 @@ pub(crate) fn id_policies(
 }
 
 /// Payloads of one field.
-pub(crate) fn blob(payloads: Option<&Payloads>, bytes_max: usize) -> Answer<()> {
+pub(crate) fn blob(payloads: Option<&Payloads>, bytes_max: usize) -> RpcResult<()> {
     if payloads.map_or(0, Message::encoded_len) > bytes_max {
         return invalid("Blob data size exceeds limit.");
     }
@@ -169,7 +169,7 @@ pub(crate) fn blob(payloads: Option<&Payloads>, bytes_max: usize) -> Answer<()> 
 }
 
 /// An INVALID_ARGUMENT with that message.
-pub(crate) fn invalid<T>(message: impl Into<String>) -> Answer<T> {
+pub(crate) fn invalid<T>(message: impl Into<String>) -> RpcResult<T> {
     Err(Status::invalid_argument(message))
 }
 

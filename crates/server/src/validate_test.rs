@@ -10,10 +10,10 @@ use perennial_proto::temporal::enums::v1::{
 };
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 use crate::validate;
 
-fn message<T: std::fmt::Debug>(answer: Answer<T>) -> String {
+fn message<T: std::fmt::Debug>(answer: RpcResult<T>) -> String {
     let status = answer.unwrap_err();
     assert_eq!(status.code(), tonic::Code::InvalidArgument);
     status.message().to_owned()

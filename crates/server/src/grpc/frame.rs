@@ -11,9 +11,9 @@ use libdeflater::{CompressionLvl, Compressor, DecompressionError, Decompressor};
 use tonic::Status;
 use tonic::metadata::MetadataValue;
 
-use crate::encoded::Encoded;
-use crate::errors::{Answer, message_too_large};
-use crate::memory::Budget;
+use crate::encoded_message::EncodedMessage;
+use crate::errors::{RpcResult, message_too_large};
+use crate::memory::MemoryBudget;
 
 pub(super) const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 const ACCEPT_ENCODING: &str = "grpc-accept-encoding";
@@ -27,14 +27,14 @@ pub(super) async fn read<B>(
     mut body: B,
     headers: &HeaderMap,
     bytes_max: usize,
-    incomplete: &Budget,
-) -> Answer<Bytes>
+    incomplete: &MemoryBudget,
+) -> RpcResult<Bytes>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
     let mut received = Received::default();
-    let mut taken = incomplete.nothing();
+    let mut reserved = incomplete.empty_reservation();
     while let Some(frame) = body.frame().await {
         let frame = frame
             .map_err(|error| Status::cancelled(format!("the message didn't arrive: {error}")))?;
@@ -43,7 +43,7 @@ where
             received.add(data);
             received.check(bytes_max)?;
             if !received.is_whole() {
-                taken.grow(bytes)?;
+                reserved.grow(bytes)?;
             }
         }
     }
@@ -78,24 +78,24 @@ impl Received {
 
     /// How long the message says it is.
     fn length(&self) -> Option<usize> {
-        let head = self.bytes().first_chunk::<{ Encoded::HEAD }>()?;
+        let head = self.bytes().first_chunk::<{ EncodedMessage::HEAD }>()?;
         Some(u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize)
     }
 
     /// Refuses what will be too long, before it is all there.
-    fn check(&self, bytes_max: usize) -> Answer<()> {
+    fn check(&self, bytes_max: usize) -> RpcResult<()> {
         let Some(length) = self.length() else { return Ok(()) };
         if length > bytes_max {
             return Err(message_too_large(bytes_max));
         }
-        if self.bytes().len() > Encoded::HEAD + length {
+        if self.bytes().len() > EncodedMessage::HEAD + length {
             return Err(Status::invalid_argument("the call has more than one message"));
         }
         Ok(())
     }
 
     fn is_whole(&self) -> bool {
-        self.length().is_some_and(|length| length == self.bytes().len() - Encoded::HEAD)
+        self.length().is_some_and(|length| length == self.bytes().len() - EncodedMessage::HEAD)
     }
 
     /// The message with its head, if it is all there.
@@ -106,7 +106,7 @@ impl Received {
     }
 }
 
-fn decompressed(message: &[u8], headers: &HeaderMap, bytes_max: usize) -> Answer<Bytes> {
+fn decompressed(message: &[u8], headers: &HeaderMap, bytes_max: usize) -> RpcResult<Bytes> {
     let encoding = headers.get(ENCODING).map_or(&b""[..], |value| value.as_bytes());
     if encoding != GZIP.as_bytes() {
         let encoding = String::from_utf8_lossy(encoding);
@@ -146,7 +146,7 @@ pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
 }
 
 /// A message with its head, compressed if that is worth it and the client can read it.
-pub(super) fn framed(message: Encoded, takes_gzip: bool) -> Bytes {
+pub(super) fn framed(message: EncodedMessage, takes_gzip: bool) -> Bytes {
     if takes_gzip && message.as_message().len() >= COMPRESSED_FROM {
         return compressed(message.as_message());
     }
@@ -155,15 +155,15 @@ pub(super) fn framed(message: Encoded, takes_gzip: bool) -> Bytes {
 
 fn compressed(message: &[u8]) -> Bytes {
     let mut compressor = Compressor::new(CompressionLvl::default());
-    let mut frame = vec![0; Encoded::HEAD + compressor.gzip_compress_bound(message.len())];
-    let (room, compressed) = frame.split_at_mut(Encoded::HEAD);
+    let mut frame = vec![0; EncodedMessage::HEAD + compressor.gzip_compress_bound(message.len())];
+    let (room, compressed) = frame.split_at_mut(EncodedMessage::HEAD);
     let length = compressor.gzip_compress(message, compressed).expect("there is room for it");
     room.copy_from_slice(&head(1, length));
-    frame.truncate(Encoded::HEAD + length);
+    frame.truncate(EncodedMessage::HEAD + length);
     frame.into()
 }
 
-fn head(flag: u8, length: usize) -> [u8; Encoded::HEAD] {
+fn head(flag: u8, length: usize) -> [u8; EncodedMessage::HEAD] {
     // No answer comes near four gigabytes, and every client would refuse one that did.
     let [a, b, c, d] = u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes();
     [flag, a, b, c, d]
@@ -203,13 +203,13 @@ mod tests {
         body: &[u8],
         size: usize,
         encoding: Option<&'static str>,
-    ) -> Answer<Bytes> {
+    ) -> RpcResult<Bytes> {
         let pieces = body.chunks(size).map(Bytes::copy_from_slice).collect();
         let mut headers = HeaderMap::new();
         if let Some(encoding) = encoding {
             headers.insert(ENCODING, HeaderValue::from_static(encoding));
         }
-        read(Pieces(pieces), &headers, MAX, &Budget::new(4 * MAX, "tests")).await
+        read(Pieces(pieces), &headers, MAX, &MemoryBudget::new(4 * MAX, "tests")).await
     }
 
     fn frame(flag: u8, message: &[u8]) -> Vec<u8> {
@@ -217,7 +217,7 @@ mod tests {
     }
 
     fn gzip(message: &[u8]) -> Vec<u8> {
-        compressed(message)[Encoded::HEAD..].to_vec()
+        compressed(message)[EncodedMessage::HEAD..].to_vec()
     }
 
     #[tokio::test]
@@ -253,14 +253,14 @@ mod tests {
 
     #[tokio::test]
     async fn parts_of_messages_share_a_bounded_memory() {
-        let incomplete = Budget::new(15_000, "messages that arrive");
+        let incomplete = MemoryBudget::new(15_000, "messages that arrive");
         let half = |body: Vec<u8>| {
             let pieces =
                 VecDeque::from([body[..10_000].to_vec().into(), body[10_000..].to_vec().into()]);
             let incomplete = incomplete.clone();
             async move { read(Pieces(pieces), &HeaderMap::new(), MAX, &incomplete).await }
         };
-        let mut other = incomplete.nothing();
+        let mut other = incomplete.empty_reservation();
         assert!(half(frame(0, &[7; 12_000])).await.is_ok());
         other.grow(6_000).unwrap();
         let refusal = half(frame(0, &[7; 12_000])).await.unwrap_err();
@@ -274,7 +274,7 @@ mod tests {
     async fn what_is_no_message_is_refused() {
         let two = [frame(0, b"a"), frame(0, b"b")].concat();
         let mut damaged = frame(1, &gzip(b"abcdefghijkl"));
-        damaged[Encoded::HEAD + 16] ^= 1;
+        damaged[EncodedMessage::HEAD + 16] ^= 1;
         for (body, encoding, code) in [
             (&b""[..], None, Code::InvalidArgument),
             (&frame(0, b"abc")[..6], None, Code::InvalidArgument),
@@ -299,16 +299,16 @@ mod tests {
         assert!(accepting("gzip") && accepting("identity, deflate, gzip"));
         assert!(!accepting("identity") && !takes_gzip(&HeaderMap::new()));
 
-        let answer = |size: usize| Encoded::of(&vec![7_u8; size]);
+        let answer = |size: usize| EncodedMessage::of(&vec![7_u8; size]);
         for (size, takes_gzip, is_compressed) in
             [(0, true, false), (100, true, false), (10_000, false, false), (10_000, true, true)]
         {
             let bytes = framed(answer(size), takes_gzip);
             assert_eq!(
-                bytes[..Encoded::HEAD],
-                head(u8::from(is_compressed), bytes.len() - Encoded::HEAD)
+                bytes[..EncodedMessage::HEAD],
+                head(u8::from(is_compressed), bytes.len() - EncodedMessage::HEAD)
             );
-            let mut message = bytes.slice(Encoded::HEAD..);
+            let mut message = bytes.slice(EncodedMessage::HEAD..);
             if is_compressed {
                 let mut headers = HeaderMap::new();
                 headers.insert(ENCODING, HeaderValue::from_static(GZIP));

@@ -4,13 +4,13 @@
 //! of RPCs as bytes, and its answer is one frame. Health and reflection, which have streams, are the crates'
 //! that everyone uses.
 
-mod answer;
+mod auxiliary_services;
+mod batched_writer;
 mod frame;
-mod gathered;
-mod handshake;
 mod health;
-mod lazily;
-mod others;
+mod lazy_service;
+mod preface;
+mod response;
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -28,16 +28,16 @@ use tokio::sync::watch;
 use tonic::Status;
 use tonic::metadata::MetadataMap;
 
-use self::answer::Body;
-use self::gathered::gathered;
+use self::auxiliary_services::AuxiliaryServices;
+use self::batched_writer::batched;
 use self::health::Health;
-use self::others::Others;
+use self::response::Body;
 use crate::call::timeout;
-use crate::encoded::Encoded;
-use crate::errors::{Answer, bounded};
-use crate::listen::{ConnectionError, ConnectionLimits, UnderWay, finish, listen};
-use crate::memory::Budget;
-use crate::services::{Found, Services};
+use crate::encoded_message::EncodedMessage;
+use crate::errors::{RpcResult, bounded};
+use crate::listen::{ConnectionError, ConnectionLimits, InFlight, finish, listen};
+use crate::memory::MemoryBudget;
+use crate::services::{RpcHandle, Services};
 
 /// A connection that nothing is heard of is asked whether it is there.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(60);
@@ -52,10 +52,10 @@ const CONNECTION_WINDOW: u32 = 16 * 1024 * 1024;
 /// Everything a call needs.
 struct Api {
     services: Arc<Services>,
-    others: Others,
+    auxiliary: AuxiliaryServices,
     limits: ConnectionLimits,
     /// For messages that have arrived in part.
-    incomplete: Budget,
+    incomplete: MemoryBudget,
 }
 
 /// Serves the API on `listener` until `stopping` becomes true, and then until the calls under way have their
@@ -66,12 +66,12 @@ pub(crate) async fn serve(
     limits: ConnectionLimits,
     stopping: watch::Receiver<bool>,
 ) {
-    let (others, reporter) = Others::new();
+    let (auxiliary, reporter) = AuxiliaryServices::new();
     let health = Health::report(reporter, services.runtime().clone()).await;
     tokio::spawn(health.follow(stopping.clone()));
     let connections_max = limits.grpc_connections_max;
-    let incomplete = Budget::new(limits.incomplete_bytes_max, "messages that arrive");
-    let api = Arc::new(Api { services, others, limits, incomplete });
+    let incomplete = MemoryBudget::new(limits.incomplete_bytes_max, "messages that arrive");
+    let api = Arc::new(Api { services, auxiliary, limits, incomplete });
     listen(listener, "gRPC", connections_max, stopping.clone(), |stream, _| {
         serve_connection(stream, Arc::clone(&api), stopping.clone())
     })
@@ -84,16 +84,16 @@ async fn serve_connection(
     mut stopping: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
     tokio::select! {
-        begun = handshake::read(&mut stream, api.limits.handshake_time) => begun?,
+        begun = preface::read(&mut stream, api.limits.handshake_time) => begun?,
         _ = stopping.wait_for(|stopping| *stopping) => return Ok(()),
     }
-    let under_way = UnderWay::default();
+    let in_flight = InFlight::default();
     let streams_max = api.limits.streams_max;
     let service = service_fn(|request| {
-        let (api, under_way) = (Arc::clone(&api), under_way.clone());
-        async move { Ok::<_, Infallible>(api.answer(request, &under_way).await) }
+        let (api, in_flight) = (Arc::clone(&api), in_flight.clone());
+        async move { Ok::<_, Infallible>(api.answer(request, &in_flight).await) }
     });
-    let (stream, mut sender) = gathered(stream);
+    let (stream, mut driver) = batched(stream);
     let connection = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .keep_alive_interval(KEEPALIVE_INTERVAL)
@@ -102,29 +102,29 @@ async fn serve_connection(
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_concurrent_streams(streams_max)
         .auto_date_header(false)
-        .serve_connection(TokioIo::new(handshake::repeated(stream)), service);
+        .serve_connection(TokioIo::new(preface::with_preface(stream)), service);
     let mut connection = pin!(connection);
     tokio::select! {
-        ended = sender.drive(connection.as_mut()) => return Ok(ended?),
+        ended = driver.drive(connection.as_mut()) => return Ok(ended?),
         _ = stopping.wait_for(|stopping| *stopping) => {}
     }
     connection.as_mut().graceful_shutdown();
-    let ended = finish(sender.drive(connection), &under_way).await;
+    let ended = finish(driver.drive(connection), &in_flight).await;
     Ok(ended.transpose().map(Option::unwrap_or_default)?)
 }
 
 impl Api {
-    async fn answer(&self, request: Request<Incoming>, under_way: &UnderWay) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>, in_flight: &InFlight) -> Response<Body> {
         let (head, body) = request.into_parts();
         if !is_grpc(&head) {
-            return answer::not_grpc();
+            return response::not_grpc();
         }
         let Some(rpc) = self.services.find(head.uri.path()) else {
-            return self.others.answer(Request::from_parts(head, body)).await;
+            return self.auxiliary.answer(Request::from_parts(head, body)).await;
         };
         let takes_gzip = frame::takes_gzip(&head.headers);
         let time = timeout(&head.headers);
-        let answering = self.call(rpc, head.headers, body, under_way);
+        let answering = self.call(rpc, head.headers, body, in_flight);
         let answered = match time {
             Some(time) => tokio::time::timeout(time, answering).await.unwrap_or_else(|_| {
                 Err(Status::deadline_exceeded("the time that the client gave the call is over"))
@@ -132,18 +132,18 @@ impl Api {
             None => answering.await,
         };
         match answered {
-            Ok(message) => answer::message(message, takes_gzip),
+            Ok(message) => response::message(message, takes_gzip),
             Err(status) => bounded(status).into_http(),
         }
     }
 
     async fn call(
         &self,
-        rpc: Found,
+        rpc: RpcHandle,
         headers: HeaderMap,
         body: Incoming,
-        under_way: &UnderWay,
-    ) -> Answer<Encoded> {
+        in_flight: &InFlight,
+    ) -> RpcResult<EncodedMessage> {
         let bytes_max = self.services.request_bytes_max();
         let request_time = self.limits.request_time;
         let reading = frame::read(body, &headers, bytes_max, &self.incomplete);
@@ -152,7 +152,7 @@ impl Api {
             return Err(Status::deadline_exceeded(message));
         };
         let message = message?;
-        let _request = under_way.begin();
+        let _request = in_flight.begin();
         // Held while the call is under way.
         let _admitted = self.services.admit(message.len())?;
         rpc.call(MetadataMap::from_headers(headers), message).await

@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::Api;
-use super::stalled::not_stalled;
-use crate::listen::{ConnectionError, UnderWay, finish};
+use super::write_timeout::WriteTimeout;
+use crate::listen::{ConnectionError, InFlight, finish};
 
 /// Serves a connection until its client closes it, or `stopping` becomes true and the request that is under
 /// way has its answer. Browsers keep connections open that nothing is under way on; they end with the server.
@@ -23,21 +23,21 @@ pub(super) async fn serve(
     api: Arc<Api>,
     mut stopping: watch::Receiver<bool>,
 ) -> Result<(), ConnectionError> {
-    let under_way = UnderWay::default();
+    let in_flight = InFlight::default();
     let request_time = api.request_time;
     let service = service_fn(|request| {
-        let (api, under_way) = (api.clone(), under_way.clone());
-        async move { Ok::<_, Infallible>(api.answer(request, from, &under_way).await) }
+        let (api, in_flight) = (api.clone(), in_flight.clone());
+        async move { Ok::<_, Infallible>(api.answer(request, from, &in_flight).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(request_time)
-        .serve_connection(TokioIo::new(not_stalled(stream, request_time)), service);
+        .serve_connection(TokioIo::new(WriteTimeout::new(stream, request_time)), service);
     let mut connection = pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return Ok(ended?),
         _ = stopping.wait_for(|stopping| *stopping) => {}
     }
     connection.as_mut().graceful_shutdown();
-    Ok(finish(connection, &under_way).await.transpose().map(Option::unwrap_or_default)?)
+    Ok(finish(connection, &in_flight).await.transpose().map(Option::unwrap_or_default)?)
 }

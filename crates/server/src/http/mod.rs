@@ -5,16 +5,16 @@
 //! their answer is written as JSON ([`answer`]), both within bounds ([`transcode`]). So each check, limit and error detail is the one that gRPC
 //! has. All of it goes by the descriptors: a new RPC needs nothing here.
 
-mod answer;
+mod access;
 mod connection;
 mod gateway;
-mod guard;
 mod openapi;
 mod request;
+mod response;
+mod routes;
 mod schedule_history;
-mod stalled;
-mod table;
 mod transcode;
+mod write_timeout;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tonic::Status;
 
-use self::answer::Format;
+use self::access::AccessPolicy;
 use self::gateway::Gateway;
-use self::guard::Guard;
-use self::table::{Found, Table};
+use self::response::Format;
+use self::routes::{RouteMatch, RouteTable};
 use self::transcode::Transcoder;
-use crate::listen::{ConnectionLimits, UnderWay, listen};
-use crate::memory::Taken;
+use crate::listen::{ConnectionLimits, InFlight, listen};
+use crate::memory::Reservation;
 use crate::services::Services;
 
 /// Who may call over HTTP. The default trusts this machine's own programs and no web page.
@@ -57,12 +57,12 @@ impl Default for HttpConfig {
 }
 
 /// What an answer is made of.
-type Answer = Response<Full<Bytes>>;
+type HttpResponse = Response<Full<Bytes>>;
 
 /// Everything a request needs.
 struct Api {
     gateway: Gateway,
-    guard: Guard,
+    access: AccessPolicy,
     transcoder: Transcoder,
     request_bytes_max: usize,
     /// A client has this long to send the head of a request, and its body, and to take some of an answer.
@@ -82,7 +82,7 @@ pub(crate) async fn serve(
     let api = Arc::new(Api {
         request_bytes_max: services.request_bytes_max(),
         gateway: Gateway(services),
-        guard: Guard::new(config, is_local),
+        access: AccessPolicy::new(config, is_local),
         transcoder: Transcoder::new(config.memory_bytes),
         request_time: limits.request_time,
     });
@@ -98,17 +98,17 @@ impl Api {
         &self,
         request: Request<Incoming>,
         from: SocketAddr,
-        under_way: &UnderWay,
-    ) -> Answer {
-        let leave = match self.guard.admit(request.method(), request.headers()) {
-            Ok(leave) => leave,
-            Err(refusal) => return answer::refusal(&refusal, Format::default()),
+        in_flight: &InFlight,
+    ) -> HttpResponse {
+        let admission = match self.access.admit(request.method(), request.headers()) {
+            Ok(admission) => admission,
+            Err(refusal) => return response::refusal(&refusal, Format::default()),
         };
-        if let Some(preflight) = leave.preflight() {
+        if let Some(preflight) = admission.preflight() {
             return preflight;
         }
-        let mut answer = self.admitted(request, from, under_way).await;
-        leave.mark(answer.headers_mut());
+        let mut answer = self.admitted(request, from, in_flight).await;
+        admission.mark(answer.headers_mut());
         answer
     }
 
@@ -116,8 +116,8 @@ impl Api {
         &self,
         request: Request<Incoming>,
         from: SocketAddr,
-        under_way: &UnderWay,
-    ) -> Answer {
+        in_flight: &InFlight,
+    ) -> HttpResponse {
         let (mut head, body) = request.into_parts();
         let format = Format::of(&head);
         if head.method == Method::HEAD {
@@ -127,47 +127,49 @@ impl Api {
         if let Some(document) = openapi::document(path) {
             return match head.method {
                 Method::GET => document,
-                _ => answer::method_not_allowed(&[Method::GET], format),
+                _ => response::method_not_allowed(&[Method::GET], format),
             };
         }
         if let Some(schedule_id) = schedule_history::schedule_id(path) {
             if head.method != Method::GET {
-                return answer::method_not_allowed(&[Method::GET], format);
+                return response::method_not_allowed(&[Method::GET], format);
             }
-            let _request = under_way.begin();
+            let _request = in_flight.begin();
             let metadata = request::metadata(&head.headers, from);
             let api = (&self.gateway, &self.transcoder);
             return schedule_history::answer(api, schedule_id, &head, metadata, format).await;
         }
-        let (route, variables) = match Table::get().find(&head.method, path) {
-            Found::Route(route, variables) => (route, variables),
-            Found::OtherMethods(methods) => return answer::method_not_allowed(&methods, format),
-            Found::Nothing => {
+        let (route, variables) = match RouteTable::get().find(&head.method, path) {
+            RouteMatch::Matched(route, variables) => (route, variables),
+            RouteMatch::OtherMethods(methods) => {
+                return response::method_not_allowed(&methods, format);
+            }
+            RouteMatch::NotFound => {
                 let status = Status::not_found(format!("there is nothing at {path}"));
-                return answer::refusal(&status, format);
+                return response::refusal(&status, format);
             }
         };
-        let (body, taken) = match self.read(body).await {
+        let (body, reserved) = match self.read(body).await {
             Ok(read) => read,
-            Err((code, status)) => return answer::refusal_as(code, &status, format),
+            Err((code, status)) => return response::refusal_as(code, &status, format),
         };
-        let _request = under_way.begin();
+        let _request = in_flight.begin();
         let metadata = request::metadata(&head.headers, from);
         let answering = async {
             let build = move |body: &[u8]| request::message(route, &variables, &head, body);
-            let message = self.transcoder.read(body, taken, build).await?;
+            let message = self.transcoder.read(body, reserved, build).await?;
             let answer = self.gateway.call(&route.rpc, message, metadata).await?;
-            let write = move |answer| answer::message(&answer, format);
+            let write = move |answer| response::message(&answer, format);
             self.transcoder.write(&route.rpc, answer, write).await
         };
         match answering.await {
-            Ok(text) => answer::json(StatusCode::OK, text, format),
-            Err(status) => answer::refusal(&status, format),
+            Ok(text) => response::json(StatusCode::OK, text, format),
+            Err(status) => response::refusal(&status, format),
         }
     }
 
     /// The body, and the memory it takes.
-    async fn read(&self, body: Incoming) -> Result<(Bytes, Taken), (StatusCode, Status)> {
+    async fn read(&self, body: Incoming) -> Result<(Bytes, Reservation), (StatusCode, Status)> {
         let time = self.request_time;
         tokio::time::timeout(time, self.receive(body)).await.unwrap_or_else(|_| {
             let late = format!("the body didn't arrive within {time:?}");
@@ -175,9 +177,12 @@ impl Api {
         })
     }
 
-    async fn receive(&self, mut body: Incoming) -> Result<(Bytes, Taken), (StatusCode, Status)> {
+    async fn receive(
+        &self,
+        mut body: Incoming,
+    ) -> Result<(Bytes, Reservation), (StatusCode, Status)> {
         let max = self.request_bytes_max;
-        let (mut whole, mut taken) = (BytesMut::new(), self.transcoder.nothing_yet());
+        let (mut whole, mut reserved) = (BytesMut::new(), self.transcoder.empty_reservation());
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| {
                 let unread = format!("the body can't be read: {error}");
@@ -188,9 +193,9 @@ impl Api {
                 let large = format!("the body is larger than {max} bytes");
                 return Err((StatusCode::PAYLOAD_TOO_LARGE, Status::resource_exhausted(large)));
             }
-            taken.grow(data.len()).map_err(|used| (StatusCode::TOO_MANY_REQUESTS, used))?;
+            reserved.grow(data.len()).map_err(|used| (StatusCode::TOO_MANY_REQUESTS, used))?;
             whole.extend_from_slice(&data);
         }
-        Ok((whole.freeze(), taken))
+        Ok((whole.freeze(), reserved))
     }
 }

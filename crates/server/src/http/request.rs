@@ -16,9 +16,9 @@ use tonic::metadata::{AsciiMetadataKey, MetadataMap, MetadataValue};
 
 use crate::call::Face;
 
-use super::answer::PRETTY;
-use super::answer::WITHOUT_SHORTHAND;
-use super::table::{Body, FieldPath, Route, field_path};
+use super::response::PRETTY;
+use super::response::WITHOUT_SHORTHAND;
+use super::routes::{Body, FieldPath, Route, field_path};
 use super::transcode::MESSAGES_MAX;
 
 /// What is wrong with a request.

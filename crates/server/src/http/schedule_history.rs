@@ -14,10 +14,10 @@ use serde_json::{Value as Json, json};
 use tonic::Status;
 use tonic::metadata::MetadataMap;
 
-use super::Answer;
-use super::answer::{self, Format};
+use super::HttpResponse;
 use super::gateway::Gateway;
 use super::request;
+use super::response::{self, Format};
 use super::transcode::Transcoder;
 
 /// The schedule whose history is at `path`.
@@ -34,10 +34,10 @@ pub(super) async fn answer(
     head: &Parts,
     metadata: MetadataMap,
     format: Format,
-) -> Answer {
+) -> HttpResponse {
     match page(gateway, transcoder, schedule_id, head, metadata, format).await {
-        Ok(page) => answer::json(StatusCode::OK, page, format),
-        Err(status) => answer::refusal(&status, format),
+        Ok(page) => response::json(StatusCode::OK, page, format),
+        Err(status) => response::refusal(&status, format),
     }
 }
 
@@ -76,7 +76,7 @@ async fn page(
                 request.set_field_by_name("limit", Value::I32(limit));
             }
             "after_sequence" => request.set_field_by_name("after_sequence", Value::I64(number(0)?)),
-            answer::PRETTY | answer::WITHOUT_SHORTHAND => {}
+            response::PRETTY | response::WITHOUT_SHORTHAND => {}
             _ => {
                 let problem = format!("the query: `{name}`: expected limit or after_sequence");
                 return Err(Status::invalid_argument(problem));
@@ -86,7 +86,7 @@ async fn page(
 
     let answer = gateway.call(&rpc, request.encode_to_vec().into(), metadata).await?;
     let namespace = namespace.to_owned();
-    let write = move |answer| answer::text(&shown(&answer, &schedule_id, &namespace), format);
+    let write = move |answer| response::text(&shown(&answer, &schedule_id, &namespace), format);
     transcoder.write(&rpc, answer, write).await
 }
 

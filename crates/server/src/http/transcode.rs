@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tonic::Status;
 
 use super::request::Error;
-use crate::memory::{Budget, Taken};
+use crate::memory::{MemoryBudget, Reservation};
 
 /// Values of JSON that one request may have. A megabyte of numbers has about as many.
 const VALUES_MAX: usize = 250_000;
@@ -34,7 +34,7 @@ const INLINE_BYTES: usize = 256 * 1024;
 /// Does the work.
 #[derive(Clone)]
 pub(super) struct Transcoder {
-    memory: Budget,
+    memory: MemoryBudget,
     /// Large ones at a time. The processors are there for others too.
     threads: Arc<Semaphore>,
 }
@@ -43,30 +43,30 @@ impl Transcoder {
     pub(super) fn new(memory_bytes: usize) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
-            memory: Budget::new(memory_bytes, "JSON over HTTP"),
+            memory: MemoryBudget::new(memory_bytes, "JSON over HTTP"),
             threads: Arc::new(Semaphore::new((processors / 2).max(1))),
         }
     }
 
     /// Memory for a request that begins to arrive.
-    pub(super) fn nothing_yet(&self) -> Taken {
-        self.memory.nothing()
+    pub(super) fn empty_reservation(&self) -> Reservation {
+        self.memory.empty_reservation()
     }
 
-    /// Makes a message of a body, which has `taken` its own length already.
+    /// Makes a message of a body, which has `reserved` its own length already.
     pub(super) async fn read(
         &self,
         body: Bytes,
-        mut taken: Taken,
+        mut reserved: Reservation,
         build: impl FnOnce(&[u8]) -> Result<Bytes, Error> + Send + 'static,
     ) -> Result<Bytes, Status> {
         let found = checked(measure(&body))?;
         let weight = weight(&Measure { messages: found.values.min(MESSAGES_MAX), ..found });
         // Of which the text is there already.
-        taken.grow(weight - body.len())?;
+        reserved.grow(weight - body.len())?;
         let built = self.run(weight, move || {
             let built = build(&body);
-            drop((body, taken));
+            drop((body, reserved));
             built
         });
         built.await?.map_err(|error| Status::invalid_argument(error.to_string()))
@@ -81,13 +81,13 @@ impl Transcoder {
     ) -> Result<Bytes, Status> {
         let descriptor = rpc.output();
         let weight = weight(&measure_message(&descriptor, &message));
-        let mut taken = self.memory.wait_for(weight).await?;
+        let mut reserved = self.memory.wait_for(weight).await?;
         let written = self.run(weight, move || {
             let message = DynamicMessage::decode(descriptor, message)
                 .map_err(|error| Status::internal(format!("an answer can't be read: {error}")))?;
             let text = write(message);
-            taken.shrink_to(text.len());
-            Ok(Bytes::from_owner(Held { text, _taken: taken }))
+            reserved.shrink_to(text.len());
+            Ok(Bytes::from_owner(Held { text, _reserved: reserved }))
         });
         written.await?
     }
@@ -109,7 +109,7 @@ impl Transcoder {
 /// Text whose memory is counted until it has been sent.
 struct Held {
     text: Vec<u8>,
-    _taken: Taken,
+    _reserved: Reservation,
 }
 
 impl AsRef<[u8]> for Held {

@@ -3,7 +3,7 @@
 use perennial_proto::perennial::{ListScheduleEventsRequest, ListScheduleEventsResponse};
 
 use super::{ScheduleCall, page_limit};
-use crate::errors::{Answer, refused};
+use crate::errors::{RpcResult, refused};
 
 const LIMIT_MAX: usize = 500;
 
@@ -11,7 +11,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn list_schedule_events(
         &self,
         request: ListScheduleEventsRequest,
-    ) -> Answer<ListScheduleEventsResponse> {
+    ) -> RpcResult<ListScheduleEventsResponse> {
         let (namespace, id) = (&request.namespace, &request.schedule_id);
         let schedule = self.incarnation(namespace, id, &request.internal_id).await?;
         let limit = page_limit(request.limit, LIMIT_MAX);

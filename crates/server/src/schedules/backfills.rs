@@ -12,8 +12,8 @@ use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_runtime::{Ledger, LedgerQuery};
 use tonic::Status;
 
-use super::{ScheduleCall, page_limit, words};
-use crate::errors::{Answer, refused};
+use super::{ScheduleCall, explanation, page_limit};
+use crate::errors::{RpcResult, refused};
 use crate::tokens::{Pages, Purpose};
 use crate::validate::invalid;
 use crate::workflow::schedule::overlap_policy;
@@ -27,7 +27,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn backfill_schedule(
         &self,
         request: BackfillScheduleRequest,
-    ) -> Answer<BackfillScheduleResponse> {
+    ) -> RpcResult<BackfillScheduleResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         let (Some(from), Some(to)) = (request.start_time, request.end_time) else {
             return invalid("StartTime and EndTime must be set on request.");
@@ -82,7 +82,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn list_backfills(
         &self,
         request: ListBackfillsRequest,
-    ) -> Answer<ListBackfillsResponse> {
+    ) -> RpcResult<ListBackfillsResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
         let backfills = schedule.backfills.values().map(|backfill| shown(backfill)).collect();
@@ -92,7 +92,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn list_backfill_occurrences(
         &self,
         request: ListBackfillOccurrencesRequest,
-    ) -> Answer<ListBackfillOccurrencesResponse> {
+    ) -> RpcResult<ListBackfillOccurrencesResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         let schedule = self.0.runtime().read_schedule(target).await.map_err(refused)?;
         self.occurrences_of(&schedule, request).await
@@ -103,7 +103,7 @@ impl ScheduleCall<'_> {
         &self,
         schedule: &Schedule,
         mut request: ListBackfillOccurrencesRequest,
-    ) -> Answer<ListBackfillOccurrencesResponse> {
+    ) -> RpcResult<ListBackfillOccurrencesResponse> {
         let id = request.backfill_id;
         let backfill = schedule.backfills.get(&id).ok_or_else(|| {
             Status::not_found(format!(
@@ -133,7 +133,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn cancel_backfill(
         &self,
         request: CancelBackfillRequest,
-    ) -> Answer<CancelBackfillResponse> {
+    ) -> RpcResult<CancelBackfillResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         let command = Command::CancelBackfill { sequence: request.backfill_id };
         self.0.runtime().send_to_schedule(target, command).await.map_err(refused)?;
@@ -146,7 +146,7 @@ fn occurrence(schedule: &Schedule, line: &stored::Occurrence) -> BackfillOccurre
     BackfillOccurrence {
         schedule_id: schedule.head.schedule_id.clone(),
         nominal_time: Some(Time(line.nominal_at).into()),
-        outcome: words::outcome(line.verdict()).to_owned(),
+        outcome: explanation::outcome(line.verdict()).to_owned(),
         reason: line.reason.clone(),
         run: (!run_id.is_empty()).then_some(WorkflowExecution { workflow_id, run_id }),
     }

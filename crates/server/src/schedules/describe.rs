@@ -9,7 +9,7 @@ use perennial_proto::perennial::{
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 
 use super::ScheduleCall;
-use crate::errors::{Answer, refused};
+use crate::errors::{RpcResult, refused};
 use crate::tokens::{Pages, Purpose};
 use crate::workflow::schedule::{described, list_entry};
 use crate::workflow::visibility::page_size;
@@ -18,7 +18,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn describe_schedule(
         &self,
         request: DescribeScheduleRequest,
-    ) -> Answer<DescribeScheduleResponse> {
+    ) -> RpcResult<DescribeScheduleResponse> {
         let (namespace, id) = (&request.namespace, &request.schedule_id);
         let schedule = self.incarnation(namespace, id, &request.internal_id).await?;
         let head = &schedule.head;
@@ -50,7 +50,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn list_schedules(
         &self,
         mut request: ListSchedulesRequest,
-    ) -> Answer<ListSchedulesResponse> {
+    ) -> RpcResult<ListSchedulesResponse> {
         let namespace = self.0.namespace(&request.namespace)?;
         let size = page_size(std::mem::take(&mut request.page_size));
         let token = std::mem::take(&mut request.next_page_token);

@@ -4,8 +4,8 @@ use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::perennial::{EvaluateSchedulesRequest, EvaluateSchedulesResponse, Evaluated};
 use perennial_runtime::EvaluatedSchedule;
 
-use super::{ScheduleCall, page_limit, words};
-use crate::errors::{Answer, refused};
+use super::{ScheduleCall, explanation, page_limit};
+use crate::errors::{RpcResult, refused};
 
 const LIMIT_MAX: usize = 1_000;
 
@@ -13,7 +13,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn evaluate_schedules(
         &self,
         request: EvaluateSchedulesRequest,
-    ) -> Answer<EvaluateSchedulesResponse> {
+    ) -> RpcResult<EvaluateSchedulesResponse> {
         let limit = page_limit(request.limit, LIMIT_MAX);
         let namespace = match request.namespace.as_str() {
             "" => None,
@@ -34,7 +34,7 @@ impl ScheduleCall<'_> {
             namespace: namespace.clone(),
             schedule_id: head.schedule_id.clone(),
             instance_id: time.workflow_id.clone(),
-            outcome: words::outcome(time.verdict).to_owned(),
+            outcome: explanation::outcome(time.verdict).to_owned(),
             occurrence_time: Some(time.nominal.into()),
             last_fired_at,
             next_fire_at,

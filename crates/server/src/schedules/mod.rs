@@ -4,9 +4,9 @@ mod audit;
 mod backfills;
 mod describe;
 mod evaluate;
+mod explanation;
 mod occurrences;
 mod update;
-mod words;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use tonic::Status;
 use tonic::metadata::MetadataMap;
 
 use crate::call::Call;
-use crate::errors::{Answer, refused, schedule_refused};
+use crate::errors::{RpcResult, refused, schedule_refused};
 use crate::server::Shared;
 use crate::validate::{self, invalid};
 use crate::workflow::schedule::{conflict_token, notes, overlap_policy};
@@ -42,7 +42,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn create_schedule(
         &self,
         request: CreateScheduleRequest,
-    ) -> Answer<CreateScheduleResponse> {
+    ) -> RpcResult<CreateScheduleResponse> {
         let Some(wanted) = request.schedule else {
             return invalid("Schedule is not set on request.");
         };
@@ -62,7 +62,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn trigger_schedule(
         &self,
         request: TriggerScheduleRequest,
-    ) -> Answer<TriggerScheduleResponse> {
+    ) -> RpcResult<TriggerScheduleResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         validate::blob(request.input.as_ref(), self.0.runtime().limits().payload_bytes)?;
         let request_id = self.0.request_id(request.request_id)?;
@@ -96,7 +96,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn pause_schedule(
         &self,
         request: PauseScheduleRequest,
-    ) -> Answer<PauseScheduleResponse> {
+    ) -> RpcResult<PauseScheduleResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         notes(&request.notes)?;
         let context = self.0.command_context(request.context, "");
@@ -108,7 +108,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn resume_schedule(
         &self,
         request: ResumeScheduleRequest,
-    ) -> Answer<ResumeScheduleResponse> {
+    ) -> RpcResult<ResumeScheduleResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         notes(&request.notes)?;
         let context = self.0.command_context(request.context, "");
@@ -123,7 +123,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn delete_schedule(
         &self,
         request: DeleteScheduleRequest,
-    ) -> Answer<DeleteScheduleResponse> {
+    ) -> RpcResult<DeleteScheduleResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         notes(&request.reason)?;
         let context = self.0.command_context(request.context, "");
@@ -138,7 +138,7 @@ impl ScheduleCall<'_> {
         namespace: &str,
         schedule_id: &str,
         internal_id: &str,
-    ) -> Answer<Arc<Schedule>> {
+    ) -> RpcResult<Arc<Schedule>> {
         let runtime = self.0.runtime();
         let target = self.0.schedule_name(namespace, schedule_id)?;
         let latest = runtime.read_schedule(target).await.map_err(refused)?;
@@ -165,7 +165,7 @@ fn page_limit(given: i32, max: usize) -> usize {
     }
 }
 
-fn checked_extensions(given: Option<ScheduleExtensions>) -> Answer<Option<ScheduleExtensions>> {
+fn checked_extensions(given: Option<ScheduleExtensions>) -> RpcResult<Option<ScheduleExtensions>> {
     let Some(given) = given else { return Ok(None) };
     if given.max_runs < 0 {
         return invalid("MaxRuns is negative.");
@@ -177,7 +177,7 @@ fn checked_extensions(given: Option<ScheduleExtensions>) -> Answer<Option<Schedu
     Ok(Some(given))
 }
 
-fn check_labels(labels: &BTreeMap<String, String>) -> Answer<()> {
+fn check_labels(labels: &BTreeMap<String, String>) -> RpcResult<()> {
     const COUNT_MAX: usize = 20;
     const BYTES_MAX: usize = 100;
 

@@ -11,8 +11,8 @@ use perennial_proto::store as stored;
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_runtime::{Ledger, LedgerQuery};
 
-use super::{ScheduleCall, page_limit, words};
-use crate::errors::{Answer, refused};
+use super::{ScheduleCall, explanation, page_limit};
+use crate::errors::{RpcResult, refused};
 use crate::tokens::{Pages, Purpose};
 use crate::validate::invalid;
 
@@ -24,7 +24,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn list_occurrences(
         &self,
         mut request: ListOccurrencesRequest,
-    ) -> Answer<ListOccurrencesResponse> {
+    ) -> RpcResult<ListOccurrencesResponse> {
         let (namespace, id) = (&request.namespace, &request.schedule_id);
         let schedule = self.incarnation(namespace, id, &request.internal_id).await?;
         let limit = page_limit(std::mem::take(&mut request.limit), LIMIT_MAX);
@@ -49,7 +49,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn explain_occurrence(
         &self,
         request: ExplainOccurrenceRequest,
-    ) -> Answer<ExplainOccurrenceResponse> {
+    ) -> RpcResult<ExplainOccurrenceResponse> {
         let Some(time) = request.time else {
             return invalid("Time is not set on request.");
         };
@@ -78,7 +78,7 @@ impl ScheduleCall<'_> {
         };
         let occurrence = Occurrence { nominal_time: Some(asked), until: Some(asked), ..occurrence };
         let manual: Vec<_> = manual.iter().map(shown).collect();
-        let explanation = words::explain(&schedule, time, &occurrence, &manual);
+        let explanation = explanation::explain(&schedule, time, &occurrence, &manual);
         Ok(ExplainOccurrenceResponse { occurrence: Some(occurrence), manual, explanation })
     }
 }
@@ -106,7 +106,7 @@ fn shown(line: &stored::Occurrence) -> Occurrence {
             workflow_id: line.workflow_id.clone(),
             run_id: line.run_id.clone(),
         }),
-        start_reason: words::start_reason(line.start_reason()).to_owned(),
+        start_reason: explanation::start_reason(line.start_reason()).to_owned(),
         backfill_id: line.backfill,
     }
 }

@@ -7,7 +7,7 @@ use perennial_proto::temporal::schedule::v1 as api;
 use perennial_runtime::Refusal;
 
 use super::{ScheduleCall, checked_extensions};
-use crate::errors::{Answer, refused};
+use crate::errors::{RpcResult, refused};
 use crate::workflow::schedule::{conflict_token, described, notes, read_conflict_token};
 
 /// How often an update is made again on top of what someone else changed meanwhile.
@@ -17,7 +17,7 @@ impl ScheduleCall<'_> {
     pub(crate) async fn update_schedule(
         &self,
         request: UpdateScheduleRequest,
-    ) -> Answer<UpdateScheduleResponse> {
+    ) -> RpcResult<UpdateScheduleResponse> {
         let target = self.0.schedule_name(&request.namespace, &request.schedule_id)?;
         let seen = read_conflict_token(&request.conflict_token)?;
         let request_id = self.0.request_id(request.request_id.clone())?;
@@ -50,7 +50,7 @@ impl ScheduleCall<'_> {
         &self,
         present: &Schedule,
         request: &UpdateScheduleRequest,
-    ) -> Answer<UpdateSchedule> {
+    ) -> RpcResult<UpdateSchedule> {
         let now = self.0.runtime().now();
         let mut schedule = described(present, now).schedule.unwrap_or_default();
         let mut policies = schedule.policies.unwrap_or_default();

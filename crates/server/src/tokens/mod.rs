@@ -15,7 +15,7 @@ use prost::Message;
 use tonic::Status;
 
 use self::keys::{Scope, Sealed};
-use crate::errors::{Answer, not_found};
+use crate::errors::{RpcResult, not_found};
 
 /// The token of a task, as a worker gets it.
 pub(crate) fn seal_task(keys: &Keys, token: &TaskToken) -> Vec<u8> {
@@ -23,7 +23,7 @@ pub(crate) fn seal_task(keys: &Keys, token: &TaskToken) -> Vec<u8> {
 }
 
 /// Reads the token of a task. Whose namespace it names is for the caller to compare.
-pub(crate) fn read_task(keys: &Keys, bytes: &[u8]) -> Answer<TaskToken> {
+pub(crate) fn read_task(keys: &Keys, bytes: &[u8]) -> RpcResult<TaskToken> {
     if bytes.is_empty() {
         return Err(Status::invalid_argument("Task token not set on request."));
     }

@@ -7,7 +7,7 @@ use prost::Message;
 use tonic::Status;
 
 use super::keys::{Keys, Purpose, Scope, Sealed};
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 
 /// The tokens of a list's pages: for this question about this namespace, and no other.
 pub(crate) struct Pages<'a> {
@@ -39,7 +39,7 @@ impl<'a> Pages<'a> {
     }
 
     /// After what a page begins; `None` if it is the first.
-    pub(crate) fn after(&self, token: &[u8]) -> Answer<Option<Vec<u8>>> {
+    pub(crate) fn after(&self, token: &[u8]) -> RpcResult<Option<Vec<u8>>> {
         if token.is_empty() {
             return Ok(None);
         }
@@ -49,19 +49,19 @@ impl<'a> Pages<'a> {
     }
 
     /// The same, if it is a name or an id.
-    pub(crate) fn after_name(&self, token: &[u8]) -> Answer<String> {
+    pub(crate) fn after_name(&self, token: &[u8]) -> RpcResult<String> {
         let name = self.after(token)?.unwrap_or_default();
         String::from_utf8(name).map_err(|_| invalid_page())
     }
 
     /// The same, if it is a place in a list of runs or schedules.
-    pub(crate) fn after_position(&self, token: &[u8]) -> Answer<Option<Position>> {
+    pub(crate) fn after_position(&self, token: &[u8]) -> RpcResult<Option<Position>> {
         let position = self.after(token)?.map(|body| Position::from_token(&body));
         position.transpose().map_err(|_| invalid_page())
     }
 
     /// The same, if it is a number.
-    pub(crate) fn after_number(&self, token: &[u8]) -> Answer<Option<i64>> {
+    pub(crate) fn after_number(&self, token: &[u8]) -> RpcResult<Option<i64>> {
         let number = self.after(token)?.map(|body| body.try_into().map(i64::from_be_bytes));
         number.transpose().map_err(|_| invalid_page())
     }
@@ -116,7 +116,7 @@ impl HistoryCursor {
         direction: Direction,
         token: &[u8],
         target: &RunName,
-    ) -> Answer<Option<Self>> {
+    ) -> RpcResult<Option<Self>> {
         if token.is_empty() {
             return Ok(None);
         }

@@ -22,7 +22,7 @@ use prost::Message;
 
 use super::respond::{FAILURE_TOO_LARGE, server_failure};
 use crate::call::Call;
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 use crate::failures;
 use crate::tokens;
 use crate::validate::{self, invalid};
@@ -48,7 +48,7 @@ impl Call<'_> {
     pub(crate) async fn record_activity_task_heartbeat(
         &self,
         request: RecordActivityTaskHeartbeatRequest,
-    ) -> Answer<RecordActivityTaskHeartbeatResponse> {
+    ) -> RpcResult<RecordActivityTaskHeartbeatResponse> {
         let which = self.by_token(&request.namespace, &request.task_token).await?;
         let said = self.heartbeat(which, request.details, request.identity).await?;
         Ok(RecordActivityTaskHeartbeatResponse {
@@ -61,7 +61,7 @@ impl Call<'_> {
     pub(crate) async fn record_activity_task_heartbeat_by_id(
         &self,
         request: RecordActivityTaskHeartbeatByIdRequest,
-    ) -> Answer<RecordActivityTaskHeartbeatByIdResponse> {
+    ) -> RpcResult<RecordActivityTaskHeartbeatByIdResponse> {
         let which = self.by_id(
             &request.namespace,
             request.workflow_id,
@@ -80,7 +80,7 @@ impl Call<'_> {
     pub(crate) async fn respond_activity_task_completed(
         &self,
         request: RespondActivityTaskCompletedRequest,
-    ) -> Answer<RespondActivityTaskCompletedResponse> {
+    ) -> RpcResult<RespondActivityTaskCompletedResponse> {
         let which = self.by_token(&request.namespace, &request.task_token).await?;
         let by = Reporter { identity: request.identity, build: request.worker_version };
         self.completed(which, request.result, by).await?;
@@ -90,7 +90,7 @@ impl Call<'_> {
     pub(crate) async fn respond_activity_task_completed_by_id(
         &self,
         request: RespondActivityTaskCompletedByIdRequest,
-    ) -> Answer<RespondActivityTaskCompletedByIdResponse> {
+    ) -> RpcResult<RespondActivityTaskCompletedByIdResponse> {
         let which = self.by_id(
             &request.namespace,
             request.workflow_id,
@@ -105,7 +105,7 @@ impl Call<'_> {
     pub(crate) async fn respond_activity_task_failed(
         &self,
         request: RespondActivityTaskFailedRequest,
-    ) -> Answer<RespondActivityTaskFailedResponse> {
+    ) -> RpcResult<RespondActivityTaskFailedResponse> {
         let which = self.by_token(&request.namespace, &request.task_token).await?;
         let details = request.last_heartbeat_details;
         let by = Reporter { identity: request.identity, build: request.worker_version };
@@ -116,7 +116,7 @@ impl Call<'_> {
     pub(crate) async fn respond_activity_task_failed_by_id(
         &self,
         request: RespondActivityTaskFailedByIdRequest,
-    ) -> Answer<RespondActivityTaskFailedByIdResponse> {
+    ) -> RpcResult<RespondActivityTaskFailedByIdResponse> {
         let which = self.by_id(
             &request.namespace,
             request.workflow_id,
@@ -133,7 +133,7 @@ impl Call<'_> {
     pub(crate) async fn respond_activity_task_canceled(
         &self,
         request: RespondActivityTaskCanceledRequest,
-    ) -> Answer<RespondActivityTaskCanceledResponse> {
+    ) -> RpcResult<RespondActivityTaskCanceledResponse> {
         let which = self.by_token(&request.namespace, &request.task_token).await?;
         let by = Reporter { identity: request.identity, build: request.worker_version };
         self.canceled(which, request.details, by).await?;
@@ -143,7 +143,7 @@ impl Call<'_> {
     pub(crate) async fn respond_activity_task_canceled_by_id(
         &self,
         request: RespondActivityTaskCanceledByIdRequest,
-    ) -> Answer<RespondActivityTaskCanceledByIdResponse> {
+    ) -> RpcResult<RespondActivityTaskCanceledByIdResponse> {
         let which = self.by_id(
             &request.namespace,
             request.workflow_id,
@@ -154,7 +154,7 @@ impl Call<'_> {
         Ok(RespondActivityTaskCanceledByIdResponse {})
     }
 
-    async fn by_token(&self, namespace: &str, token: &[u8]) -> Answer<Which> {
+    async fn by_token(&self, namespace: &str, token: &[u8]) -> RpcResult<Which> {
         let token = self.task_token(namespace, token).await?;
         Ok((tokens::run_of(&token), tokens::activity_of(&token)))
     }
@@ -165,7 +165,7 @@ impl Call<'_> {
         workflow_id: String,
         run_id: String,
         activity_id: String,
-    ) -> Answer<Which> {
+    ) -> RpcResult<Which> {
         let run = self.run_by_id(namespace, workflow_id, run_id)?;
         if activity_id.is_empty() {
             return invalid("ActivityId is not set on request.");
@@ -178,7 +178,7 @@ impl Call<'_> {
         (run, target): Which,
         details: Option<Payloads>,
         identity: String,
-    ) -> Answer<HeartbeatReply> {
+    ) -> RpcResult<HeartbeatReply> {
         if self.is_too_large(details.as_ref()) {
             let failure = server_failure("Heartbeat details exceed size limit.");
             let outcome = ActivityOutcome::Failed(Some(failure), None);
@@ -196,7 +196,12 @@ impl Call<'_> {
         })
     }
 
-    async fn completed(&self, which: Which, result: Option<Payloads>, by: Reporter) -> Answer<()> {
+    async fn completed(
+        &self,
+        which: Which,
+        result: Option<Payloads>,
+        by: Reporter,
+    ) -> RpcResult<()> {
         let outcome = if self.is_too_large(result.as_ref()) {
             let failure = server_failure("Complete result exceeds size limit.");
             ActivityOutcome::Failed(Some(failure), None)
@@ -213,7 +218,7 @@ impl Call<'_> {
         failure: Option<Failure>,
         mut details: Option<Payloads>,
         by: Reporter,
-    ) -> Answer<Vec<Failure>> {
+    ) -> RpcResult<Vec<Failure>> {
         if let Some(failure) = &failure {
             check_failure(failure)?;
         }
@@ -235,7 +240,12 @@ impl Call<'_> {
         Ok(refused)
     }
 
-    async fn canceled(&self, which: Which, details: Option<Payloads>, by: Reporter) -> Answer<()> {
+    async fn canceled(
+        &self,
+        which: Which,
+        details: Option<Payloads>,
+        by: Reporter,
+    ) -> RpcResult<()> {
         let outcome = if self.is_too_large(details.as_ref()) {
             let failure = server_failure("Cancel details exceed size limit.");
             ActivityOutcome::Failed(Some(failure), None)
@@ -250,7 +260,7 @@ impl Call<'_> {
         (run, target): Which,
         outcome: ActivityOutcome,
         by: Reporter,
-    ) -> Answer<()> {
+    ) -> RpcResult<()> {
         let Reporter { identity, build: worker_version } = by;
         validate::identity(&identity)?;
         let report = ReportActivity { target, outcome, identity, worker_version };
@@ -265,7 +275,7 @@ impl Call<'_> {
 }
 
 /// A failure that an activity may report.
-fn check_failure(failure: &Failure) -> Answer<()> {
+fn check_failure(failure: &Failure) -> RpcResult<()> {
     match failure.failure_info {
         Some(FailureInfo::ApplicationFailureInfo(_)) => Ok(()),
         _ => invalid("Failure must have ApplicationFailureInfo."),

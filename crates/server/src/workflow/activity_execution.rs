@@ -13,13 +13,13 @@ use perennial_proto::temporal::workflowservice::v1::{
 use tonic::Status;
 
 use crate::call::Call;
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 
 impl Call<'_> {
     pub(crate) async fn pause_activity_execution(
         &self,
         request: PauseActivityExecutionRequest,
-    ) -> Answer<PauseActivityExecutionResponse> {
+    ) -> RpcResult<PauseActivityExecutionResponse> {
         self.pause_activity(PauseActivityRequest {
             namespace: request.namespace,
             execution: of_workflow(request.workflow_id, request.run_id)?,
@@ -35,7 +35,7 @@ impl Call<'_> {
     pub(crate) async fn unpause_activity_execution(
         &self,
         request: UnpauseActivityExecutionRequest,
-    ) -> Answer<UnpauseActivityExecutionResponse> {
+    ) -> RpcResult<UnpauseActivityExecutionResponse> {
         self.unpause_activity(UnpauseActivityRequest {
             namespace: request.namespace,
             execution: of_workflow(request.workflow_id, request.run_id)?,
@@ -51,7 +51,7 @@ impl Call<'_> {
     pub(crate) async fn reset_activity_execution(
         &self,
         request: ResetActivityExecutionRequest,
-    ) -> Answer<ResetActivityExecutionResponse> {
+    ) -> RpcResult<ResetActivityExecutionResponse> {
         self.reset_activity(ResetActivityRequest {
             namespace: request.namespace,
             execution: of_workflow(request.workflow_id, request.run_id)?,
@@ -69,7 +69,7 @@ impl Call<'_> {
     pub(crate) async fn update_activity_execution_options(
         &self,
         request: UpdateActivityExecutionOptionsRequest,
-    ) -> Answer<UpdateActivityExecutionOptionsResponse> {
+    ) -> RpcResult<UpdateActivityExecutionOptionsResponse> {
         let updated = self
             .update_activity_options(UpdateActivityOptionsRequest {
                 namespace: request.namespace,
@@ -86,7 +86,7 @@ impl Call<'_> {
     }
 }
 
-fn of_workflow(workflow_id: String, run_id: String) -> Answer<Option<WorkflowExecution>> {
+fn of_workflow(workflow_id: String, run_id: String) -> RpcResult<Option<WorkflowExecution>> {
     if workflow_id.is_empty() {
         let what = "WorkflowId is not set on request, and activities without a workflow are not supported.";
         return Err(Status::unimplemented(what));

@@ -18,14 +18,14 @@ use perennial_runtime::Sent;
 
 use super::pending;
 use crate::call::Call;
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 use crate::validate::{self, invalid};
 
 impl Call<'_> {
     pub(crate) async fn pause_activity(
         &self,
         request: PauseActivityRequest,
-    ) -> Answer<PauseActivityResponse> {
+    ) -> RpcResult<PauseActivityResponse> {
         use pause_activity_request::Activity;
         let target = self.run_name(&request.namespace, request.execution)?;
         let selection = selected(request.activity.map(|activity| match activity {
@@ -43,7 +43,7 @@ impl Call<'_> {
     pub(crate) async fn unpause_activity(
         &self,
         request: UnpauseActivityRequest,
-    ) -> Answer<UnpauseActivityResponse> {
+    ) -> RpcResult<UnpauseActivityResponse> {
         use unpause_activity_request::Activity;
         let target = self.run_name(&request.namespace, request.execution)?;
         let selection = selected(request.activity.map(|activity| match activity {
@@ -64,7 +64,7 @@ impl Call<'_> {
     pub(crate) async fn reset_activity(
         &self,
         request: ResetActivityRequest,
-    ) -> Answer<ResetActivityResponse> {
+    ) -> RpcResult<ResetActivityResponse> {
         use reset_activity_request::Activity;
         let target = self.run_name(&request.namespace, request.execution)?;
         let selection = selected(request.activity.map(|activity| match activity {
@@ -86,7 +86,7 @@ impl Call<'_> {
     pub(crate) async fn update_activity_options(
         &self,
         request: UpdateActivityOptionsRequest,
-    ) -> Answer<UpdateActivityOptionsResponse> {
+    ) -> RpcResult<UpdateActivityOptionsResponse> {
         use update_activity_options_request::Activity;
         let target = self.run_name(&request.namespace, request.execution)?;
         let selection = selected(request.activity.map(|activity| match activity {
@@ -129,7 +129,7 @@ impl Call<'_> {
         selection: ActivitySelection,
         change: ActivityChange,
         identity: String,
-    ) -> Answer<Sent> {
+    ) -> RpcResult<Sent> {
         validate::identity(&identity)?;
         let change = ChangeActivities { selection, change, identity };
         let command = Command::ChangeActivities(Box::new(change));
@@ -145,7 +145,7 @@ impl Call<'_> {
     }
 }
 
-fn selected(selection: Option<ActivitySelection>) -> Answer<ActivitySelection> {
+fn selected(selection: Option<ActivitySelection>) -> RpcResult<ActivitySelection> {
     match selection {
         Some(ActivitySelection::Id(name) | ActivitySelection::Type(name)) if name.is_empty() => {
             invalid("Either Activity.Id or Activity.Type should be set on request.")
@@ -172,7 +172,7 @@ fn first_selected<'a>(run: &'a Run, selection: &ActivitySelection) -> Option<&'a
     found.map(AsRef::as_ref)
 }
 
-fn jitter(jitter: Option<&Duration>) -> Answer<Span> {
+fn jitter(jitter: Option<&Duration>) -> RpcResult<Span> {
     match checked_duration(jitter) {
         Ok(jitter) => Ok(Span::of(jitter.as_ref())),
         Err(cause) => invalid(format!("invalid jitter: {cause}")),
@@ -184,7 +184,7 @@ fn masked(
     given: &api::ActivityOptions,
     paths: &[String],
     present: &api::ActivityOptions,
-) -> Answer<ActivityOptions> {
+) -> RpcResult<ActivityOptions> {
     let mut options = ActivityOptions::default();
     for path in paths {
         let path = snake_case(path);
@@ -242,14 +242,14 @@ fn masked(
     Ok(options)
 }
 
-fn timeout(duration: Option<Duration>) -> Answer<Span> {
+fn timeout(duration: Option<Duration>) -> RpcResult<Span> {
     match checked_duration(duration.as_ref()) {
         Ok(duration) => Ok(Span::of(duration.as_ref())),
         Err(cause) => invalid(format!("invalid timeout: {cause}")),
     }
 }
 
-fn unknown_path<T>(path: &str) -> Answer<T> {
+fn unknown_path<T>(path: &str) -> RpcResult<T> {
     invalid(format!("UpdateMask names `{path}`, which is no option of an activity"))
 }
 
@@ -275,7 +275,7 @@ mod tests {
         Some(Duration { seconds, nanos: 0 })
     }
 
-    fn mask(paths: &[&str]) -> Answer<ActivityOptions> {
+    fn mask(paths: &[&str]) -> RpcResult<ActivityOptions> {
         let given = api::ActivityOptions {
             heartbeat_timeout: seconds(7),
             start_to_close_timeout: seconds(-1),

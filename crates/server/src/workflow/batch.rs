@@ -19,7 +19,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 
 use super::reset::Excluded;
 use crate::call::Call;
-use crate::errors::{Answer, not_implemented, refused};
+use crate::errors::{RpcResult, not_implemented, refused};
 use crate::tokens::{Pages, Purpose};
 use crate::validate::{self, invalid};
 
@@ -28,7 +28,7 @@ impl Call<'_> {
     pub(crate) async fn start_batch_operation(
         &self,
         request: StartBatchOperationRequest,
-    ) -> Answer<StartBatchOperationResponse> {
+    ) -> RpcResult<StartBatchOperationResponse> {
         let namespace = self.namespace_key(&request.namespace)?;
         let ways_to_select = [
             !request.visibility_query.is_empty(),
@@ -75,7 +75,7 @@ impl Call<'_> {
     pub(crate) async fn stop_batch_operation(
         &self,
         request: StopBatchOperationRequest,
-    ) -> Answer<StopBatchOperationResponse> {
+    ) -> RpcResult<StopBatchOperationResponse> {
         let namespace = self.job(&request.namespace, &request.job_id)?;
         if request.reason.is_empty() {
             return invalid("Reason is not set on request.");
@@ -88,7 +88,7 @@ impl Call<'_> {
     pub(crate) async fn describe_batch_operation(
         &self,
         request: DescribeBatchOperationRequest,
-    ) -> Answer<DescribeBatchOperationResponse> {
+    ) -> RpcResult<DescribeBatchOperationResponse> {
         let namespace = self.job(&request.namespace, &request.job_id)?;
         let job = self.runtime().batch(namespace, &request.job_id).await.map_err(refused)?;
         Ok(DescribeBatchOperationResponse {
@@ -110,7 +110,7 @@ impl Call<'_> {
     pub(crate) async fn list_batch_operations(
         &self,
         request: ListBatchOperationsRequest,
-    ) -> Answer<ListBatchOperationsResponse> {
+    ) -> RpcResult<ListBatchOperationsResponse> {
         const PAGE_MAX: usize = 1_000;
         let namespace = self.namespace_key(&request.namespace)?;
         let asked = usize::try_from(request.page_size).ok().filter(|size| *size > 0);
@@ -135,7 +135,7 @@ impl Call<'_> {
         })
     }
 
-    fn job(&self, namespace: &str, job_id: &str) -> Answer<NamespaceKey> {
+    fn job(&self, namespace: &str, job_id: &str) -> RpcResult<NamespaceKey> {
         if job_id.is_empty() {
             return invalid("JobId is not set on request.");
         }
@@ -165,7 +165,7 @@ fn of_those_it_can_change(query: String, operation: &Stored) -> String {
 }
 
 /// An operation as a job keeps it, and who asks for it.
-fn stored(operation: Operation) -> Answer<(Stored, String)> {
+fn stored(operation: Operation) -> RpcResult<(Stored, String)> {
     Ok(match operation {
         Operation::TerminationOperation(terminate) => {
             (Stored::Terminate(BatchTerminate { details: terminate.details }), terminate.identity)
@@ -199,7 +199,7 @@ fn stored(operation: Operation) -> Answer<(Stored, String)> {
 }
 
 #[allow(deprecated, reason = "older clients say it only this way")]
-fn stored_reset(reset: BatchOperationReset) -> Answer<BatchReset> {
+fn stored_reset(reset: BatchOperationReset) -> RpcResult<BatchReset> {
     let current_run_only = reset.options.as_ref().is_some_and(|options| options.current_run_only);
     let (point, excluded) = match reset.options {
         Some(options) => {

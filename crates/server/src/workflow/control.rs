@@ -18,14 +18,14 @@ use perennial_runtime::Refusal;
 
 use super::activity_options::snake_case;
 use crate::call::Call;
-use crate::errors::{Answer, refused, refused_about};
+use crate::errors::{RpcResult, refused, refused_about};
 use crate::validate::{self, invalid};
 
 impl Call<'_> {
     pub(crate) async fn request_cancel_workflow_execution(
         &self,
         request: RequestCancelWorkflowExecutionRequest,
-    ) -> Answer<RequestCancelWorkflowExecutionResponse> {
+    ) -> RpcResult<RequestCancelWorkflowExecutionResponse> {
         let target = self.run_name(&request.namespace, request.workflow_execution)?;
         let target = current_of_chain(target, request.first_execution_run_id);
         let command = Command::RequestCancel(RequestCancel {
@@ -47,7 +47,7 @@ impl Call<'_> {
     pub(crate) async fn terminate_workflow_execution(
         &self,
         request: TerminateWorkflowExecutionRequest,
-    ) -> Answer<TerminateWorkflowExecutionResponse> {
+    ) -> RpcResult<TerminateWorkflowExecutionResponse> {
         let target = self.run_name(&request.namespace, request.workflow_execution)?;
         let target = current_of_chain(target, request.first_execution_run_id);
         let command = Command::Terminate(Terminate {
@@ -63,7 +63,7 @@ impl Call<'_> {
     pub(crate) async fn delete_workflow_execution(
         &self,
         request: DeleteWorkflowExecutionRequest,
-    ) -> Answer<DeleteWorkflowExecutionResponse> {
+    ) -> RpcResult<DeleteWorkflowExecutionResponse> {
         let target = self.run_name(&request.namespace, request.workflow_execution)?;
         self.runtime().delete(target).await.map_err(refused)?;
         Ok(DeleteWorkflowExecutionResponse {})
@@ -72,7 +72,7 @@ impl Call<'_> {
     pub(crate) async fn pause_workflow_execution(
         &self,
         request: PauseWorkflowExecutionRequest,
-    ) -> Answer<PauseWorkflowExecutionResponse> {
+    ) -> RpcResult<PauseWorkflowExecutionResponse> {
         let target = self.run_by_id(&request.namespace, request.workflow_id, request.run_id)?;
         let command = Command::Pause(PauseRun {
             identity: request.identity,
@@ -86,7 +86,7 @@ impl Call<'_> {
     pub(crate) async fn unpause_workflow_execution(
         &self,
         request: UnpauseWorkflowExecutionRequest,
-    ) -> Answer<UnpauseWorkflowExecutionResponse> {
+    ) -> RpcResult<UnpauseWorkflowExecutionResponse> {
         let target = self.run_by_id(&request.namespace, request.workflow_id, request.run_id)?;
         let command = Command::Unpause(PauseRun {
             identity: request.identity,
@@ -100,7 +100,7 @@ impl Call<'_> {
     pub(crate) async fn update_workflow_execution_options(
         &self,
         request: UpdateWorkflowExecutionOptionsRequest,
-    ) -> Answer<UpdateWorkflowExecutionOptionsResponse> {
+    ) -> RpcResult<UpdateWorkflowExecutionOptionsResponse> {
         let target = self.run_name(&request.namespace, request.workflow_execution)?;
         let Some(mask) = request.update_mask else {
             return invalid("UpdateMask is required");
@@ -139,7 +139,7 @@ impl Call<'_> {
         namespace: &str,
         workflow_id: String,
         run_id: String,
-    ) -> Answer<RunName> {
+    ) -> RpcResult<RunName> {
         self.run_name(namespace, Some(WorkflowExecution { workflow_id, run_id }))
     }
 }

@@ -18,14 +18,14 @@ use perennial_proto::temporal::workflowservice::v1::{
 
 use super::pending;
 use crate::call::Call;
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 use crate::history::{PageLimits, forwards};
 
 impl Call<'_> {
     pub(crate) async fn describe_workflow_execution(
         &self,
         request: DescribeWorkflowExecutionRequest,
-    ) -> Answer<DescribeWorkflowExecutionResponse> {
+    ) -> RpcResult<DescribeWorkflowExecutionResponse> {
         let target = self.run_name(&request.namespace, request.execution)?;
         let run = self.read(target).await?;
         let first = forwards(self.runtime(), &run, Vec::new(), 1, 1, PageLimits::of(1)).await?;

@@ -14,8 +14,8 @@ use perennial_proto::temporal::workflowservice::v1::{
 use perennial_runtime::Watched;
 
 use crate::call::Call;
-use crate::encoded::WithHistory;
-use crate::errors::{Answer, refused};
+use crate::encoded_message::WithHistory;
+use crate::errors::{RpcResult, refused};
 use crate::history::{Events, PageLimits, backwards, forwards, unwritten_events};
 use crate::tokens::{Direction, HistoryCursor, Keys};
 
@@ -25,7 +25,7 @@ impl Call<'_> {
     pub(crate) async fn get_workflow_execution_history(
         &self,
         request: GetWorkflowExecutionHistoryRequest,
-    ) -> Answer<HistoryPage> {
+    ) -> RpcResult<HistoryPage> {
         let mut target = self.run_name(&request.namespace, request.execution.clone())?;
         let keys = self.token_keys().await?;
         let token = &request.next_page_token;
@@ -49,7 +49,7 @@ impl Call<'_> {
         cursor: Option<HistoryCursor>,
         request: &GetWorkflowExecutionHistoryRequest,
         keys: &Keys,
-    ) -> Answer<HistoryPage> {
+    ) -> RpcResult<HistoryPage> {
         let mut run = self.read(target.clone()).await?;
         // From here on it is this run that is meant, not whichever is current.
         target.run_id.clone_from(&run.head.run_id);
@@ -87,7 +87,7 @@ impl Call<'_> {
         mut target: RunName,
         wait: bool,
         keys: &Keys,
-    ) -> Answer<HistoryPage> {
+    ) -> RpcResult<HistoryPage> {
         if target.run_id.is_empty() {
             // Whatever comes after the run that is current now isn't waited for.
             target.run_id.clone_from(&self.read(target.clone()).await?.head.run_id);
@@ -119,7 +119,7 @@ impl Call<'_> {
     pub(crate) async fn get_workflow_execution_history_reverse(
         &self,
         request: GetWorkflowExecutionHistoryReverseRequest,
-    ) -> Answer<GetWorkflowExecutionHistoryReverseResponse> {
+    ) -> RpcResult<GetWorkflowExecutionHistoryReverseResponse> {
         let mut target = self.run_name(&request.namespace, request.execution)?;
         let (keys, token) = (self.token_keys().await?, &request.next_page_token);
         let cursor = HistoryCursor::read(keys, Direction::Backwards, token, &target)?;
@@ -155,7 +155,7 @@ impl Call<'_> {
 
 /// A close event that names a next run, as continued-as-new: clients that follow chains by nothing else would take the
 /// end of one attempt for the end of the workflow.
-fn continued(close: Events) -> Answer<Events> {
+fn continued(close: Events) -> RpcResult<Events> {
     let mut continued = Events::default();
     for event in close.decoded()?.events {
         let attributes = event.attributes.as_ref().and_then(as_continued_as_new);

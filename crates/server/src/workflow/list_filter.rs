@@ -10,13 +10,13 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 use perennial_store::visibility::{Column, Comparison, Filter, Query};
 
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 use crate::validate::invalid;
 
 const RUNNING: i32 = WorkflowExecutionStatus::Running as i32;
 
 /// Of the open runs that a request asks for.
-pub(super) fn open_runs(request: &ListOpenWorkflowExecutionsRequest) -> Answer<Query> {
+pub(super) fn open_runs(request: &ListOpenWorkflowExecutionsRequest) -> RpcResult<Query> {
     use list_open_workflow_executions_request::Filters;
     let mut filters = vec![Filter::status(Comparison::Equal, RUNNING)];
     filters.extend(times(request.start_time_filter.as_ref(), Column::StartTime)?);
@@ -31,7 +31,7 @@ pub(super) fn open_runs(request: &ListOpenWorkflowExecutionsRequest) -> Answer<Q
 }
 
 /// Of the closed runs that a request asks for.
-pub(super) fn closed_runs(request: &ListClosedWorkflowExecutionsRequest) -> Answer<Query> {
+pub(super) fn closed_runs(request: &ListClosedWorkflowExecutionsRequest) -> RpcResult<Query> {
     use list_closed_workflow_executions_request::Filters;
     let mut filters = vec![Filter::status(Comparison::NotEqual, RUNNING)];
     filters.extend(times(request.start_time_filter.as_ref(), Column::CloseTime)?);
@@ -75,7 +75,7 @@ pub(super) fn status_name(status: i32) -> Option<&'static str> {
     })
 }
 
-fn times(filter: Option<&StartTimeFilter>, column: Column) -> Answer<Option<Filter>> {
+fn times(filter: Option<&StartTimeFilter>, column: Column) -> RpcResult<Option<Filter>> {
     let Some(filter) = filter else {
         return Ok(None);
     };

@@ -18,14 +18,14 @@ use tonic::Status;
 
 use super::update::{update_link, update_response};
 use crate::call::Call;
-use crate::errors::{Answer, Operation, multi_operation_failed, refused};
+use crate::errors::{Operation, RpcResult, multi_operation_failed, refused};
 use crate::validate::invalid;
 
 impl Call<'_> {
     pub(crate) async fn execute_multi_operation(
         &self,
         request: ExecuteMultiOperationRequest,
-    ) -> Answer<ExecuteMultiOperationResponse> {
+    ) -> RpcResult<ExecuteMultiOperationResponse> {
         let namespace = self.namespace(&request.namespace)?;
         let (start, update) = start_and_update(request)?;
         let workflow_id = start.workflow_id.clone();
@@ -108,7 +108,7 @@ impl Call<'_> {
         &self,
         request: StartWorkflowExecutionRequest,
         namespace: &NamespaceRecord,
-    ) -> Answer<StartRun> {
+    ) -> RpcResult<StartRun> {
         same_namespace(&request.namespace, namespace)?;
         let has_cron = !request.cron_schedule.is_empty();
         let is_eager = request.request_eager_execution;
@@ -129,7 +129,7 @@ impl Call<'_> {
         &self,
         request: UpdateWorkflowExecutionRequest,
         namespace: &NamespaceRecord,
-    ) -> Answer<(Request, Stage)> {
+    ) -> RpcResult<(Request, Stage)> {
         same_namespace(&request.namespace, namespace)?;
         let has_first_run_id = !request.first_execution_run_id.is_empty();
         let has_run_id =
@@ -148,7 +148,7 @@ impl Call<'_> {
 /// The only two operations there are, in the only order they may have.
 fn start_and_update(
     request: ExecuteMultiOperationRequest,
-) -> Answer<(StartWorkflowExecutionRequest, UpdateWorkflowExecutionRequest)> {
+) -> RpcResult<(StartWorkflowExecutionRequest, UpdateWorkflowExecutionRequest)> {
     let operations = request.operations.into_iter().map(|asked| asked.operation);
     let operations: Result<[_; 2], _> = operations.collect::<Vec<_>>().try_into();
     match operations {
@@ -164,14 +164,14 @@ fn update_id(update: &Request) -> String {
 }
 
 /// What became of an operation that was only checked.
-fn of<T>(checked: Answer<T>) -> Operation {
+fn of<T>(checked: RpcResult<T>) -> Operation {
     match checked {
         Ok(_) => Operation::Aborted,
         Err(status) => Operation::Failed(status),
     }
 }
 
-fn same_namespace(name: &str, namespace: &NamespaceRecord) -> Answer<()> {
+fn same_namespace(name: &str, namespace: &NamespaceRecord) -> RpcResult<()> {
     if !name.is_empty() && name != namespace.name {
         return invalid("Operation namespace did not match request's namespace.");
     }

@@ -22,7 +22,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 
 use super::system::CLUSTER_NAME;
 use crate::call::Call;
-use crate::errors::{Answer, namespace_already_exists, namespace_not_found, refused};
+use crate::errors::{RpcResult, namespace_already_exists, namespace_not_found, refused};
 use crate::names;
 use crate::search_attributes::kind_name;
 use crate::server::ServerConfig;
@@ -37,7 +37,7 @@ impl Call<'_> {
     pub(crate) async fn register_namespace(
         &self,
         request: RegisterNamespaceRequest,
-    ) -> Answer<RegisterNamespaceResponse> {
+    ) -> RpcResult<RegisterNamespaceResponse> {
         let name = request.namespace;
         names::check_namespace(&name).map_err(Status::invalid_argument)?;
         let retention = retention(request.workflow_execution_retention_period.as_ref())?;
@@ -72,7 +72,7 @@ impl Call<'_> {
     pub(crate) async fn describe_namespace(
         &self,
         request: DescribeNamespaceRequest,
-    ) -> Answer<DescribeNamespaceResponse> {
+    ) -> RpcResult<DescribeNamespaceResponse> {
         let namespaces = self.runtime().namespaces();
         let record = match (request.namespace.as_str(), request.id.as_str()) {
             ("", "") => return invalid("Namespace not set on request."),
@@ -90,7 +90,7 @@ impl Call<'_> {
     pub(crate) async fn list_namespaces(
         &self,
         request: ListNamespacesRequest,
-    ) -> Answer<ListNamespacesResponse> {
+    ) -> RpcResult<ListNamespacesResponse> {
         const PAGE_MAX: usize = 1_000;
         let asked = usize::try_from(request.page_size).ok().filter(|size| *size > 0);
         let size = asked.map_or(100, |size| size.min(PAGE_MAX));
@@ -114,7 +114,7 @@ impl Call<'_> {
     pub(crate) async fn update_namespace(
         &self,
         request: UpdateNamespaceRequest,
-    ) -> Answer<UpdateNamespaceResponse> {
+    ) -> RpcResult<UpdateNamespaceResponse> {
         if request.namespace.is_empty() {
             return invalid("Namespace not set on request.");
         }
@@ -159,7 +159,7 @@ impl Call<'_> {
     pub(crate) async fn deprecate_namespace(
         &self,
         request: DeprecateNamespaceRequest,
-    ) -> Answer<DeprecateNamespaceResponse> {
+    ) -> RpcResult<DeprecateNamespaceResponse> {
         if request.namespace.is_empty() {
             return invalid("Namespace not set on request.");
         }
@@ -174,7 +174,7 @@ impl Call<'_> {
     }
 }
 
-fn retention(duration: Option<&Duration>) -> Answer<Span> {
+fn retention(duration: Option<&Duration>) -> RpcResult<Span> {
     let retention = Span::of(duration);
     if retention < RETENTION_MIN {
         return invalid("A valid retention period is not set on request.");

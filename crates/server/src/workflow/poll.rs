@@ -13,8 +13,8 @@ use perennial_runtime::{Poller, Refusal};
 
 use super::task;
 use crate::call::Call;
-use crate::encoded::WithHistory;
-use crate::errors::{Answer, refused};
+use crate::encoded_message::WithHistory;
+use crate::errors::{RpcResult, refused};
 use crate::validate::{self, invalid};
 
 impl Call<'_> {
@@ -22,7 +22,7 @@ impl Call<'_> {
     pub(crate) async fn poll_workflow_task_queue(
         &self,
         request: PollWorkflowTaskQueueRequest,
-    ) -> Answer<WithHistory<PollWorkflowTaskQueueResponse>> {
+    ) -> RpcResult<WithHistory<PollWorkflowTaskQueueResponse>> {
         let poller = self.poller(
             &request.namespace,
             request.task_queue,
@@ -47,7 +47,7 @@ impl Call<'_> {
     pub(crate) async fn poll_activity_task_queue(
         &self,
         request: PollActivityTaskQueueRequest,
-    ) -> Answer<PollActivityTaskQueueResponse> {
+    ) -> RpcResult<PollActivityTaskQueueResponse> {
         let poller = self.poller(
             &request.namespace,
             request.task_queue,
@@ -73,7 +73,7 @@ impl Call<'_> {
         worker_instance_key: String,
         build: Build,
         max_tasks_per_second: Option<f64>,
-    ) -> Answer<Poller> {
+    ) -> RpcResult<Poller> {
         let namespace = NamespaceKey(self.namespace(namespace)?.key);
         validate::identity(&identity)?;
         let queue = validate::task_queue(queue)?;
@@ -102,7 +102,7 @@ impl Build {
     fn read(
         capabilities: Option<WorkerVersionCapabilities>,
         deployment: Option<WorkerDeploymentOptions>,
-    ) -> Answer<Self> {
+    ) -> RpcResult<Self> {
         let is_versioned = |it: &WorkerDeploymentOptions| {
             it.worker_versioning_mode() == WorkerVersioningMode::Versioned
         };

@@ -12,7 +12,7 @@ use perennial_runtime::QueryOutcome;
 use tonic::Status;
 
 use crate::call::Call;
-use crate::errors::{Answer, query_failed, refused};
+use crate::errors::{RpcResult, query_failed, refused};
 use crate::failures;
 use crate::tokens;
 use crate::validate::{self, invalid};
@@ -24,7 +24,7 @@ impl Call<'_> {
     pub(crate) async fn query_workflow(
         &self,
         request: QueryWorkflowRequest,
-    ) -> Answer<QueryWorkflowResponse> {
+    ) -> RpcResult<QueryWorkflowResponse> {
         let reject = match request.query_reject_condition() {
             QueryRejectCondition::Unspecified => QueryRejectCondition::None,
             given => given,
@@ -58,7 +58,7 @@ impl Call<'_> {
     pub(crate) async fn respond_query_task_completed(
         &self,
         request: RespondQueryTaskCompletedRequest,
-    ) -> Answer<RespondQueryTaskCompletedResponse> {
+    ) -> RpcResult<RespondQueryTaskCompletedResponse> {
         let token = self.task_token(&request.namespace, &request.task_token).await?;
         if token.query_id.is_empty() {
             return invalid("Invalid TaskToken.");

@@ -12,14 +12,14 @@ use perennial_proto::temporal::workflowservice::v1::{
 use perennial_runtime::ResetRun;
 
 use crate::call::Call;
-use crate::errors::{Answer, refused};
+use crate::errors::{RpcResult, refused};
 use crate::validate::{self, invalid};
 
 impl Call<'_> {
     pub(crate) async fn reset_workflow_execution(
         &self,
         request: ResetWorkflowExecutionRequest,
-    ) -> Answer<ResetWorkflowExecutionResponse> {
+    ) -> RpcResult<ResetWorkflowExecutionResponse> {
         let target = self.run_name(&request.namespace, request.workflow_execution.clone())?;
         if request.request_id.is_empty() {
             return invalid("RequestId is not set on request.");

@@ -18,7 +18,7 @@ use prost::Message;
 
 use super::task;
 use crate::call::Call;
-use crate::errors::{Answer, namespace_not_found, refused_about};
+use crate::errors::{RpcResult, namespace_not_found, refused_about};
 use crate::validate::{self, invalid};
 use crate::{failures, search_attributes, tokens};
 
@@ -27,7 +27,7 @@ impl Call<'_> {
     pub(crate) async fn respond_workflow_task_completed(
         &self,
         mut request: RespondWorkflowTaskCompletedRequest,
-    ) -> Answer<RespondWorkflowTaskCompletedResponse> {
+    ) -> RpcResult<RespondWorkflowTaskCompletedResponse> {
         let token = self.task_token(&request.namespace, &request.task_token).await?;
         validate::identity(&request.identity)?;
         failures::check_commands(&request.commands)?;
@@ -81,7 +81,7 @@ impl Call<'_> {
         let eager = sent.eager_activities.iter();
         let keys = self.token_keys().await?;
         let activity_tasks =
-            eager.map(|grant| task::activity(self, keys, grant)).collect::<Answer<Vec<_>>>()?;
+            eager.map(|grant| task::activity(self, keys, grant)).collect::<RpcResult<Vec<_>>>()?;
         let reset_history_event_id = match sent.reply {
             Reply::WorkflowTaskCompleted(completed) => completed.reset_history_event_id,
             Reply::Done | Reply::TaskStarted | Reply::Heartbeat(_) | Reply::Answered(_) => 0,
@@ -99,7 +99,7 @@ impl Call<'_> {
         target: RunName,
         task: TaskStamp,
         request: RespondWorkflowTaskCompletedRequest,
-    ) -> Answer<()> {
+    ) -> RpcResult<()> {
         let number = page_number(request.page_number)?;
         let RespondWorkflowTaskCompletedRequest { commands, identity, .. } = request;
         if commands.is_empty() {
@@ -116,7 +116,7 @@ impl Call<'_> {
         target: &RunName,
         task: TaskStamp,
         last: i32,
-    ) -> Answer<Vec<WantedCommand>> {
+    ) -> RpcResult<Vec<WantedCommand>> {
         if last <= 0 {
             return Ok(Vec::new());
         }
@@ -128,7 +128,7 @@ impl Call<'_> {
     pub(crate) async fn respond_workflow_task_failed(
         &self,
         request: RespondWorkflowTaskFailedRequest,
-    ) -> Answer<RespondWorkflowTaskFailedResponse> {
+    ) -> RpcResult<RespondWorkflowTaskFailedResponse> {
         let token = self.task_token(&request.namespace, &request.task_token).await?;
         validate::identity(&request.identity)?;
         failures::check(request.failure.as_ref(), "failure")?;
@@ -151,7 +151,7 @@ impl Call<'_> {
 
     /// A token of ours, for the namespace that the request names. One that names none means the token's, as for
     /// Temporal's server.
-    pub(super) async fn task_token(&self, namespace: &str, bytes: &[u8]) -> Answer<TaskToken> {
+    pub(super) async fn task_token(&self, namespace: &str, bytes: &[u8]) -> RpcResult<TaskToken> {
         let named = if namespace.is_empty() { None } else { Some(self.namespace_key(namespace)?) };
         let token = tokens::read_task(self.token_keys().await?, bytes)?;
         let key = NamespaceKey(token.namespace);
@@ -166,7 +166,7 @@ impl Call<'_> {
 }
 
 /// Where a page of a completion stands among the others.
-fn page_number(number: i32) -> Answer<usize> {
+fn page_number(number: i32) -> RpcResult<usize> {
     const PAGES_MAX: usize = 1_024;
     match usize::try_from(number) {
         Ok(number) if number < PAGES_MAX => Ok(number),

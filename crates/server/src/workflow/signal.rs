@@ -12,14 +12,14 @@ use perennial_proto::temporal::workflowservice::v1::{
 
 use super::start::{explicit_policies, link};
 use crate::call::Call;
-use crate::errors::{Answer, refused};
+use crate::errors::{RpcResult, refused};
 use crate::validate::{self, ID_BYTES_MAX, invalid};
 
 impl Call<'_> {
     pub(crate) async fn signal_workflow_execution(
         &self,
         request: SignalWorkflowExecutionRequest,
-    ) -> Answer<SignalWorkflowExecutionResponse> {
+    ) -> RpcResult<SignalWorkflowExecutionResponse> {
         let target = self.run_name(&request.namespace, request.workflow_execution)?;
         if request.signal_name.is_empty() {
             return invalid("SignalName is not set on request.");
@@ -49,7 +49,7 @@ impl Call<'_> {
     pub(crate) async fn signal_with_start_workflow_execution(
         &self,
         request: SignalWithStartWorkflowExecutionRequest,
-    ) -> Answer<SignalWithStartWorkflowExecutionResponse> {
+    ) -> RpcResult<SignalWithStartWorkflowExecutionResponse> {
         let namespace = self.namespace(&request.namespace)?;
         check_names(&request)?;
         validate::id_policies(
@@ -113,7 +113,7 @@ fn signal_reference(request_id: String) -> Reference {
 }
 
 /// Temporal's server has other words here than for a start alone.
-fn check_names(request: &SignalWithStartWorkflowExecutionRequest) -> Answer<()> {
+fn check_names(request: &SignalWithStartWorkflowExecutionRequest) -> RpcResult<()> {
     validate::workflow_id(&request.workflow_id)?;
     let workflow_type =
         request.workflow_type.as_ref().map_or("", |workflow_type| workflow_type.name.as_str());

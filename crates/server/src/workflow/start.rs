@@ -19,7 +19,7 @@ use tonic::Status;
 
 use super::task;
 use crate::call::Call;
-use crate::errors::{Answer, refused, rejected};
+use crate::errors::{RpcResult, refused, rejected};
 use crate::failures;
 use crate::search_attributes;
 use crate::validate::{self, invalid};
@@ -28,7 +28,7 @@ impl Call<'_> {
     pub(crate) async fn start_workflow_execution(
         &self,
         request: StartWorkflowExecutionRequest,
-    ) -> Answer<StartWorkflowExecutionResponse> {
+    ) -> RpcResult<StartWorkflowExecutionResponse> {
         let namespace = self.namespace(&request.namespace)?;
         let workflow_id = request.workflow_id.clone();
         let start = self.start_of(request, &namespace)?;
@@ -41,7 +41,7 @@ impl Call<'_> {
         &self,
         request: StartWorkflowExecutionRequest,
         namespace: &NamespaceRecord,
-    ) -> Answer<StartRun> {
+    ) -> RpcResult<StartRun> {
         validate::workflow_id(&request.workflow_id)?;
         let (reuse_policy, conflict_policy) = id_policies(&request)?;
         let delay = request.workflow_start_delay.as_ref();
@@ -110,7 +110,7 @@ impl Call<'_> {
         &self,
         started: Started,
         namespace: &str,
-    ) -> Answer<StartWorkflowExecutionResponse> {
+    ) -> RpcResult<StartWorkflowExecutionResponse> {
         let head = &started.run.head;
         let reference =
             EventReference { event_id: 1, event_type: EventType::WorkflowExecutionStarted.into() };
@@ -148,7 +148,7 @@ pub(super) fn link(namespace: &str, workflow_id: &str, run_id: &str, reference: 
 /// Both policies of a start, explicit and free of the old one that mixed them.
 fn id_policies(
     request: &StartWorkflowExecutionRequest,
-) -> Answer<(WorkflowIdReusePolicy, WorkflowIdConflictPolicy)> {
+) -> RpcResult<(WorkflowIdReusePolicy, WorkflowIdConflictPolicy)> {
     let (reuse, conflict) =
         (request.workflow_id_reuse_policy(), request.workflow_id_conflict_policy());
     validate::id_policies(reuse, conflict)?;

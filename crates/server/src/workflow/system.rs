@@ -7,7 +7,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 
 use crate::call::Call;
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 use crate::search_attributes::{PREDEFINED, SYSTEM};
 
 /// The version of Temporal's server whose behaviour this is. Clients compare it, so it is semver.
@@ -20,7 +20,7 @@ impl Call<'_> {
     pub(crate) async fn get_system_info(
         &self,
         _: GetSystemInfoRequest,
-    ) -> Answer<GetSystemInfoResponse> {
+    ) -> RpcResult<GetSystemInfoResponse> {
         // A flag is true only when the thing works.
         let capabilities = Capabilities {
             signal_and_query_header: true,
@@ -47,7 +47,7 @@ impl Call<'_> {
     pub(crate) async fn get_cluster_info(
         &self,
         _: GetClusterInfoRequest,
-    ) -> Answer<GetClusterInfoResponse> {
+    ) -> RpcResult<GetClusterInfoResponse> {
         let config = &self.shared().config;
         let below = |name: &str, version: &str| (name.to_owned(), format!("<{version}"));
         Ok(GetClusterInfoResponse {
@@ -76,7 +76,7 @@ impl Call<'_> {
     pub(crate) async fn get_search_attributes(
         &self,
         _: GetSearchAttributesRequest,
-    ) -> Answer<GetSearchAttributesResponse> {
+    ) -> RpcResult<GetSearchAttributesResponse> {
         let all = SYSTEM.into_iter().chain(PREDEFINED);
         Ok(GetSearchAttributesResponse {
             keys: all.map(|(name, kind)| (name.to_owned(), kind.into())).collect(),

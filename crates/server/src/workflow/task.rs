@@ -13,8 +13,8 @@ use perennial_runtime::{ActivityGrant, Demand, WorkflowTaskGrant};
 use tonic::Status;
 
 use crate::call::Call;
-use crate::encoded::WithHistory;
-use crate::errors::Answer;
+use crate::encoded_message::WithHistory;
+use crate::errors::RpcResult;
 use crate::history::{Events, PageLimits, forwards, unwritten_events};
 use crate::tokens::{Direction, HistoryCursor, Keys, seal_task};
 
@@ -22,7 +22,7 @@ use crate::tokens::{Direction, HistoryCursor, Keys, seal_task};
 pub(super) async fn workflow_task(
     call: &Call<'_>,
     grant: WorkflowTaskGrant,
-) -> Answer<WithHistory<PollWorkflowTaskQueueResponse>> {
+) -> RpcResult<WithHistory<PollWorkflowTaskQueueResponse>> {
     let keys = call.token_keys().await?;
     let run = &grant.run;
     let head = &run.head;
@@ -103,7 +103,7 @@ pub(super) fn activity(
     call: &Call<'_>,
     keys: &Keys,
     grant: &ActivityGrant,
-) -> Answer<PollActivityTaskQueueResponse> {
+) -> RpcResult<PollActivityTaskQueueResponse> {
     let head = &grant.run.head;
     let activity = grant.run.activities.get(&grant.scheduled_event_id);
     let activity =

@@ -20,7 +20,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 use perennial_runtime::{LeavingWorker, QueueDescription};
 
 use crate::call::Call;
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 use crate::validate::{self, invalid};
 
 /// Priority of tasks that say nothing about theirs.
@@ -31,7 +31,7 @@ impl Call<'_> {
     pub(crate) async fn describe_task_queue(
         &self,
         request: DescribeTaskQueueRequest,
-    ) -> Answer<DescribeTaskQueueResponse> {
+    ) -> RpcResult<DescribeTaskQueueResponse> {
         let namespace = self.namespace_key(&request.namespace)?;
         let queue = validate::task_queue(request.task_queue.clone())?;
         let describe = |kind| self.runtime().describe_queue(namespace, &queue.name, kind);
@@ -94,7 +94,7 @@ impl Call<'_> {
     pub(crate) async fn list_task_queue_partitions(
         &self,
         request: ListTaskQueuePartitionsRequest,
-    ) -> Answer<ListTaskQueuePartitionsResponse> {
+    ) -> RpcResult<ListTaskQueuePartitionsResponse> {
         let queue = validate::task_queue(request.task_queue)?;
         self.namespace(&request.namespace)?;
         // A queue is whole here.
@@ -109,7 +109,7 @@ impl Call<'_> {
     pub(crate) async fn reset_sticky_task_queue(
         &self,
         request: ResetStickyTaskQueueRequest,
-    ) -> Answer<ResetStickyTaskQueueResponse> {
+    ) -> RpcResult<ResetStickyTaskQueueResponse> {
         let target = self.run_name(&request.namespace, request.execution)?;
         self.send(target, Command::ResetSticky).await?;
         Ok(ResetStickyTaskQueueResponse {})
@@ -118,7 +118,7 @@ impl Call<'_> {
     pub(crate) async fn shutdown_worker(
         &self,
         request: ShutdownWorkerRequest,
-    ) -> Answer<ShutdownWorkerResponse> {
+    ) -> RpcResult<ShutdownWorkerResponse> {
         let namespace = NamespaceKey(self.namespace(&request.namespace)?.key);
         // Workers that name the queue but no kind of task leave it altogether.
         let leaves = |kind: TaskQueueType| {

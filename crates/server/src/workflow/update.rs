@@ -19,14 +19,14 @@ use tonic::Status;
 
 use super::start::link;
 use crate::call::Call;
-use crate::errors::{Answer, refused};
+use crate::errors::{RpcResult, refused};
 use crate::validate::{self, invalid};
 
 impl Call<'_> {
     pub(crate) async fn update_workflow_execution(
         &self,
         request: UpdateWorkflowExecutionRequest,
-    ) -> Answer<UpdateWorkflowExecutionResponse> {
+    ) -> RpcResult<UpdateWorkflowExecutionResponse> {
         let namespace = request.namespace.clone();
         let target = RunName {
             first_run_id: request.first_execution_run_id.clone(),
@@ -52,7 +52,7 @@ impl Call<'_> {
         &self,
         target: RunName,
         update_id: String,
-    ) -> Answer<UpdateWorkflowExecutionResponse> {
+    ) -> RpcResult<UpdateWorkflowExecutionResponse> {
         let polled = self.runtime().poll_update(target, update_id, Stage::Unspecified).await;
         Ok(update_response(polled.map_err(refused)?))
     }
@@ -60,7 +60,7 @@ impl Call<'_> {
     pub(crate) async fn poll_workflow_execution_update(
         &self,
         request: PollWorkflowExecutionUpdateRequest,
-    ) -> Answer<PollWorkflowExecutionUpdateResponse> {
+    ) -> RpcResult<PollWorkflowExecutionUpdateResponse> {
         let Some(reference) = request.update_ref else {
             return invalid("UpdateRef is not set on request.");
         };
@@ -81,7 +81,7 @@ impl Call<'_> {
     pub(super) fn update_of(
         &self,
         request: UpdateWorkflowExecutionRequest,
-    ) -> Answer<(Request, Stage)> {
+    ) -> RpcResult<(Request, Stage)> {
         validate::execution(request.workflow_execution)?;
         let mut update = request.request.unwrap_or_default();
         let Some(meta) = &mut update.meta else {
@@ -108,7 +108,7 @@ impl Call<'_> {
     }
 }
 
-fn wait_stage(policy: Option<WaitPolicy>) -> Answer<Stage> {
+fn wait_stage(policy: Option<WaitPolicy>) -> RpcResult<Stage> {
     match policy.unwrap_or_default().lifecycle_stage() {
         Stage::Admitted => Err(Status::permission_denied(
             "UpdateWorkflowExecution issued asynchronously and waiting on update admitted is not \

@@ -19,7 +19,7 @@ use prost::Message;
 
 use super::list_filter::{closed_runs, open_runs, status_name};
 use crate::call::Call;
-use crate::errors::{Answer, refused};
+use crate::errors::{RpcResult, refused};
 use crate::tokens::{Pages, Purpose};
 use crate::validate::invalid;
 
@@ -33,7 +33,7 @@ impl Call<'_> {
     pub(crate) async fn list_workflow_executions(
         &self,
         request: ListWorkflowExecutionsRequest,
-    ) -> Answer<ListWorkflowExecutionsResponse> {
+    ) -> RpcResult<ListWorkflowExecutionsResponse> {
         let ListWorkflowExecutionsRequest { page_size, next_page_token: token, .. } = request;
         let (executions, next_page_token) =
             self.listed(&request.namespace, &request.query, page_size, &token).await?;
@@ -43,7 +43,7 @@ impl Call<'_> {
     pub(crate) async fn scan_workflow_executions(
         &self,
         request: ScanWorkflowExecutionsRequest,
-    ) -> Answer<ScanWorkflowExecutionsResponse> {
+    ) -> RpcResult<ScanWorkflowExecutionsResponse> {
         let ScanWorkflowExecutionsRequest { page_size, next_page_token: token, .. } = request;
         let (executions, next_page_token) =
             self.listed(&request.namespace, &request.query, page_size, &token).await?;
@@ -53,7 +53,7 @@ impl Call<'_> {
     pub(crate) async fn list_open_workflow_executions(
         &self,
         mut request: ListOpenWorkflowExecutionsRequest,
-    ) -> Answer<ListOpenWorkflowExecutionsResponse> {
+    ) -> RpcResult<ListOpenWorkflowExecutionsResponse> {
         let namespace = self.namespace_key(&request.namespace)?;
         let query = open_runs(&request)?;
         let size = page_size(std::mem::take(&mut request.maximum_page_size));
@@ -68,7 +68,7 @@ impl Call<'_> {
     pub(crate) async fn list_closed_workflow_executions(
         &self,
         mut request: ListClosedWorkflowExecutionsRequest,
-    ) -> Answer<ListClosedWorkflowExecutionsResponse> {
+    ) -> RpcResult<ListClosedWorkflowExecutionsResponse> {
         let namespace = self.namespace_key(&request.namespace)?;
         let query = closed_runs(&request)?;
         let size = page_size(std::mem::take(&mut request.maximum_page_size));
@@ -83,7 +83,7 @@ impl Call<'_> {
     pub(crate) async fn list_archived_workflow_executions(
         &self,
         request: ListArchivedWorkflowExecutionsRequest,
-    ) -> Answer<ListArchivedWorkflowExecutionsResponse> {
+    ) -> RpcResult<ListArchivedWorkflowExecutionsResponse> {
         self.namespace(&request.namespace)?;
         invalid("Cluster is not configured for visibility archival.")
     }
@@ -91,7 +91,7 @@ impl Call<'_> {
     pub(crate) async fn count_workflow_executions(
         &self,
         request: CountWorkflowExecutionsRequest,
-    ) -> Answer<CountWorkflowExecutionsResponse> {
+    ) -> RpcResult<CountWorkflowExecutionsResponse> {
         let namespace = self.namespace(&request.namespace)?;
         let counted = self.runtime().count(&namespace, &request.query).await.map_err(refused)?;
         let groups = counted.groups.into_iter().map(|group| {
@@ -107,7 +107,7 @@ impl Call<'_> {
         filter: &str,
         size: i32,
         token: &[u8],
-    ) -> Answer<Listed> {
+    ) -> RpcResult<Listed> {
         let namespace = self.namespace(namespace)?;
         let keys = self.token_keys().await?;
         let key = NamespaceKey(namespace.key);
@@ -124,7 +124,7 @@ impl Call<'_> {
         size: usize,
         pages: Pages<'_>,
         token: &[u8],
-    ) -> Answer<Listed> {
+    ) -> RpcResult<Listed> {
         let after = pages.after_position(token)?;
         let page = self.runtime().list_found(namespace, query, size, after).await;
         Ok(listed(page.map_err(refused)?, &pages))

@@ -13,11 +13,11 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::{Value, json};
 
 use self::schema::Schemas;
-use super::Answer;
-use super::table::Table;
+use super::HttpResponse;
+use super::routes::RouteTable;
 
 /// The document at `path`, if there is one.
-pub(super) fn document(path: &str) -> Option<Answer> {
+pub(super) fn document(path: &str) -> Option<HttpResponse> {
     // The texts are kept, and not what they are made from, which is many times as large.
     static JSON: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(described().to_string()));
     static YAML: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(yaml::text(&described())));
@@ -33,7 +33,7 @@ pub(super) fn document(path: &str) -> Option<Answer> {
 
 fn described() -> Value {
     let mut schemas = Schemas::default();
-    let paths = paths::described(Table::get(), &mut schemas);
+    let paths = paths::described(RouteTable::get(), &mut schemas);
     json!({
         "openapi": "3.0.3",
         "info": {
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn every_route_is_described_and_every_reference_leads_somewhere() {
         let document = described();
-        for route in &Table::get().routes {
+        for route in &RouteTable::get().routes {
             let method = route.method.as_str().to_lowercase();
             let operation = &document["paths"][paths::template(route)][&method];
             assert!(operation.is_object(), "{method} {}", route.template);

@@ -6,7 +6,7 @@ use perennial_proto::comment;
 use perennial_proto::prost_reflect::{Cardinality, FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value, json};
 
-use super::super::table::{Body, FieldPath, Route, Table};
+use super::super::routes::{Body, FieldPath, Route, RouteTable};
 use super::schema::Schemas;
 
 /// Messages within messages are followed this far for parameters of a query.
@@ -20,7 +20,7 @@ pub(super) fn tags() -> Value {
     ])
 }
 
-pub(super) fn described(table: &Table, schemas: &mut Schemas) -> Value {
+pub(super) fn described(table: &RouteTable, schemas: &mut Schemas) -> Value {
     let mut paths: Map<String, Value> = Map::new();
     let mut names: HashMap<String, usize> = HashMap::new();
     // The paths below /api/v1 are the ones to use, so they get the plain names.

@@ -22,7 +22,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 
 use super::visibility::page_size;
 use crate::call::Call;
-use crate::errors::{Answer, refused, rejected, schedule_refused};
+use crate::errors::{RpcResult, refused, rejected, schedule_refused};
 use crate::search_attributes;
 use crate::tokens::{Pages, Purpose};
 use crate::validate::{self, invalid};
@@ -34,7 +34,7 @@ impl Call<'_> {
     pub(crate) async fn create_schedule(
         &self,
         request: CreateScheduleRequest,
-    ) -> Answer<CreateScheduleResponse> {
+    ) -> RpcResult<CreateScheduleResponse> {
         let namespace = self.namespace_key(&request.namespace)?;
         let schedule_id = request.schedule_id.clone();
         let create = self.schedule_to_create(request)?;
@@ -47,7 +47,7 @@ impl Call<'_> {
     pub(crate) fn schedule_to_create(
         &self,
         request: CreateScheduleRequest,
-    ) -> Answer<CreateSchedule> {
+    ) -> RpcResult<CreateSchedule> {
         let namespace = self.namespace(&request.namespace)?;
         let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
         if request.request_id.is_empty() {
@@ -71,7 +71,7 @@ impl Call<'_> {
     pub(crate) async fn describe_schedule(
         &self,
         request: DescribeScheduleRequest,
-    ) -> Answer<DescribeScheduleResponse> {
+    ) -> RpcResult<DescribeScheduleResponse> {
         let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
         let schedule = self.present_schedule(target).await?;
         Ok(described(&schedule, self.runtime().now()))
@@ -80,7 +80,7 @@ impl Call<'_> {
     pub(crate) async fn update_schedule(
         &self,
         request: UpdateScheduleRequest,
-    ) -> Answer<UpdateScheduleResponse> {
+    ) -> RpcResult<UpdateScheduleResponse> {
         let namespace = self.namespace(&request.namespace)?;
         let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
         let request_id = self.request_id(request.request_id)?;
@@ -103,7 +103,7 @@ impl Call<'_> {
     pub(crate) async fn patch_schedule(
         &self,
         request: PatchScheduleRequest,
-    ) -> Answer<PatchScheduleResponse> {
+    ) -> RpcResult<PatchScheduleResponse> {
         let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
         let Some(patch) = request.patch else {
             return invalid("Patch is not set on request.");
@@ -119,7 +119,7 @@ impl Call<'_> {
     pub(crate) async fn list_schedule_matching_times(
         &self,
         request: ListScheduleMatchingTimesRequest,
-    ) -> Answer<ListScheduleMatchingTimesResponse> {
+    ) -> RpcResult<ListScheduleMatchingTimesResponse> {
         let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
         let schedule = self.present_schedule(target).await?;
         let time = |given: Option<perennial_proto::Timestamp>| given.map_or(Time::NONE, Time::from);
@@ -131,7 +131,7 @@ impl Call<'_> {
     pub(crate) async fn delete_schedule(
         &self,
         request: DeleteScheduleRequest,
-    ) -> Answer<DeleteScheduleResponse> {
+    ) -> RpcResult<DeleteScheduleResponse> {
         let target = self.schedule_name(&request.namespace, &request.schedule_id)?;
         let context = self.asked_by(&request.identity, "");
         let command = Command::Delete { reason: "deleted".to_owned(), context };
@@ -142,7 +142,7 @@ impl Call<'_> {
     pub(crate) async fn list_schedules(
         &self,
         request: ListSchedulesRequest,
-    ) -> Answer<ListSchedulesResponse> {
+    ) -> RpcResult<ListSchedulesResponse> {
         let namespace = self.namespace(&request.namespace)?;
         let (keys, query) = (self.token_keys().await?, &request.query);
         let key = NamespaceKey(namespace.key);
@@ -161,7 +161,7 @@ impl Call<'_> {
     pub(crate) async fn count_schedules(
         &self,
         request: CountSchedulesRequest,
-    ) -> Answer<CountSchedulesResponse> {
+    ) -> RpcResult<CountSchedulesResponse> {
         let namespace = self.namespace(&request.namespace)?;
         let counted = self.runtime().count_schedules(&namespace, &request.query).await;
         let counted = counted.map_err(refused)?;
@@ -170,7 +170,7 @@ impl Call<'_> {
     }
 
     /// A schedule as it is now, if it isn't deleted.
-    pub(crate) async fn present_schedule(&self, target: ScheduleName) -> Answer<Arc<Schedule>> {
+    pub(crate) async fn present_schedule(&self, target: ScheduleName) -> RpcResult<Arc<Schedule>> {
         let schedule = self.runtime().read_schedule(target).await.map_err(refused)?;
         schedule.present().map_err(rejected)?;
         Ok(schedule)
@@ -183,7 +183,11 @@ impl Call<'_> {
     }
 
     /// The schedule a request is about.
-    pub(crate) fn schedule_name(&self, namespace: &str, schedule_id: &str) -> Answer<ScheduleName> {
+    pub(crate) fn schedule_name(
+        &self,
+        namespace: &str,
+        schedule_id: &str,
+    ) -> RpcResult<ScheduleName> {
         let namespace = self.namespace_key(namespace)?.0;
         if schedule_id.is_empty() {
             return invalid("ScheduleId is not set on request.");

@@ -14,7 +14,7 @@ use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
 use prost::Message;
 
 use crate::call::Call;
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 use crate::search_attributes;
 use crate::validate::{self, invalid};
 
@@ -31,7 +31,7 @@ impl Call<'_> {
         schedule: &Schedule,
         schedule_id: &str,
         namespace: &NamespaceRecord,
-    ) -> Answer<ScheduleConfig> {
+    ) -> RpcResult<ScheduleConfig> {
         let given = schedule.spec.clone().unwrap_or_default();
         let definition = match spec::read(&given) {
             Ok(definition) => definition,
@@ -68,7 +68,7 @@ impl Call<'_> {
         mut workflow: NewWorkflowExecutionInfo,
         schedule_id: &str,
         namespace: &NamespaceRecord,
-    ) -> Answer<NewWorkflowExecutionInfo> {
+    ) -> RpcResult<NewWorkflowExecutionInfo> {
         let base = match workflow.workflow_id.as_str() {
             "" => schedule_id,
             given => given,
@@ -102,7 +102,7 @@ impl Call<'_> {
         Ok(workflow)
     }
 
-    pub(in crate::workflow) fn checked_memo(&self, memo: Option<Memo>) -> Answer<Option<Memo>> {
+    pub(in crate::workflow) fn checked_memo(&self, memo: Option<Memo>) -> RpcResult<Option<Memo>> {
         let bytes = memo.as_ref().map_or(0, Message::encoded_len);
         if bytes > self.runtime().limits().memo_bytes {
             return invalid("Memo size exceeds limit.");
@@ -111,7 +111,7 @@ impl Call<'_> {
     }
 }
 
-pub(crate) fn overlap_policy(given: i32) -> Answer<ScheduleOverlapPolicy> {
+pub(crate) fn overlap_policy(given: i32) -> RpcResult<ScheduleOverlapPolicy> {
     match ScheduleOverlapPolicy::try_from(given) {
         Ok(policy) => Ok(policy),
         Err(_) => invalid(format!("OverlapPolicy {given} does not exist.")),
@@ -119,12 +119,12 @@ pub(crate) fn overlap_policy(given: i32) -> Answer<ScheduleOverlapPolicy> {
 }
 
 /// How late a start may be; less than ten seconds would lose starts to a restart.
-fn catchup_window(given: Option<&perennial_proto::Duration>) -> Answer<Span> {
+fn catchup_window(given: Option<&perennial_proto::Duration>) -> RpcResult<Span> {
     let window = validate::timeout(given, "CatchupWindow")?;
     Ok(given.map_or(CATCHUP_WINDOW_DEFAULT, |_| window.max(CATCHUP_WINDOW_MIN)))
 }
 
-pub(super) fn state(state: Option<ScheduleState>) -> Answer<State> {
+pub(super) fn state(state: Option<ScheduleState>) -> RpcResult<State> {
     let state = state.unwrap_or_default();
     notes(&state.notes)?;
     if state.remaining_actions < 0 {
@@ -137,7 +137,7 @@ pub(super) fn state(state: Option<ScheduleState>) -> Answer<State> {
     })
 }
 
-pub(crate) fn notes(notes: &str) -> Answer<()> {
+pub(crate) fn notes(notes: &str) -> RpcResult<()> {
     if notes.len() > NOTES_BYTES_MAX {
         return invalid(format!("Notes exceed {NOTES_BYTES_MAX} bytes."));
     }
@@ -149,7 +149,7 @@ pub(super) fn patch(
     patch: SchedulePatch,
     request_id: &str,
     context: Option<&CommandContext>,
-) -> Answer<Vec<Command>> {
+) -> RpcResult<Vec<Command>> {
     notes(&patch.pause)?;
     notes(&patch.unpause)?;
     let mut commands = Vec::new();
@@ -185,7 +185,7 @@ pub(super) fn patch(
 }
 
 /// The configuration a caller saw, as [`super::show::conflict_token`] wrote it.
-pub(crate) fn conflict_token(token: &[u8]) -> Answer<Option<i64>> {
+pub(crate) fn conflict_token(token: &[u8]) -> RpcResult<Option<i64>> {
     if token.is_empty() {
         return Ok(None);
     }

@@ -37,16 +37,16 @@ pub(super) async fn read(
 }
 
 /// A stream that begins with what [`read`] has taken from it.
-pub(super) fn repeated<S>(stream: S) -> Repeated<S> {
-    Repeated { left: PREFACE, stream }
+pub(super) fn with_preface<S>(stream: S) -> PrefacedStream<S> {
+    PrefacedStream { left: PREFACE, stream }
 }
 
-pub(super) struct Repeated<S> {
+pub(super) struct PrefacedStream<S> {
     left: &'static [u8],
     stream: S,
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Repeated<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for PrefacedStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -62,7 +62,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Repeated<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Repeated<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for PrefacedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

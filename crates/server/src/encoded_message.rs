@@ -9,13 +9,13 @@ use perennial_proto::temporal::workflowservice::v1::{
 use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
 
-use crate::errors::Answer;
+use crate::errors::RpcResult;
 use crate::history::Events;
 
 /// An answer as bytes, behind room for the head that frames it on the wire: nothing is copied for that.
-pub(crate) struct Encoded(Vec<u8>);
+pub(crate) struct EncodedMessage(Vec<u8>);
 
-impl Encoded {
+impl EncodedMessage {
     /// Bytes of the head.
     pub(crate) const HEAD: usize = 5;
 
@@ -71,7 +71,7 @@ pub(crate) struct WithHistory<T> {
 
 impl<T: HasHistory> WithHistory<T> {
     /// The whole answer as a message, for those who put it into another one.
-    pub(crate) fn decoded(self) -> Answer<T> {
+    pub(crate) fn decoded(self) -> RpcResult<T> {
         let mut answer = self.answer;
         if let Some(events) = self.history {
             *answer.history_mut() = Some(events.decoded()?);
@@ -149,7 +149,7 @@ mod tests {
     ) {
         for history in [None, Some(Events::default()), Some(events())] {
             let spliced = WithHistory { answer: answer(), history: history.clone() };
-            let read = T::decode(Encoded::of(&spliced).into_message()).unwrap();
+            let read = T::decode(EncodedMessage::of(&spliced).into_message()).unwrap();
             assert_eq!(read, WithHistory { answer: answer(), history }.decoded().unwrap());
         }
     }

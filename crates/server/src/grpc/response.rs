@@ -10,12 +10,12 @@ use hyper::{HeaderMap, Response, StatusCode};
 use tonic::Status;
 
 use super::frame::{self, ENCODING, GZIP};
-use crate::encoded::Encoded;
+use crate::encoded_message::EncodedMessage;
 
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
 /// The answer to a call that went well.
-pub(super) fn message(message: Encoded, takes_gzip: bool) -> Response<Body> {
+pub(super) fn message(message: EncodedMessage, takes_gzip: bool) -> Response<Body> {
     let mut response = Response::new(Body::Message(frame::framed(message, takes_gzip)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_client_that_takes_gzip_is_told_that_it_is_understood() {
         let encoding = |takes_gzip| {
-            let response = message(Encoded::of(&vec![7_u8; 10]), takes_gzip);
+            let response = message(EncodedMessage::of(&vec![7_u8; 10]), takes_gzip);
             response.headers().get(ENCODING).cloned()
         };
         assert_eq!((encoding(true), encoding(false)), (Some(HeaderValue::from_static(GZIP)), None));

@@ -13,17 +13,17 @@ use tonic_health::server::HealthReporter;
 use tower::ServiceExt;
 use tower::util::BoxCloneSyncService;
 
-use super::answer::Body;
-use super::lazily::Lazily;
+use super::lazy_service::LazyService;
+use super::response::Body;
 use crate::errors::bounded;
 
 type Boxed =
     BoxCloneSyncService<Request<tonic::body::Body>, Response<tonic::body::Body>, Infallible>;
 
 /// Services by their names.
-pub(super) struct Others(Vec<(&'static str, Boxed)>);
+pub(super) struct AuxiliaryServices(Vec<(&'static str, Boxed)>);
 
-impl Others {
+impl AuxiliaryServices {
     /// The services, and who tells the first of them how the server is.
     pub(super) fn new() -> (Self, HealthReporter) {
         let (reporter, health) = tonic_health::server::health_reporter();
@@ -33,8 +33,8 @@ impl Others {
         // Many clients still ask in the first version's words.
         let services = Self(vec![
             named(health),
-            named(Lazily::new(|| described().build_v1().expect(DESCRIBED))),
-            named(Lazily::new(|| described().build_v1alpha().expect(DESCRIBED))),
+            named(LazyService::new(|| described().build_v1().expect(DESCRIBED))),
+            named(LazyService::new(|| described().build_v1alpha().expect(DESCRIBED))),
         ]);
         (services, reporter)
     }

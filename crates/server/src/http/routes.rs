@@ -22,7 +22,7 @@ const SERVICES: [&str; 3] = [
 ];
 
 /// All paths.
-pub(super) struct Table {
+pub(super) struct RouteTable {
     pub(super) routes: Vec<Route>,
     root: Node,
 }
@@ -51,13 +51,14 @@ pub(super) enum Body {
 /// A field, within the fields that hold it.
 pub(super) type FieldPath = Vec<FieldDescriptor>;
 
-/// What is at a path.
-pub(super) enum Found<'a> {
-    /// The route, and the texts of its variables.
-    Route(&'a Route, Vec<String>),
-    /// Something, for these methods.
+/// The result of looking up a method and a path.
+pub(super) enum RouteMatch<'a> {
+    /// A route, with the values of its template's variables.
+    Matched(&'a Route, Vec<String>),
+    /// The path exists, but only for these methods.
     OtherMethods(Vec<Method>),
-    Nothing,
+    /// No route has this path.
+    NotFound,
 }
 
 /// The paths below one segment.
@@ -69,10 +70,10 @@ struct Node {
     routes: Vec<usize>,
 }
 
-impl Table {
+impl RouteTable {
     /// The table. The first caller waits until it is made.
     pub(super) fn get() -> &'static Self {
-        static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
+        static TABLE: LazyLock<RouteTable> = LazyLock::new(RouteTable::new);
         &TABLE
     }
 
@@ -103,7 +104,7 @@ impl Table {
     }
 
     /// What is at `path`, as it stands in the request. A literal segment goes before a variable.
-    pub(super) fn find(&self, method: &Method, path: &str) -> Found<'_> {
+    pub(super) fn find(&self, method: &Method, path: &str) -> RouteMatch<'_> {
         let mut ends = Vec::new();
         let segments: Vec<_> = segments(path).collect();
         self.root.collect(&segments, &mut Vec::new(), &mut ends);
@@ -112,14 +113,14 @@ impl Table {
             for route in routes.iter().map(|index| &self.routes[*index]) {
                 if route.method == *method {
                     return match variables.iter().map(|text| decoded(text)).collect() {
-                        Some(variables) => Found::Route(route, variables),
-                        None => Found::Nothing,
+                        Some(variables) => RouteMatch::Matched(route, variables),
+                        None => RouteMatch::NotFound,
                     };
                 }
                 methods.push(route.method.clone());
             }
         }
-        if methods.is_empty() { Found::Nothing } else { Found::OtherMethods(methods) }
+        if methods.is_empty() { RouteMatch::NotFound } else { RouteMatch::OtherMethods(methods) }
     }
 }
 
@@ -249,16 +250,16 @@ mod tests {
     use super::*;
 
     fn found(method: Method, path: &str) -> String {
-        match Table::get().find(&method, path) {
-            Found::Route(route, variables) => format!("{} {variables:?}", route.rpc.name()),
-            Found::OtherMethods(methods) => format!("{methods:?}"),
-            Found::Nothing => "nothing".to_owned(),
+        match RouteTable::get().find(&method, path) {
+            RouteMatch::Matched(route, variables) => format!("{} {variables:?}", route.rpc.name()),
+            RouteMatch::OtherMethods(methods) => format!("{methods:?}"),
+            RouteMatch::NotFound => "nothing".to_owned(),
         }
     }
 
     #[test]
     fn every_rpc_has_a_path_and_no_two_the_same() {
-        let table = Table::get();
+        let table = RouteTable::get();
         for name in SERVICES {
             let service = descriptors().get_service_by_name(name).unwrap();
             for rpc in service.methods() {

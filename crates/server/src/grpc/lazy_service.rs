@@ -12,27 +12,27 @@ use tower::ServiceExt;
 use tower::util::Oneshot;
 
 /// See the module's documentation.
-pub(crate) struct Lazily<S> {
+pub(crate) struct LazyService<S> {
     made: Arc<LazyLock<S, Box<dyn FnOnce() -> S + Send>>>,
 }
 
-impl<S> Lazily<S> {
+impl<S> LazyService<S> {
     pub(crate) fn new(make: impl FnOnce() -> S + Send + 'static) -> Self {
         Self { made: Arc::new(LazyLock::new(Box::new(make))) }
     }
 }
 
-impl<S> Clone for Lazily<S> {
+impl<S> Clone for LazyService<S> {
     fn clone(&self) -> Self {
         Self { made: Arc::clone(&self.made) }
     }
 }
 
-impl<S: NamedService> NamedService for Lazily<S> {
+impl<S: NamedService> NamedService for LazyService<S> {
     const NAME: &'static str = S::NAME;
 }
 
-impl<S: Service<Request<Body>> + Clone> Service<Request<Body>> for Lazily<S> {
+impl<S: Service<Request<Body>> + Clone> Service<Request<Body>> for LazyService<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = Oneshot<S, Request<Body>>;

@@ -1,7 +1,7 @@
-//! A connection whose client has to read what it asked for.
+//! Closes a connection whose client stops reading.
 //!
-//! An answer holds memory until it has been sent. A client that asks and doesn't read would hold it for ever, and a few
-//! of them all that there is.
+//! A response holds memory until it is sent. Without this timeout, clients that send requests and never read the
+//! responses would use up the memory for responses.
 
 use std::io;
 use std::pin::Pin;
@@ -11,35 +11,35 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// Ends a connection that takes nothing for `time` although there is something to send.
-pub(super) fn not_stalled<S>(stream: S, time: Duration) -> NotStalled<S> {
-    NotStalled { stream, time, waiting: None }
-}
-
-pub(super) struct NotStalled<S> {
+/// A stream whose writes fail with [`io::ErrorKind::TimedOut`] when the client reads nothing for `timeout`.
+pub(super) struct WriteTimeout<S> {
     stream: S,
-    time: Duration,
-    /// Since the client last took something, if there is more for it.
-    waiting: Option<Pin<Box<Sleep>>>,
+    timeout: Duration,
+    /// Runs while a write is pending.
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> NotStalled<S> {
+impl<S> WriteTimeout<S> {
+    pub(super) fn new(stream: S, timeout: Duration) -> Self {
+        Self { stream, timeout, timer: None }
+    }
+
     fn check<T>(
         &mut self,
         written: Poll<io::Result<T>>,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.waiting = None;
+            self.timer = None;
             return written;
         }
-        let time = self.time;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(time)));
-        waiting.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        let timeout = self.timeout;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
+        timer.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for NotStalled<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -49,7 +49,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for NotStalled<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for NotStalled<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

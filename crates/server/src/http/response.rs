@@ -11,7 +11,7 @@ use perennial_proto::prost_reflect::DynamicMessage;
 use serde_json::{Value, json};
 use tonic::{Code, Status};
 
-use super::Answer;
+use super::HttpResponse;
 use crate::errors::bounded;
 
 /// Parameters of a query that are about the answer.
@@ -85,7 +85,7 @@ pub(super) fn text(value: &Value, format: Format) -> Vec<u8> {
 }
 
 /// A text that is JSON.
-pub(super) fn json(code: StatusCode, text: Bytes, format: Format) -> Answer {
+pub(super) fn json(code: StatusCode, text: Bytes, format: Format) -> HttpResponse {
     let mut answer = Response::new(Full::new(text));
     *answer.status_mut() = code;
     let content_type = HeaderValue::from_static(format.content_type());
@@ -94,18 +94,18 @@ pub(super) fn json(code: StatusCode, text: Bytes, format: Format) -> Answer {
 }
 
 /// What a service refused, with the same code, message and details.
-pub(super) fn refusal(status: &Status, format: Format) -> Answer {
+pub(super) fn refusal(status: &Status, format: Format) -> HttpResponse {
     refusal_as(http_code(status.code()), status, format)
 }
 
 /// The same, where HTTP has a better code for it.
-pub(super) fn refusal_as(code: StatusCode, status: &Status, format: Format) -> Answer {
+pub(super) fn refusal_as(code: StatusCode, status: &Status, format: Format) -> HttpResponse {
     let status = bounded(status.clone());
     json(code, text(&status_json(&status, format.payloads), format).into(), format)
 }
 
 /// There is something at that path, but not for that method.
-pub(super) fn method_not_allowed(methods: &[Method], format: Format) -> Answer {
+pub(super) fn method_not_allowed(methods: &[Method], format: Format) -> HttpResponse {
     let mut names: Vec<_> = methods.iter().map(Method::as_str).collect();
     names.sort_unstable();
     names.dedup();

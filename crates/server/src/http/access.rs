@@ -6,23 +6,23 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use tonic::Status;
 
-use super::{Answer, HttpConfig};
+use super::{HttpConfig, HttpResponse};
 
 /// Keeps web pages out that nobody has let in.
 ///
 /// A browser on this machine runs pages of strangers, and they can send requests to this machine. Two things
 /// tell them from other programs. A request that a page makes to another place names the page in `Origin`: one
-/// that isn't let in may change nothing (and, without leave, its browser shows it no answer). A page whose own
+/// that isn't let in may change nothing (and, without admission, its browser shows it no answer). A page whose own
 /// name was made to point here says that name in `Host`: a server that listens on this machine alone therefore
 /// answers to `localhost`, to addresses and to names that it was told.
-pub(super) struct Guard {
+pub(super) struct AccessPolicy {
     origins: Vec<String>,
     hosts: Vec<String>,
     checks_hosts: bool,
 }
 
 /// That a caller is let in, and what its browser has to be told.
-pub(super) struct Leave {
+pub(super) struct Admission {
     origin: Option<HeaderValue>,
     /// The headers that a browser asks about before it calls.
     preflight: Option<HeaderValue>,
@@ -30,7 +30,7 @@ pub(super) struct Leave {
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
 
-impl Guard {
+impl AccessPolicy {
     pub(super) fn new(config: &HttpConfig, is_local: bool) -> Self {
         Self {
             origins: config.cors_origins.clone(),
@@ -39,7 +39,7 @@ impl Guard {
         }
     }
 
-    pub(super) fn admit(&self, method: &Method, headers: &HeaderMap) -> Result<Leave, Status> {
+    pub(super) fn admit(&self, method: &Method, headers: &HeaderMap) -> Result<Admission, Status> {
         let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         let host = text(header::HOST).unwrap_or_default();
         if self.checks_hosts && !self.answers_to(name_of(host)) {
@@ -48,7 +48,7 @@ impl Guard {
             )));
         }
         let Some(origin) = headers.get(header::ORIGIN) else {
-            return Ok(Leave { origin: None, preflight: None });
+            return Ok(Admission { origin: None, preflight: None });
         };
         let named = origin.to_str().unwrap_or_default();
         if self.origins.iter().any(|allowed| allowed == "*" || allowed == named) {
@@ -57,12 +57,12 @@ impl Guard {
             let wanted = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
             let preflight =
                 asks.then(|| wanted.unwrap_or(HeaderValue::from_static("content-type")));
-            return Ok(Leave { origin: Some(origin.clone()), preflight });
+            return Ok(Admission { origin: Some(origin.clone()), preflight });
         }
         let is_own = named.split_once("://").is_some_and(|(_, place)| place == host);
         let is_harmless = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
         if is_own || is_harmless {
-            return Ok(Leave { origin: None, preflight: None });
+            return Ok(Admission { origin: None, preflight: None });
         }
         Err(Status::permission_denied(format!(
             "web pages of {named:?} may not call this server; --http-cors-origin lets them"
@@ -85,9 +85,9 @@ fn name_of(host: &str) -> &str {
     }
 }
 
-impl Leave {
+impl Admission {
     /// The answer to a browser that asks before it calls.
-    pub(super) fn preflight(&self) -> Option<Answer> {
+    pub(super) fn preflight(&self) -> Option<HttpResponse> {
         let headers = self.preflight.clone()?;
         let mut answer = Response::new(Full::new(Bytes::new()));
         *answer.status_mut() = StatusCode::NO_CONTENT;
@@ -112,46 +112,51 @@ impl Leave {
 mod tests {
     use super::*;
 
-    fn admitted(guard: &Guard, method: Method, host: &str, origin: &str) -> bool {
+    fn admitted(access: &AccessPolicy, method: Method, host: &str, origin: &str) -> bool {
         let mut headers = HeaderMap::new();
         headers.insert(header::HOST, host.parse().unwrap());
         if !origin.is_empty() {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
         }
-        guard.admit(&method, &headers).is_ok()
+        access.admit(&method, &headers).is_ok()
     }
 
     #[test]
     fn server_of_this_machine_alone_answers_to_no_strange_name() {
-        let guard = Guard::new(&HttpConfig::default(), true);
+        let access = AccessPolicy::new(&HttpConfig::default(), true);
         for host in ["localhost:7243", "LOCALHOST", "127.0.0.1:7243", "[::1]:7243", "10.0.0.7"] {
-            assert!(admitted(&guard, Method::GET, host, ""), "{host}");
+            assert!(admitted(&access, Method::GET, host, ""), "{host}");
         }
         for host in ["evil.example:7243", "localhost.evil.example", "", "127.0.0.1.evil.example"] {
-            assert!(!admitted(&guard, Method::GET, host, ""), "{host}");
+            assert!(!admitted(&access, Method::GET, host, ""), "{host}");
         }
         let hosts = vec!["perennial.example".to_owned()];
         let told = HttpConfig { allowed_hosts: hosts, ..HttpConfig::default() };
-        assert!(admitted(&Guard::new(&told, true), Method::GET, "Perennial.example:443", ""));
-        assert!(!admitted(&Guard::new(&told, false), Method::GET, "evil.example", ""));
-        let open = Guard::new(&HttpConfig::default(), false);
+        assert!(admitted(
+            &AccessPolicy::new(&told, true),
+            Method::GET,
+            "Perennial.example:443",
+            ""
+        ));
+        assert!(!admitted(&AccessPolicy::new(&told, false), Method::GET, "evil.example", ""));
+        let open = AccessPolicy::new(&HttpConfig::default(), false);
         assert!(admitted(&open, Method::GET, "perennial.example", ""));
     }
 
     #[test]
     fn page_of_another_place_changes_nothing_unless_it_is_let() {
-        let guard = Guard::new(&HttpConfig::default(), true);
+        let access = AccessPolicy::new(&HttpConfig::default(), true);
         let host = "localhost:7243";
-        assert!(!admitted(&guard, Method::POST, host, "https://evil.example"));
-        assert!(!admitted(&guard, Method::DELETE, host, "null"));
-        assert!(!admitted(&guard, Method::POST, host, "http://localhost:3000"));
-        assert!(admitted(&guard, Method::GET, host, "https://evil.example"));
-        assert!(admitted(&guard, Method::POST, host, "http://localhost:7243"));
+        assert!(!admitted(&access, Method::POST, host, "https://evil.example"));
+        assert!(!admitted(&access, Method::DELETE, host, "null"));
+        assert!(!admitted(&access, Method::POST, host, "http://localhost:3000"));
+        assert!(admitted(&access, Method::GET, host, "https://evil.example"));
+        assert!(admitted(&access, Method::POST, host, "http://localhost:7243"));
 
         let origins = vec!["https://ops.example".to_owned()];
         let told = HttpConfig { cors_origins: origins, ..HttpConfig::default() };
-        let guard = Guard::new(&told, true);
-        assert!(admitted(&guard, Method::POST, host, "https://ops.example"));
-        assert!(!admitted(&guard, Method::POST, host, "https://ops.example.evil"));
+        let access = AccessPolicy::new(&told, true);
+        assert!(admitted(&access, Method::POST, host, "https://ops.example"));
+        assert!(!admitted(&access, Method::POST, host, "https://ops.example.evil"));
     }
 }

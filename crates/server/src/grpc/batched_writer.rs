@@ -15,29 +15,30 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 /// With so much waiting, what comes next is taken only when some of it has left; and no more than that at a time.
-const GATHERED_MAX: usize = 256 * 1024;
+const BATCH_BYTES_MAX: usize = 256 * 1024;
 /// A connection is busy if it has sent something less than this long ago: an answer that is alone leaves at once.
-const BUSY: Duration = Duration::from_micros(200);
+const BUSY_WINDOW: Duration = Duration::from_micros(200);
 /// Memory that is kept for the next answers.
-const KEPT: usize = 32 * 1024;
+const BUFFER_BYTES_KEPT: usize = 32 * 1024;
 
 /// The two sides of a stream whose answers are gathered: one to read and write, one that sends what was written.
-pub(super) fn gathered(stream: TcpStream) -> (Gathered, Sender) {
+pub(super) fn batched(stream: TcpStream) -> (BatchedWriter, WriteDriver) {
     let (reading, writing) = stream.into_split();
     let outgoing = Outgoing { writing, bytes: Vec::new(), sent: 0, failed: None };
     let outgoing = Arc::new(Mutex::new(outgoing));
-    let sender = Sender { outgoing: Arc::clone(&outgoing), last_sent: None, has_waited: false };
-    (Gathered { reading, outgoing }, sender)
+    let driver =
+        WriteDriver { outgoing: Arc::clone(&outgoing), last_sent: None, has_waited: false };
+    (BatchedWriter { reading, outgoing }, driver)
 }
 
-/// Reads from a socket, and keeps what is written for its [`Sender`].
-pub(super) struct Gathered {
+/// Reads from a socket, and keeps what is written for its [`WriteDriver`].
+pub(super) struct BatchedWriter {
     reading: OwnedReadHalf,
     outgoing: Arc<Mutex<Outgoing>>,
 }
 
 /// Sends what has been gathered.
-pub(super) struct Sender {
+pub(super) struct WriteDriver {
     outgoing: Arc<Mutex<Outgoing>>,
     last_sent: Option<Instant>,
     /// Whether all else that was ready has had its turn since there was something to send.
@@ -54,7 +55,7 @@ struct Outgoing {
     failed: Option<io::Error>,
 }
 
-impl Sender {
+impl WriteDriver {
     /// Drives a connection to its end, and sends what it writes.
     pub(super) fn drive<C: Future>(
         &mut self,
@@ -79,7 +80,7 @@ impl Sender {
         if outgoing.is_empty() {
             return Poll::Pending;
         }
-        let is_busy = self.last_sent.is_some_and(|last| now.duration_since(last) < BUSY);
+        let is_busy = self.last_sent.is_some_and(|last| now.duration_since(last) < BUSY_WINDOW);
         self.has_waited = is_busy && !self.has_waited;
         if self.has_waited {
             // A task that wakes itself comes after all that are ready.
@@ -111,7 +112,7 @@ impl Outgoing {
         }
         self.sent = 0;
         self.bytes.clear();
-        self.bytes.shrink_to(KEPT);
+        self.bytes.shrink_to(BUFFER_BYTES_KEPT);
         Poll::Ready(Ok(()))
     }
 }
@@ -120,7 +121,7 @@ fn lock(outgoing: &Mutex<Outgoing>) -> MutexGuard<'_, Outgoing> {
     outgoing.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl AsyncRead for Gathered {
+impl AsyncRead for BatchedWriter {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -130,7 +131,7 @@ impl AsyncRead for Gathered {
     }
 }
 
-impl AsyncWrite for Gathered {
+impl AsyncWrite for BatchedWriter {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -140,15 +141,15 @@ impl AsyncWrite for Gathered {
         if let Some(error) = outgoing.failed.take() {
             return Poll::Ready(Err(error));
         }
-        if outgoing.bytes.len() >= GATHERED_MAX {
+        if outgoing.bytes.len() >= BATCH_BYTES_MAX {
             ready!(outgoing.poll_send(context))?;
         }
-        let taken = bytes.len().min(GATHERED_MAX);
+        let taken = bytes.len().min(BATCH_BYTES_MAX);
         outgoing.bytes.extend_from_slice(&bytes[..taken]);
         Poll::Ready(Ok(taken))
     }
 
-    /// It will be sent: its sender sees to that.
+    /// It will be sent: its driver sees to that.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
@@ -170,17 +171,17 @@ mod tests {
 
     use super::*;
 
-    async fn pair() -> (Gathered, Sender, TcpStream) {
+    async fn pair() -> (BatchedWriter, WriteDriver, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let connecting = TcpStream::connect(listener.local_addr().unwrap());
         let (client, accepted) = tokio::join!(connecting, listener.accept());
-        let (stream, sender) = gathered(accepted.unwrap().0);
-        (stream, sender, client.unwrap())
+        let (stream, driver) = batched(accepted.unwrap().0);
+        (stream, driver, client.unwrap())
     }
 
     #[tokio::test]
     async fn answers_of_a_busy_connection_leave_together_after_all_else_had_its_turn() {
-        let (mut stream, mut sender, mut client) = pair().await;
+        let (mut stream, mut driver, mut client) = pair().await;
         let connection = async {
             for piece in [b"lone", b"one.", b"two.", b"six."] {
                 stream.write_all(piece).await?;
@@ -194,7 +195,7 @@ mod tests {
         let mut connection = pin!(connection);
         let mut context = Context::from_waker(Waker::noop());
         let mut poll =
-            |now| assert!(sender.poll_with(connection.as_mut(), now, &mut context).is_pending());
+            |now| assert!(driver.poll_with(connection.as_mut(), now, &mut context).is_pending());
         let mut received = [0; 12];
 
         let now = Instant::now();
@@ -202,20 +203,20 @@ mod tests {
         client.read_exact(&mut received[..4]).await.unwrap();
         assert_eq!(&received[..4], b"lone");
 
-        poll(now + BUSY / 2);
+        poll(now + BUSY_WINDOW / 2);
         let early = client.try_read(&mut received).unwrap_err();
         assert_eq!(early.kind(), io::ErrorKind::WouldBlock);
-        poll(now + BUSY / 2);
+        poll(now + BUSY_WINDOW / 2);
         client.read_exact(&mut received).await.unwrap();
         assert_eq!(&received, b"one.two.six.");
     }
 
     #[tokio::test]
     async fn more_than_is_gathered_at_once_arrives_whole() {
-        let (mut stream, mut sender, mut client) = pair().await;
-        let sent: Vec<u8> = (0..40 * GATHERED_MAX).map(|n| (n % 251) as u8).collect();
+        let (mut stream, mut driver, mut client) = pair().await;
+        let sent: Vec<u8> = (0..40 * BATCH_BYTES_MAX).map(|n| (n % 251) as u8).collect();
         let connection = async {
-            let (small, large) = sent.split_at(5 * GATHERED_MAX);
+            let (small, large) = sent.split_at(5 * BATCH_BYTES_MAX);
             for piece in small.chunks(10_000).chain([large]) {
                 stream.write_all(piece).await?;
             }
@@ -223,16 +224,16 @@ mod tests {
         };
         let (connection, mut received) = (pin!(connection), Vec::new());
         let (ended, read) =
-            tokio::join!(sender.drive(connection), client.read_to_end(&mut received));
+            tokio::join!(driver.drive(connection), client.read_to_end(&mut received));
         ended.unwrap();
         assert_eq!(read.unwrap(), sent.len());
         assert!(received == sent);
-        assert!(lock(&sender.outgoing).bytes.capacity() <= KEPT);
+        assert!(lock(&driver.outgoing).bytes.capacity() <= BUFFER_BYTES_KEPT);
     }
 
     #[tokio::test]
     async fn whoever_writes_is_told_that_nobody_reads() {
-        let (mut stream, mut sender, client) = pair().await;
+        let (mut stream, mut driver, client) = pair().await;
         drop(client);
         let connection = async {
             loop {
@@ -243,7 +244,7 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         };
-        let error = sender.drive(pin!(connection)).await;
+        let error = driver.drive(pin!(connection)).await;
         let gone = [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset];
         assert!(gone.contains(&error.kind()), "{error}");
     }
