@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::HeaderMap;
 use perennial_engine::NamespaceKey;
 use perennial_engine::run::{Command, Run};
 use perennial_proto::perennial::CommandContext;
@@ -12,67 +11,22 @@ use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_runtime::{Runtime, Sent};
 use tokio::time::Instant;
 use tonic::Status;
-use tonic::metadata::{MetadataMap, MetadataValue};
 
+use crate::call_context::{CallContext, Face};
 use crate::errors::{RpcResult, namespace_not_found, refused, refused_about};
-use crate::server::Shared;
+use crate::services::Shared;
 use crate::tokens::Keys;
 use crate::validate;
 
 /// One request. Each RPC is a method on it, in the file of its group.
 pub(crate) struct Call<'a> {
     shared: &'a Shared,
-    client_name: Option<String>,
-    face: Face,
-    /// The client follows the run id that a close event names, whichever event it is.
-    follows_next_run_id: bool,
-    /// The client gives up then.
-    deadline: Option<Instant>,
-}
-
-/// The way that requests come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Face {
-    Grpc,
-    Http,
-}
-
-impl Face {
-    /// How the HTTP face marks what it passes on.
-    const KEY: &str = "perennial-face";
-
-    /// Marks a request.
-    pub(crate) fn mark(self, metadata: &mut MetadataMap) {
-        metadata.insert(Self::KEY, MetadataValue::from_static(self.source()));
-    }
-
-    fn of(metadata: &MetadataMap) -> Self {
-        match metadata.get(Self::KEY) {
-            Some(face) if face.as_bytes() == Self::Http.source().as_bytes() => Self::Http,
-            _ => Self::Grpc,
-        }
-    }
-
-    fn source(self) -> &'static str {
-        match self {
-            Self::Grpc => "grpc",
-            Self::Http => "http",
-        }
-    }
+    context: CallContext,
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn new(shared: &'a Shared, metadata: &MetadataMap) -> Self {
-        let client_name = metadata.get("client-name").and_then(|value| value.to_str().ok());
-        let features = metadata.get("supported-features").and_then(|value| value.to_str().ok());
-        Self {
-            shared,
-            client_name: client_name.map(str::to_owned),
-            face: Face::of(metadata),
-            follows_next_run_id: features
-                .is_some_and(|features| features.split(',').any(|it| it == "follows-next-run-id")),
-            deadline: timeout(metadata.as_ref()).map(|timeout| Instant::now() + timeout),
-        }
+    pub(crate) fn new(shared: &'a Shared, context: CallContext) -> Self {
+        Self { shared, context }
     }
 
     pub(crate) fn runtime(&self) -> &'a Runtime {
@@ -83,9 +37,9 @@ impl<'a> Call<'a> {
         self.shared
     }
 
-    /// What the client calls itself, as in `temporal-python`.
+    /// The client's program, as in `temporal-python`.
     pub(crate) fn client_name(&self) -> &str {
-        self.client_name.as_deref().unwrap_or_default()
+        &self.context.client_name
     }
 
     /// Who asks, for a schedule's audit stream: what the caller says, with the id of the request and the way it came.
@@ -95,15 +49,15 @@ impl<'a> Call<'a> {
         given: Option<CommandContext>,
         request_id: &str,
     ) -> Option<CommandContext> {
-        let mut context = match self.face {
-            Face::Grpc => given?,
+        let mut context = match self.context.face {
+            Face::Grpc | Face::InProcess => given?,
             Face::Http => given.unwrap_or_default(),
         };
         if context.request_id.is_empty() {
             request_id.clone_into(&mut context.request_id);
         }
         if context.source.is_empty() {
-            self.face.source().clone_into(&mut context.source);
+            self.context.face.name().clone_into(&mut context.source);
         }
         Some(context)
     }
@@ -111,7 +65,7 @@ impl<'a> Call<'a> {
     /// Whether the client follows the run id that a close event names. The others know it only from
     /// continued-as-new.
     pub(crate) fn follows_next_run_id(&self) -> bool {
-        self.follows_next_run_id
+        self.context.features.follows_next_run_id
     }
 
     /// How long a long poll may last: `at_most`, and so much less than the client waits that the empty
@@ -119,7 +73,7 @@ impl<'a> Call<'a> {
     pub(crate) fn poll_time(&self, at_most: Duration) -> Duration {
         /// On the way, and in the client's own queues.
         const TAIL_ROOM: Duration = Duration::from_secs(1);
-        match self.deadline {
+        match self.context.deadline {
             Some(deadline) => {
                 let left = deadline.saturating_duration_since(Instant::now());
                 at_most.min(left.saturating_sub(TAIL_ROOM))
@@ -135,13 +89,12 @@ impl<'a> Call<'a> {
         at_most: Duration,
         work: impl Future<Output = T>,
     ) -> Option<T> {
-        let mut stopping = self.shared.stopping.clone();
+        let mut stopping = self.shared.stop_signal();
         tokio::select! {
             biased;
             done = work => Some(done),
             () = tokio::time::sleep(self.poll_time(at_most)) => None,
-            // An error means that nobody can say stop any more: then it has been said.
-            _ = stopping.wait_for(|stopping| *stopping) => None,
+            () = stopping.wait() => None,
         }
     }
 
@@ -204,44 +157,5 @@ impl<'a> Call<'a> {
             return Err(Status::invalid_argument("RequestId length exceeds limit."));
         }
         Ok(if given.is_empty() { self.runtime().fresh_id() } else { given })
-    }
-}
-
-/// How long the client waits, if it says so.
-pub(crate) fn timeout(headers: &HeaderMap) -> Option<Duration> {
-    headers.get("grpc-timeout").and_then(|value| value.to_str().ok()).and_then(parse_timeout)
-}
-
-/// `grpc-timeout`: up to eight digits and a unit.
-fn parse_timeout(text: &str) -> Option<Duration> {
-    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let amount: u64 = if digits.len() <= 8 { digits.parse().ok()? } else { return None };
-    Some(match unit {
-        "H" => Duration::from_secs(amount * 3_600),
-        "M" => Duration::from_secs(amount * 60),
-        "S" => Duration::from_secs(amount),
-        "m" => Duration::from_millis(amount),
-        "u" => Duration::from_micros(amount),
-        "n" => Duration::from_nanos(amount),
-        _ => return None,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn timeouts_of_clients_are_read_in_every_unit() {
-        let read = |text| parse_timeout(text).map(|timeout| timeout.as_nanos());
-        assert_eq!(read("70S"), Some(70_000_000_000));
-        assert_eq!(read("1H"), Some(3_600_000_000_000));
-        assert_eq!(read("2M"), Some(120_000_000_000));
-        assert_eq!(read("69999m"), Some(69_999_000_000));
-        assert_eq!(read("5u"), Some(5_000));
-        assert_eq!(read("5n"), Some(5));
-        for bad in ["", "S", "5", "5x", "-5S", "123456789S", "é"] {
-            assert_eq!(read(bad), None, "{bad}");
-        }
     }
 }

@@ -12,6 +12,7 @@
 
 mod bootstrap;
 mod call;
+mod call_context;
 mod encoded_message;
 mod errors;
 mod failures;
@@ -22,10 +23,13 @@ mod listen;
 mod memory;
 mod names;
 mod operator;
+mod routing;
+mod rpcs;
 mod schedules;
 mod search_attributes;
 mod server;
 mod services;
+mod stop_signal;
 mod tokens;
 mod validate;
 #[cfg(test)]
@@ -33,8 +37,13 @@ mod validate_test;
 mod workflow;
 
 pub use bootstrap::{NewSearchAttribute, ensure_namespace};
+pub use call_context::{
+    CallContext, ClientFeatures, Face, InvalidTraceparent, Principal, TraceContext,
+};
 pub use http::HttpConfig;
 pub use listen::ConnectionLimits;
 pub use perennial_runtime::Runtime;
+pub use routing::Destination;
 pub use server::{Listeners, ServerConfig, serve};
+pub use services::Services;
 pub use workflow::SERVER_VERSION;

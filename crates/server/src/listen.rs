@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, mpsc};
+
+use crate::stop_signal::StopSignal;
 
 /// How many clients may be connected, and how long they may take. Nobody who does their part notices: these keep
 /// clients that hang, or that mean harm, from using up connections and memory.
@@ -45,12 +47,12 @@ impl Default for ConnectionLimits {
 }
 
 /// Serves each connection to `listener` on a task of its own, at most `connections_max` of them, until `stopping`
-/// becomes true and the last of them has ended. What they speak, `protocol`, is for the log.
+/// is set and the last of them has ended. What they speak, `protocol`, is for the log.
 pub(crate) async fn listen<S>(
     listener: TcpListener,
     protocol: &'static str,
     connections_max: usize,
-    mut stopping: watch::Receiver<bool>,
+    mut stopping: StopSignal,
     serve: impl Fn(TcpStream, SocketAddr) -> S,
 ) where
     S: Future<Output = Result<(), ConnectionError>> + Send + 'static,
@@ -62,8 +64,7 @@ pub(crate) async fn listen<S>(
     loop {
         let connection = tokio::select! {
             accepted = listener.accept() => accepted,
-            // An error means that nobody can say stop any more: then it has been said.
-            _ = stopping.wait_for(|stopping| *stopping) => break,
+            () = stopping.wait() => break,
         };
         let (stream, from) = match connection {
             Ok(accepted) => accepted,

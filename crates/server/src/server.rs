@@ -1,17 +1,13 @@
 //! The server: its listeners, the services, and how they stop.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use perennial_runtime::{Refusal, Runtime};
 use tokio::net::TcpListener;
-use tokio::sync::{OnceCell, watch};
 
 use crate::grpc;
 use crate::http::{self, HttpConfig};
 use crate::listen::ConnectionLimits;
 use crate::services::Services;
-use crate::tokens::Keys;
 
 /// How the server behaves. The default is Temporal's.
 #[derive(Debug, Clone)]
@@ -53,23 +49,6 @@ impl Default for ServerConfig {
     }
 }
 
-/// What all requests share.
-pub(crate) struct Shared {
-    pub(crate) runtime: Runtime,
-    pub(crate) config: ServerConfig,
-    /// Made or read when the first token is given out or comes back.
-    pub(crate) token_keys: OnceCell<Keys>,
-    /// Becomes true when the server is to stop: long polls then end, empty.
-    pub(crate) stopping: watch::Receiver<bool>,
-}
-
-impl Shared {
-    /// The keys of tokens, from memory but for the first time.
-    pub(crate) async fn token_keys(&self) -> Result<&Keys, Refusal> {
-        self.token_keys.get_or_try_init(|| Keys::open(&self.runtime)).await
-    }
-}
-
 /// Where the server listens.
 #[derive(Debug)]
 pub struct Listeners {
@@ -79,66 +58,38 @@ pub struct Listeners {
     pub http: Option<TcpListener>,
 }
 
-/// Serves the API on `listeners` until `shutdown` is done.
+/// Serves the API on `listeners` until `shutdown` completes.
 ///
-/// It then takes no more requests, ends long polls, and returns when the requests under way have their
-/// answers, or after [`ServerConfig::grace`].
+/// Then it accepts no more requests, ends long polls, and returns when all requests in progress have their responses,
+/// or after [`ServerConfig::grace`].
 pub async fn serve(
-    runtime: Runtime,
-    config: ServerConfig,
+    services: Services,
     listeners: Listeners,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) {
-    let (stop, stopping) = watch::channel(false);
-    let (grace, http_config) = (config.grace, config.http.clone());
-    let limits = config.connections.clone();
-    let token_keys = OnceCell::new();
-    let shared = Shared { runtime, config, token_keys, stopping: stopping.clone() };
-    resume(&shared).await;
-
-    let services = Arc::new(Services::new(shared));
+    let mut stopping = services.shared().stop_signal();
+    let grace = services.config().grace;
+    let for_http = stopping.clone();
     let over_http = async {
         if let Some(listener) = listeners.http {
-            let services = Arc::clone(&services);
-            http::serve(listener, services, &http_config, &limits, stopping.clone()).await;
+            http::serve(listener, services.clone(), for_http).await;
         }
     };
-    let over_grpc =
-        grpc::serve(listeners.grpc, Arc::clone(&services), limits.clone(), stopping.clone());
-    let told_to_stop = async {
+    let over_grpc = grpc::serve(listeners.grpc, services.clone(), stopping.clone());
+    let stop = async {
         shutdown.await;
-        // The receivers live in the requests; there may be none.
-        let _ = stop.send(true);
+        services.stop();
     };
-    let serving = async { tokio::join!(told_to_stop, over_grpc, over_http) };
+    let serving = async { tokio::join!(stop, over_grpc, over_http) };
 
     let out_of_grace = async {
-        let _ = stopping.clone().wait_for(|stopping| *stopping).await;
+        stopping.wait().await;
         tokio::time::sleep(grace).await;
     };
     tokio::select! {
         _ = serving => {}
         () = out_of_grace => {
-            tracing::warn!("requests were still under way {grace:?} after the server was told to stop");
+            tracing::warn!("requests were still in progress {grace:?} after the server was told to stop");
         }
     }
-}
-
-/// Takes up what was under way when the last server ended.
-async fn resume(shared: &Shared) {
-    if let Err(refusal) = shared.token_keys().await {
-        tracing::error!("workers get no tasks before the keys of task tokens are there: {refusal}");
-    }
-    if let Err(refusal) = shared.runtime.resume_batches().await {
-        tracing::error!("batch jobs that were under way don't go on: {refusal}");
-    }
-    if let Err(refusal) = shared.runtime.resume_purges().await {
-        tracing::error!("what deleted namespaces held isn't deleted: {refusal}");
-    }
-    let runtime = shared.runtime.clone();
-    tokio::spawn(async move {
-        if let Err(refusal) = runtime.take_up_zones().await {
-            tracing::error!("schedules aren't adapted to the zone database: {refusal}");
-        }
-    });
 }

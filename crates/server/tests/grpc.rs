@@ -13,7 +13,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     SignalWorkflowExecutionRequest,
 };
 use perennial_runtime::{Runtime, RuntimeConfig};
-use perennial_server::{Listeners, ServerConfig, ensure_namespace, serve};
+use perennial_server::{Listeners, ServerConfig, Services, ensure_namespace, serve};
 use perennial_store::SqliteStore;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -46,7 +46,8 @@ impl Scene {
         let config = ServerConfig { grace, ..ServerConfig::default() };
         let serving = tokio::spawn(async move {
             let told = async { drop(told.await) };
-            serve(runtime, config, Listeners { grpc, http: None }, told).await;
+            let services = Services::open(runtime, config).await;
+            serve(services, Listeners { grpc, http: None }, told).await;
         });
         let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
         Self { channel: endpoint.connect().await.unwrap(), stop, serving }

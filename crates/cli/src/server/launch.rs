@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use perennial_engine::run::Limits;
 use perennial_runtime::{Evaluation, Runtime, RuntimeConfig};
 use perennial_server::{
-    Listeners, NewSearchAttribute, SERVER_VERSION, ServerConfig, ensure_namespace, serve,
+    Listeners, NewSearchAttribute, SERVER_VERSION, ServerConfig, Services, ensure_namespace, serve,
 };
 use perennial_store::{Durability, OnDamage, SqliteOptions, SqliteStore};
 use tokio::net::TcpListener;
@@ -109,7 +109,8 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
             _ = failing.failed() => {}
         }
     };
-    serve(runtime.clone(), server, Listeners { grpc, http }, told).await;
+    let services = Services::open(runtime.clone(), server).await;
+    serve(services, Listeners { grpc, http }, told).await;
     let failure = runtime.clone();
     // Everything that was acknowledged is durable when this returns.
     tokio::task::spawn_blocking(move || runtime.stop()).await?;

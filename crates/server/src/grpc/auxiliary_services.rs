@@ -39,7 +39,7 @@ impl AuxiliaryServices {
         (services, reporter)
     }
 
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    pub(super) async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
         let path = request.uri().path();
         let (service, method) = path.trim_start_matches('/').split_once('/').unwrap_or((path, ""));
         let found = self.0.iter().find(|(name, _)| *name == service);

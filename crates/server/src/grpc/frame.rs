@@ -140,14 +140,14 @@ thread_local! {
 }
 
 /// Whether a client reads what is compressed.
-pub(super) fn takes_gzip(headers: &HeaderMap) -> bool {
+pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
     accepted.is_some_and(|accepted| accepted.split(',').any(|it| it.trim() == GZIP))
 }
 
 /// A message with its head, compressed if that is worth it and the client can read it.
-pub(super) fn framed(message: EncodedMessage, takes_gzip: bool) -> Bytes {
-    if takes_gzip && message.as_message().len() >= COMPRESSED_FROM {
+pub(super) fn framed(message: EncodedMessage, accepts_gzip: bool) -> Bytes {
+    if accepts_gzip && message.as_message().len() >= COMPRESSED_FROM {
         return compressed(message.as_message());
     }
     message.into_framed(|message| head(0, message.len()))
@@ -294,16 +294,16 @@ mod tests {
         let accepting = |accepted: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(accepted));
-            takes_gzip(&headers)
+            accepts_gzip(&headers)
         };
         assert!(accepting("gzip") && accepting("identity, deflate, gzip"));
-        assert!(!accepting("identity") && !takes_gzip(&HeaderMap::new()));
+        assert!(!accepting("identity") && !accepts_gzip(&HeaderMap::new()));
 
         let answer = |size: usize| EncodedMessage::of(&vec![7_u8; size]);
-        for (size, takes_gzip, is_compressed) in
+        for (size, accepts_gzip, is_compressed) in
             [(0, true, false), (100, true, false), (10_000, false, false), (10_000, true, true)]
         {
-            let bytes = framed(answer(size), takes_gzip);
+            let bytes = framed(answer(size), accepts_gzip);
             assert_eq!(
                 bytes[..EncodedMessage::HEAD],
                 head(u8::from(is_compressed), bytes.len() - EncodedMessage::HEAD)

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use perennial_runtime::Runtime;
-use tokio::sync::watch;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
-use crate::services::WORKFLOW_SERVICE;
+use crate::rpcs::WORKFLOW_SERVICE;
+use crate::stop_signal::StopSignal;
 
 /// How often the runtime is asked; a failure is heard of at once.
 const EVERY: Duration = Duration::from_millis(500);
@@ -30,9 +30,9 @@ impl Health {
     }
 
     /// Goes on telling until the server stops.
-    pub(super) async fn follow(mut self, mut stopping: watch::Receiver<bool>) {
+    pub(super) async fn follow(mut self, mut stopping: StopSignal) {
         loop {
-            let is_stopping = *stopping.borrow_and_update();
+            let is_stopping = stopping.is_set();
             self.tell(is_stopping).await;
             if is_stopping {
                 return;
@@ -41,7 +41,7 @@ impl Health {
             tokio::select! {
                 () = tokio::time::sleep(EVERY) => {}
                 _ = self.runtime.failed(), if !has_failed => {}
-                stopped = stopping.changed() => if stopped.is_err() { return },
+                () = stopping.wait() => {}
             }
         }
     }

@@ -15,12 +15,12 @@ use crate::encoded_message::EncodedMessage;
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
 /// The answer to a call that went well.
-pub(super) fn message(message: EncodedMessage, takes_gzip: bool) -> Response<Body> {
-    let mut response = Response::new(Body::Message(frame::framed(message, takes_gzip)));
+pub(super) fn message(message: EncodedMessage, accepts_gzip: bool) -> Response<Body> {
+    let mut response = Response::new(Body::Message(frame::framed(message, accepts_gzip)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
     // How messages are compressed that say they are. Clients see by it that they are understood.
-    if takes_gzip {
+    if accepts_gzip {
         headers.insert(ENCODING, HeaderValue::from_static(GZIP));
     }
     response
@@ -92,9 +92,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_that_takes_gzip_is_told_that_it_is_understood() {
-        let encoding = |takes_gzip| {
-            let response = message(EncodedMessage::of(&vec![7_u8; 10]), takes_gzip);
+    fn a_client_that_accepts_gzip_is_told_that_it_is_understood() {
+        let encoding = |accepts_gzip| {
+            let response = message(EncodedMessage::of(&vec![7_u8; 10]), accepts_gzip);
             response.headers().get(ENCODING).cloned()
         };
         assert_eq!((encoding(true), encoding(false)), (Some(HeaderValue::from_static(GZIP)), None));

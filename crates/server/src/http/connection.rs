@@ -1,7 +1,6 @@
 //! One connection: its requests, one after another, and its end.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -9,25 +8,24 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
 
-use super::Api;
+use super::HttpApi;
 use super::write_timeout::WriteTimeout;
 use crate::listen::{ConnectionError, InFlight, finish};
+use crate::stop_signal::StopSignal;
 
 /// Serves a connection until its client closes it, or `stopping` becomes true and the request that is under
 /// way has its answer. Browsers keep connections open that nothing is under way on; they end with the server.
 pub(super) async fn serve(
     stream: TcpStream,
-    from: SocketAddr,
-    api: Arc<Api>,
-    mut stopping: watch::Receiver<bool>,
+    api: Arc<HttpApi>,
+    mut stopping: StopSignal,
 ) -> Result<(), ConnectionError> {
     let in_flight = InFlight::default();
-    let request_time = api.request_time;
+    let request_time = api.services.config().connections.request_time;
     let service = service_fn(|request| {
         let (api, in_flight) = (api.clone(), in_flight.clone());
-        async move { Ok::<_, Infallible>(api.answer(request, from, &in_flight).await) }
+        async move { Ok::<_, Infallible>(api.respond(request, &in_flight).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -36,7 +34,7 @@ pub(super) async fn serve(
     let mut connection = pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return Ok(ended?),
-        _ = stopping.wait_for(|stopping| *stopping) => {}
+        () = stopping.wait() => {}
     }
     connection.as_mut().graceful_shutdown();
     Ok(finish(connection, &in_flight).await.transpose().map(Option::unwrap_or_default)?)

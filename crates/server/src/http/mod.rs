@@ -1,13 +1,12 @@
 //! Every RPC as JSON over HTTP, at the paths that its `.proto` file gives it.
 //!
-//! There is no second implementation of anything. A request is matched with a path ([`table`]), made into the
-//! RPC's own message ([`request`]), given to the same RPCs that gRPC has ([`gateway`]), and
-//! their answer is written as JSON ([`answer`]), both within bounds ([`transcode`]). So each check, limit and error detail is the one that gRPC
-//! has. All of it goes by the descriptors: a new RPC needs nothing here.
+//! There is no second implementation of anything. A request is matched with a path ([`routes`]), made into the
+//! RPC's message ([`request`]), and passed to the table of RPCs that gRPC uses. The response is written as JSON
+//! ([`response`]). [`transcode`] bounds the memory of both. So every check, limit and error detail is the same as over
+//! gRPC. Everything follows from the descriptors: a new RPC needs nothing here.
 
 mod access;
 mod connection;
-mod gateway;
 mod openapi;
 mod request;
 mod response;
@@ -16,26 +15,25 @@ mod schedule_history;
 mod transcode;
 mod write_timeout;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
+use perennial_proto::prost_reflect::MethodDescriptor;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 use tonic::Status;
 
 use self::access::AccessPolicy;
-use self::gateway::Gateway;
 use self::response::Format;
 use self::routes::{RouteMatch, RouteTable};
 use self::transcode::Transcoder;
-use crate::listen::{ConnectionLimits, InFlight, listen};
+use crate::call_context::CallContext;
+use crate::listen::{InFlight, listen};
 use crate::memory::Reservation;
 use crate::services::Services;
+use crate::stop_signal::StopSignal;
 
 /// Who may call over HTTP. The default trusts this machine's own programs and no web page.
 #[derive(Debug, Clone)]
@@ -59,47 +57,31 @@ impl Default for HttpConfig {
 /// What an answer is made of.
 type HttpResponse = Response<Full<Bytes>>;
 
-/// Everything a request needs.
-struct Api {
-    gateway: Gateway,
+/// What all HTTP connections share.
+struct HttpApi {
+    services: Services,
     access: AccessPolicy,
     transcoder: Transcoder,
-    request_bytes_max: usize,
-    /// A client has this long to send the head of a request, and its body, and to take some of an answer.
-    request_time: Duration,
 }
 
-/// Serves the API on `listener` until `stopping` becomes true, and then until the requests under way have
-/// their answers.
-pub(crate) async fn serve(
-    listener: TcpListener,
-    services: Arc<Services>,
-    config: &HttpConfig,
-    limits: &ConnectionLimits,
-    stopping: watch::Receiver<bool>,
-) {
+/// Serves the API on `listener` until `stopping` is set, and then until all requests in progress have their responses.
+pub(crate) async fn serve(listener: TcpListener, services: Services, stopping: StopSignal) {
     let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
-    let api = Arc::new(Api {
-        request_bytes_max: services.request_bytes_max(),
-        gateway: Gateway(services),
+    let config = &services.config().http;
+    let connections_max = services.config().connections.http_connections_max;
+    let api = Arc::new(HttpApi {
         access: AccessPolicy::new(config, is_local),
         transcoder: Transcoder::new(config.memory_bytes),
-        request_time: limits.request_time,
+        services,
     });
-    let connections_max = limits.http_connections_max;
-    listen(listener, "HTTP", connections_max, stopping.clone(), |stream, from| {
-        connection::serve(stream, from, Arc::clone(&api), stopping.clone())
+    listen(listener, "HTTP", connections_max, stopping.clone(), |stream, _| {
+        connection::serve(stream, Arc::clone(&api), stopping.clone())
     })
     .await;
 }
 
-impl Api {
-    async fn answer(
-        &self,
-        request: Request<Incoming>,
-        from: SocketAddr,
-        in_flight: &InFlight,
-    ) -> HttpResponse {
+impl HttpApi {
+    async fn respond(&self, request: Request<Incoming>, in_flight: &InFlight) -> HttpResponse {
         let admission = match self.access.admit(request.method(), request.headers()) {
             Ok(admission) => admission,
             Err(refusal) => return response::refusal(&refusal, Format::default()),
@@ -107,17 +89,12 @@ impl Api {
         if let Some(preflight) = admission.preflight() {
             return preflight;
         }
-        let mut answer = self.admitted(request, from, in_flight).await;
-        admission.mark(answer.headers_mut());
-        answer
+        let mut response = self.admitted(request, in_flight).await;
+        admission.mark(response.headers_mut());
+        response
     }
 
-    async fn admitted(
-        &self,
-        request: Request<Incoming>,
-        from: SocketAddr,
-        in_flight: &InFlight,
-    ) -> HttpResponse {
+    async fn admitted(&self, request: Request<Incoming>, in_flight: &InFlight) -> HttpResponse {
         let (mut head, body) = request.into_parts();
         let format = Format::of(&head);
         if head.method == Method::HEAD {
@@ -135,9 +112,7 @@ impl Api {
                 return response::method_not_allowed(&[Method::GET], format);
             }
             let _request = in_flight.begin();
-            let metadata = request::metadata(&head.headers, from);
-            let api = (&self.gateway, &self.transcoder);
-            return schedule_history::answer(api, schedule_id, &head, metadata, format).await;
+            return schedule_history::respond(self, schedule_id, &head, format).await;
         }
         let (route, variables) = match RouteTable::get().find(&head.method, path) {
             RouteMatch::Matched(route, variables) => (route, variables),
@@ -154,23 +129,34 @@ impl Api {
             Err((code, status)) => return response::refusal_as(code, &status, format),
         };
         let _request = in_flight.begin();
-        let metadata = request::metadata(&head.headers, from);
-        let answering = async {
+        let context = request::context(&head.headers);
+        let call = async {
             let build = move |body: &[u8]| request::message(route, &variables, &head, body);
             let message = self.transcoder.read(body, reserved, build).await?;
-            let answer = self.gateway.call(&route.rpc, message, metadata).await?;
-            let write = move |answer| response::message(&answer, format);
-            self.transcoder.write(&route.rpc, answer, write).await
+            let message = self.call(&route.rpc, context, message).await?;
+            let write = move |message| response::message(&message, format);
+            self.transcoder.write(&route.rpc, message, write).await
         };
-        match answering.await {
+        match call.await {
             Ok(text) => response::json(StatusCode::OK, text, format),
             Err(status) => response::refusal(&status, format),
         }
     }
 
+    /// Calls an RPC with its message as bytes.
+    async fn call(
+        &self,
+        rpc: &MethodDescriptor,
+        context: CallContext,
+        message: Bytes,
+    ) -> Result<Bytes, Status> {
+        let path = format!("/{}/{}", rpc.parent_service().full_name(), rpc.name());
+        self.services.call(&path, context, message).await
+    }
+
     /// The body, and the memory it takes.
     async fn read(&self, body: Incoming) -> Result<(Bytes, Reservation), (StatusCode, Status)> {
-        let time = self.request_time;
+        let time = self.services.config().connections.request_time;
         tokio::time::timeout(time, self.receive(body)).await.unwrap_or_else(|_| {
             let late = format!("the body didn't arrive within {time:?}");
             Err((StatusCode::REQUEST_TIMEOUT, Status::deadline_exceeded(late)))
@@ -181,7 +167,7 @@ impl Api {
         &self,
         mut body: Incoming,
     ) -> Result<(Bytes, Reservation), (StatusCode, Status)> {
-        let max = self.request_bytes_max;
+        let max = self.services.config().request_bytes_max;
         let (mut whole, mut reserved) = (BytesMut::new(), self.transcoder.empty_reservation());
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| {

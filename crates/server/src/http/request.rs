@@ -1,7 +1,5 @@
 //! From an HTTP request to the message of its RPC: the path, the query, the body.
 
-use std::net::SocketAddr;
-
 use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::CONTENT_TYPE;
@@ -12,9 +10,8 @@ use perennial_proto::prost_reflect::prost::Message;
 use perennial_proto::prost_reflect::{
     DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage, Value,
 };
-use tonic::metadata::{AsciiMetadataKey, MetadataMap, MetadataValue};
 
-use crate::call::Face;
+use crate::call_context::{CallContext, Face};
 
 use super::response::PRETTY;
 use super::response::WITHOUT_SHORTHAND;
@@ -194,42 +191,16 @@ fn dotted(path: &FieldPath) -> String {
     path.iter().map(|field| field.json_name()).collect::<Vec<_>>().join(".")
 }
 
-/// Headers that go on to the services as they are.
-const PASSED_ON: [&str; 8] = [
-    "authorization",
-    "authorization-extras",
-    "client-name",
-    "client-version",
-    "grpc-timeout",
-    "temporal-namespace",
-    "x-forwarded-for",
-    "x-namespace",
-];
+/// A header with this prefix stands for the gRPC metadata of the rest of its name, as in gRPC gateways.
+const METADATA_PREFIX: &str = "grpc-metadata-";
 
-/// Whatever stands behind it goes on too.
-const PREFIX: &str = "grpc-metadata-";
-
-/// What a request says beside its message, as gRPC clients say it.
-pub(super) fn metadata(headers: &HeaderMap, from: SocketAddr) -> MetadataMap {
-    let mut metadata = MetadataMap::new();
-    for (name, value) in headers {
-        let name = match name.as_str().strip_prefix(PREFIX) {
-            Some(name) => name,
-            None if PASSED_ON.contains(&name.as_str()) => name.as_str(),
-            None => continue,
+/// The context of a request, from its headers.
+pub(super) fn context(headers: &HeaderMap) -> CallContext {
+    CallContext::from_headers(Face::Http, |name| {
+        let value = match headers.get(name) {
+            Some(value) => value,
+            None => headers.get(format!("{METADATA_PREFIX}{name}"))?,
         };
-        // Names that end in `-bin` hold bytes, and keys of gRPC's own aren't anyone's to set.
-        let key = AsciiMetadataKey::from_bytes(name.as_bytes());
-        let value = MetadataValue::try_from(value.as_bytes());
-        if let (Ok(key), Ok(value)) = (key, value) {
-            metadata.append(key, value);
-        }
-    }
-    if !metadata.contains_key("x-forwarded-for")
-        && let Ok(from) = MetadataValue::try_from(from.ip().to_string())
-    {
-        metadata.insert("x-forwarded-for", from);
-    }
-    Face::Http.mark(&mut metadata);
-    metadata
+        value.to_str().ok()
+    })
 }

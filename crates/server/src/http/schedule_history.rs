@@ -12,13 +12,10 @@ use perennial_proto::prost_reflect::prost::Message;
 use perennial_proto::prost_reflect::{DynamicMessage, Value};
 use serde_json::{Value as Json, json};
 use tonic::Status;
-use tonic::metadata::MetadataMap;
 
-use super::HttpResponse;
-use super::gateway::Gateway;
 use super::request;
 use super::response::{self, Format};
-use super::transcode::Transcoder;
+use super::{HttpApi, HttpResponse};
 
 /// The schedule whose history is at `path`.
 pub(super) fn schedule_id(path: &str) -> Option<String> {
@@ -28,25 +25,22 @@ pub(super) fn schedule_id(path: &str) -> Option<String> {
 }
 
 /// A page of it.
-pub(super) async fn answer(
-    (gateway, transcoder): (&Gateway, &Transcoder),
+pub(super) async fn respond(
+    api: &HttpApi,
     schedule_id: String,
     head: &Parts,
-    metadata: MetadataMap,
     format: Format,
 ) -> HttpResponse {
-    match page(gateway, transcoder, schedule_id, head, metadata, format).await {
+    match page(api, schedule_id, head, format).await {
         Ok(page) => response::json(StatusCode::OK, page, format),
         Err(status) => response::refusal(&status, format),
     }
 }
 
 async fn page(
-    gateway: &Gateway,
-    transcoder: &Transcoder,
+    api: &HttpApi,
     schedule_id: String,
     head: &Parts,
-    metadata: MetadataMap,
     format: Format,
 ) -> Result<Bytes, Status> {
     let namespace = head.headers.get("x-namespace").map_or(Ok("default"), |name| {
@@ -84,10 +78,11 @@ async fn page(
         }
     }
 
-    let answer = gateway.call(&rpc, request.encode_to_vec().into(), metadata).await?;
+    let context = request::context(&head.headers);
+    let answer = api.call(&rpc, context, request.encode_to_vec().into()).await?;
     let namespace = namespace.to_owned();
     let write = move |answer| response::text(&shown(&answer, &schedule_id, &namespace), format);
-    transcoder.write(&rpc, answer, write).await
+    api.transcoder.write(&rpc, answer, write).await
 }
 
 fn shown(answer: &DynamicMessage, schedule_id: &str, namespace: &str) -> Json {

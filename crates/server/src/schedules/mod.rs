@@ -21,11 +21,11 @@ use perennial_proto::perennial::{
 };
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use tonic::Status;
-use tonic::metadata::MetadataMap;
 
 use crate::call::Call;
+use crate::call_context::CallContext;
 use crate::errors::{RpcResult, refused, schedule_refused};
-use crate::server::Shared;
+use crate::services::Shared;
 use crate::validate::{self, invalid};
 use crate::workflow::schedule::{conflict_token, notes, overlap_policy};
 
@@ -33,8 +33,8 @@ use crate::workflow::schedule::{conflict_token, notes, overlap_policy};
 pub(crate) struct ScheduleCall<'a>(Call<'a>);
 
 impl<'a> ScheduleCall<'a> {
-    pub(crate) fn new(shared: &'a Shared, metadata: &MetadataMap) -> Self {
-        Self(Call::new(shared, metadata))
+    pub(crate) fn new(shared: &'a Shared, context: CallContext) -> Self {
+        Self(Call::new(shared, context))
     }
 }
 

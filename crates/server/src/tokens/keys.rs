@@ -134,7 +134,7 @@ impl<'a> Sealed<'a> {
 }
 
 #[cfg(test)]
-pub(super) fn test_keys(secrets: &[u8]) -> Keys {
+pub(crate) fn test_keys(secrets: &[u8]) -> Keys {
     let key = |(id, secret): (u32, &u8)| TokenKey { id, secret: vec![*secret; SECRET_BYTES] };
     Keys::new(TokenKeys { keys: (1..).zip(secrets).map(key).collect() }).unwrap()
 }

@@ -3,6 +3,7 @@
 
 mod damage;
 mod held_store;
+mod in_process;
 mod list_filters;
 mod scene;
 mod starts;

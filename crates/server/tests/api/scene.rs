@@ -12,7 +12,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     CreateScheduleRequest, StartWorkflowExecutionRequest,
 };
 use perennial_runtime::{Runtime, RuntimeConfig};
-use perennial_server::{Listeners, ServerConfig, ensure_namespace, serve};
+use perennial_server::{Listeners, ServerConfig, Services, ensure_namespace, serve};
 use perennial_store::{SqliteStore, Store};
 use tokio::net::TcpListener;
 use tonic::transport::{Channel, Endpoint};
@@ -43,7 +43,8 @@ pub(crate) async fn serving(store: Arc<dyn Store>, config: &RuntimeConfig) -> (C
     let address = grpc.local_addr().unwrap();
     let listeners = Listeners { grpc, http: None };
     let shutdown = std::future::pending();
-    tokio::spawn(serve(runtime.clone(), ServerConfig::default(), listeners, shutdown));
+    let services = Services::open(runtime.clone(), ServerConfig::default()).await;
+    tokio::spawn(serve(services, listeners, shutdown));
     let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
     (WorkflowServiceClient::new(endpoint.connect().await.unwrap()), runtime)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use perennial_runtime::{Runtime, RuntimeConfig};
-use perennial_server::{Listeners, ServerConfig, ensure_namespace, serve};
+use perennial_server::{Listeners, ServerConfig, Services, ensure_namespace, serve};
 use perennial_store::SqliteStore;
 use prost::Message;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -46,7 +46,8 @@ impl Scene {
         let (stop, told) = oneshot::channel::<()>();
         let serving = tokio::spawn(async move {
             let told = async { drop(told.await) };
-            serve(runtime, config, Listeners { grpc, http: Some(http) }, told).await;
+            let services = Services::open(runtime, config).await;
+            serve(services, Listeners { grpc, http: Some(http) }, told).await;
         });
         Self { grpc: addresses.0, http: addresses.1, stop, serving }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perennial_runtime::{Runtime, RuntimeConfig};
-use perennial_server::{HttpConfig, Listeners, ServerConfig, ensure_namespace, serve};
+use perennial_server::{HttpConfig, Listeners, ServerConfig, Services, ensure_namespace, serve};
 use perennial_store::SqliteStore;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -55,7 +55,7 @@ impl Scene {
         let serving = tokio::spawn(async move {
             let told = async { drop(told.await) };
             let listeners = Listeners { grpc, http: Some(http) };
-            serve(runtime, config, listeners, told).await;
+            serve(Services::open(runtime, config).await, listeners, told).await;
         });
         Self { address, stop, serving }
     }
