@@ -38,19 +38,24 @@ pub enum Evaluation {
     OnDemand,
 }
 
-impl Default for RuntimeConfig {
-    fn default() -> Self {
-        let system = TimeZoneDatabase::from_env();
-        let database =
-            if system.is_definitively_empty() { TimeZoneDatabase::bundled() } else { system };
+impl RuntimeConfig {
+    /// The defaults, with these time zones.
+    pub fn new(zones: Arc<Zones>) -> Self {
         Self {
             cells: None,
             entities_cached: 10_000,
             memory_budget: 256 * 1024 * 1024,
             keys_per_lease: KEYS_PER_LEASE_MAX,
             limits: Limits::default(),
-            zones: Arc::new(Zones::new(database)),
+            zones,
             evaluation: Evaluation::default(),
         }
+    }
+}
+
+impl Default for RuntimeConfig {
+    /// The defaults, with the embedded time zone database: nothing is read from the machine.
+    fn default() -> Self {
+        Self::new(Arc::new(Zones::new(TimeZoneDatabase::bundled())))
     }
 }

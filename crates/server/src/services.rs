@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use perennial_engine::NamespaceKey;
 use perennial_runtime::{Refusal, Runtime};
 use tokio::sync::OnceCell;
+use tokio::task::JoinHandle;
 use tonic::Status;
 
 use crate::call_context::CallContext;
@@ -46,6 +47,7 @@ struct Inner {
     shared: Shared,
     /// By their paths, as in `/perennial.v1.ScheduleService/ListBackfills`.
     rpcs: HashMap<String, Rpc>,
+    zone_update: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// A row of the table of RPCs.
@@ -87,7 +89,9 @@ impl Services {
         let stop = StopSwitch::new();
         let shared = Shared { runtime, config, token_keys: OnceCell::new(), stop };
         resume(&shared).await;
-        Self { inner: Arc::new(Inner { shared, rpcs: rpcs::table() }) }
+        let zone_update = tokio::spawn(update_zones(shared.runtime.clone(), shared.stop_signal()));
+        let zone_update = Mutex::new(Some(zone_update));
+        Self { inner: Arc::new(Inner { shared, rpcs: rpcs::table(), zone_update }) }
     }
 
     /// Calls the RPC at `path` with a message, and returns the response's message. Dropping the future cancels the
@@ -114,6 +118,22 @@ impl Services {
     /// Ends long polls, now and from now on: they return empty, so that their clients ask again.
     pub fn stop(&self) {
         self.inner.shared.stop.stop();
+    }
+
+    /// Ends long polls and the runtime. Everything that was acknowledged is durable when it returns; calls after it
+    /// fail.
+    pub async fn close(&self) {
+        self.stop();
+        let runtime = self.runtime().clone();
+        let stopped = tokio::task::spawn_blocking(move || runtime.stop()).await;
+        stopped.expect("stopping a runtime doesn't panic, and nobody cancels it");
+        // Ends soon: the runtime refuses its commands now.
+        let update = self.inner.zone_update.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(update) = update
+            && let Err(error) = update.await
+        {
+            tracing::error!("the update of time zones ended early: {error}");
+        }
     }
 
     /// The runtime behind the services.
@@ -172,10 +192,16 @@ async fn resume(shared: &Shared) {
     if let Err(refusal) = shared.runtime.resume_purges().await {
         tracing::error!("the data of deleted namespaces isn't removed: {refusal}");
     }
-    let runtime = shared.runtime.clone();
-    tokio::spawn(async move {
-        if let Err(refusal) = runtime.take_up_zones().await {
+}
+
+/// Adapts schedules to the time zone database, which may have changed since the last server. It takes a while if there
+/// are many.
+async fn update_zones(runtime: Runtime, stopping: StopSignal) {
+    match runtime.take_up_zones().await {
+        Err(refusal) if !stopping.is_set() => {
             tracing::error!("schedules aren't adapted to the new time zone database: {refusal}");
         }
-    });
+        // The next server takes it up again.
+        Err(_) | Ok(()) => {}
+    }
 }

@@ -1,10 +1,10 @@
 //! gRPC as clients meet it: what is answered, what is refused, and how it ends.
 #![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::Full;
+use perennial_library::{Config, Perennial, Storage};
 use perennial_proto::service::workflow::workflow_service_client::WorkflowServiceClient;
 use perennial_proto::temporal::enums::v1::TaskQueueType;
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
@@ -12,9 +12,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     DescribeTaskQueueRequest, GetSystemInfoRequest, PollWorkflowTaskQueueRequest,
     SignalWorkflowExecutionRequest,
 };
-use perennial_runtime::{Runtime, RuntimeConfig};
-use perennial_server::{Listeners, ServerConfig, Services, ensure_namespace, serve};
-use perennial_store::SqliteStore;
+use perennial_server::Listeners;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -34,20 +32,17 @@ struct Scene {
 
 impl Scene {
     async fn new() -> Self {
-        let runtime =
-            Runtime::open(Arc::new(SqliteStore::in_memory().unwrap()), &RuntimeConfig::default())
-                .unwrap();
-        ensure_namespace(&runtime, "default", &[]).await.unwrap();
+        let mut config = Config::new(Storage::Memory);
         let grpc = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = grpc.local_addr().unwrap();
         let (stop, told) = oneshot::channel::<()>();
         // As long as it takes: what doesn't end by itself makes the test hang.
-        let grace = Duration::from_secs(24 * 3_600);
-        let config = ServerConfig { grace, ..ServerConfig::default() };
+        config.server.grace = Duration::from_secs(24 * 3_600);
+        let perennial = Perennial::open(config).await.unwrap();
         let serving = tokio::spawn(async move {
             let told = async { drop(told.await) };
-            let services = Services::open(runtime, config).await;
-            serve(services, Listeners { grpc, http: None }, told).await;
+            perennial.serve(Listeners { grpc, http: None }, told).await;
+            perennial.close().await.unwrap();
         });
         let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
         Self { channel: endpoint.connect().await.unwrap(), stop, serving }

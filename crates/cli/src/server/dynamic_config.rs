@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use perennial_engine::Span;
-use perennial_engine::run::Limits;
-use perennial_server::ServerConfig;
+use perennial_library::{Limits, ServerConfig};
 use serde_json::Value;
 
 use super::pair::ConfigValue;

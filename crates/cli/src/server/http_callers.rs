@@ -1,6 +1,6 @@
 //! Who may call over HTTP: the same flags for both ways to start a server.
 
-use perennial_server::HttpConfig;
+use perennial_library::HttpConfig;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct HttpCallers {

@@ -1,41 +1,24 @@
-//! From a plan to a server that answers, and to its end.
+//! Runs a server from its plan to its end.
 
 use std::io::Write;
-use std::path::PathBuf;
-use std::sync::Arc;
 
-use anyhow::{Context, bail};
-use perennial_engine::run::Limits;
-use perennial_runtime::{Evaluation, Runtime, RuntimeConfig};
-use perennial_server::{
-    Listeners, NewSearchAttribute, SERVER_VERSION, ServerConfig, Services, ensure_namespace, serve,
-};
-use perennial_store::{Durability, OnDamage, SqliteOptions, SqliteStore};
+use anyhow::Context;
+use perennial_library::{Config, Listeners, Perennial, SERVER_VERSION, Storage};
 use tokio::net::TcpListener;
 
 use super::shutdown;
 use crate::logging::{self, LogFormat, LogLevel};
 
-/// Everything a server is started with, however it was said.
-#[derive(Debug)]
+/// Everything a server is started with, from flags, environment and file.
 pub(super) struct Plan {
-    /// `None` keeps everything in memory.
-    pub(super) file: Option<PathBuf>,
-    pub(super) durability: Durability,
-    pub(super) on_damage: OnDamage,
+    pub(super) config: Config,
     pub(super) ip: String,
     pub(super) port: u16,
     /// `None` serves no HTTP.
     pub(super) http_port: Option<u16>,
-    pub(super) namespaces: Vec<String>,
-    pub(super) search_attributes: Vec<NewSearchAttribute>,
-    pub(super) limits: Limits,
-    pub(super) memory_budget: usize,
-    pub(super) evaluation: Evaluation,
-    pub(super) server: ServerConfig,
     pub(super) log_level: LogLevel,
     pub(super) log_format: LogFormat,
-    /// Settings that were given and mean nothing here.
+    /// Settings that were given and have no effect on this server.
     pub(super) without_effect: Vec<String>,
 }
 
@@ -61,32 +44,14 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
         Some(port) => Some(listen(&plan.ip, port).await?),
         None => None,
     };
-    let store = match &plan.file {
-        Some(path) => {
-            let (durability, on_damage) = (plan.durability, plan.on_damage);
-            SqliteStore::open(path, SqliteOptions { durability, on_damage, ..Default::default() })
-        }
-        None => SqliteStore::in_memory(),
+    let place = match &plan.config.storage {
+        Storage::Memory | Storage::Store(_) => "in-memory".to_owned(),
+        Storage::File { path, .. } => path.display().to_string(),
     };
-    let store = Arc::new(store.context("cannot open the database")?);
-    let config = RuntimeConfig {
-        limits: plan.limits,
-        evaluation: plan.evaluation,
-        memory_budget: plan.memory_budget,
-        ..RuntimeConfig::default()
-    };
-    let runtime = Runtime::open(store, &config).context("cannot begin")?;
-    for namespace in &plan.namespaces {
-        ensure_namespace(&runtime, namespace, &plan.search_attributes)
-            .await
-            .with_context(|| format!("cannot set up the namespace `{namespace}`"))?;
-    }
-
-    let cluster_id = runtime.cluster_id().await.context("cannot read the database")?;
+    let perennial = Perennial::open(plan.config).await?;
 
     let port = grpc.local_addr()?.port();
     let host = if plan.ip == "127.0.0.1" { "localhost" } else { plan.ip.as_str() };
-    let place = plan.file.as_ref().map_or("in-memory".into(), |path| path.display().to_string());
     writeln!(
         out,
         "Perennial {} (Temporal API {SERVER_VERSION})\n\n\
@@ -96,27 +61,17 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
     if let Some(http) = &http {
         writeln!(out, "Perennial HTTP:        {host}:{}", http.local_addr()?.port())?;
     }
-    // Whoever waits for the server to be there reads up to here.
+    // The last line: scripts that wait for the server read up to here.
     writeln!(out, "Perennial Persistence: {place}")?;
     out.flush()?;
 
-    let server = ServerConfig { cluster_id, ..plan.server };
     tracing::info!(place, port, "the server has started");
-    let failing = runtime.clone();
-    let told = async move {
-        tokio::select! {
-            () = told => tracing::info!("told to stop"),
-            _ = failing.failed() => {}
-        }
+    let told = async {
+        told.await;
+        tracing::info!("told to stop");
     };
-    let services = Services::open(runtime.clone(), server).await;
-    serve(services, Listeners { grpc, http }, told).await;
-    let failure = runtime.clone();
-    // Everything that was acknowledged is durable when this returns.
-    tokio::task::spawn_blocking(move || runtime.stop()).await?;
-    if let Some(reason) = failure.failure() {
-        bail!("the server had to stop: {reason}");
-    }
+    perennial.serve(Listeners { grpc, http }, told).await;
+    perennial.close().await.context("the server had to stop")?;
     tracing::info!("the server has stopped");
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Arguments of the form `KEY=VALUE`.
 
-use perennial_server::NewSearchAttribute;
+use perennial_library::NewSearchAttribute;
 use serde_json::Value;
 
 /// A dynamic configuration value: `limit.blobSize.error=100`.

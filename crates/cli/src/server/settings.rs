@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use perennial_engine::run::Limits;
-use perennial_runtime::{Evaluation, RuntimeConfig};
-use perennial_server::{NewSearchAttribute, ServerConfig};
-use perennial_store::{Durability, OnDamage};
+use perennial_library::{
+    Config, Durability, Evaluation, NewSearchAttribute, OnDamage, SqliteOptions, Storage,
+};
 use serde::Deserialize;
 
 use super::dynamic_config;
@@ -145,17 +144,30 @@ impl Settings {
             .into_iter()
             .map(|(key, value)| ConfigValue { key, value })
             .collect();
-        let (mut limits, mut server) = (Limits::default(), ServerConfig::default());
-        let unknown = dynamic_config::apply(&values, &mut limits, &mut server)?;
+        let mut config = Config::new(Storage::File {
+            path: self.db.or(file.db).unwrap_or_else(|| "perennial.db".into()),
+            options: SqliteOptions {
+                durability: match survives {
+                    Survives::PowerLoss => Durability::PowerLoss,
+                    Survives::ProcessCrash => Durability::ProcessCrash,
+                },
+                on_damage: match self.discard_damaged_redo {
+                    true => OnDamage::Discard,
+                    false => OnDamage::Refuse,
+                },
+                ..SqliteOptions::default()
+            },
+        });
+        let (limits, server) = (&mut config.runtime.limits, &mut config.server);
+        let unknown = dynamic_config::apply(&values, limits, server)?;
         server.http.cors_origins.extend(file.http_cors_origins);
         server.http.allowed_hosts.extend(file.http_allowed_hosts);
         self.callers.add_to(&mut server.http);
         let serves_http = self.http_port.is_some() || !(self.no_http || file.no_http == Some(true));
 
         let named = if self.namespace.is_empty() { file.namespaces } else { self.namespace };
-        let mut namespaces = vec!["default".to_owned()];
-        namespaces.extend(named.into_iter().filter(|name| name != "default"));
-        let search_attributes = if self.search_attribute.is_empty() {
+        config.namespaces.extend(named.into_iter().filter(|name| name != "default"));
+        config.search_attributes = if self.search_attribute.is_empty() {
             let pairs = file.search_attributes.iter();
             pairs
                 .map(|(name, kind)| pair::search_attribute(&format!("{name}={kind}")))
@@ -166,25 +178,18 @@ impl Settings {
         };
         let in_file = file.memory_budget.as_deref().map(size::parse).transpose();
         let memory_budget = self.memory_budget.or(in_file.map_err(Usage::new)?);
+        if let Some(memory_budget) = memory_budget {
+            config.runtime.memory_budget = memory_budget;
+        }
+        config.runtime.evaluation = match self.schedule_evaluation.or(file.schedule_evaluation) {
+            Some(EvaluatedBy::OnDemand) => Evaluation::OnDemand,
+            Some(EvaluatedBy::Itself) | None => Evaluation::ByItself,
+        };
         Ok(Plan {
-            file: Some(self.db.or(file.db).unwrap_or_else(|| "perennial.db".into())),
-            durability: match survives {
-                Survives::PowerLoss => Durability::PowerLoss,
-                Survives::ProcessCrash => Durability::ProcessCrash,
-            },
-            on_damage: if self.discard_damaged_redo { OnDamage::Discard } else { OnDamage::Refuse },
+            config,
             ip: self.ip.or(file.ip).unwrap_or_else(|| "127.0.0.1".to_owned()),
             port: self.port.or(file.port).unwrap_or(7233),
             http_port: serves_http.then(|| self.http_port.or(file.http_port).unwrap_or(7243)),
-            namespaces,
-            search_attributes,
-            limits,
-            memory_budget: memory_budget.unwrap_or(RuntimeConfig::default().memory_budget),
-            evaluation: match self.schedule_evaluation.or(file.schedule_evaluation) {
-                Some(EvaluatedBy::OnDemand) => Evaluation::OnDemand,
-                Some(EvaluatedBy::Itself) | None => Evaluation::ByItself,
-            },
-            server,
             log_level: self.log_level.or(file.log_level).unwrap_or(LogLevel::Info),
             log_format: self.log_format.or(file.log_format).unwrap_or_default(),
             without_effect: unknown
@@ -227,16 +232,17 @@ mod tests {
     #[test]
     fn defaults_are_a_file_on_loopback() {
         let plan = args(&[]).plan().unwrap();
-        assert_eq!(plan.file, Some("perennial.db".into()));
+        let Storage::File { path, .. } = &plan.config.storage else { panic!("it is no file") };
+        assert_eq!(path.as_os_str(), "perennial.db");
         assert_eq!((plan.ip.as_str(), plan.port), ("127.0.0.1", 7233));
         assert_eq!(plan.http_port, Some(7243));
         assert_eq!(args(&["--no-http"]).plan().unwrap().http_port, None);
-        assert_eq!(plan.namespaces, ["default"]);
+        assert_eq!(plan.config.namespaces, ["default"]);
     }
 
     #[test]
     fn memory_budget_is_a_size() {
-        let budget = |line: &[&str]| args(line).plan().unwrap().memory_budget;
+        let budget = |line: &[&str]| args(line).plan().unwrap().config.runtime.memory_budget;
         assert_eq!(budget(&[]), 256 << 20);
         assert_eq!(budget(&["--memory-budget", "64MB"]), 64 << 20);
     }

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use perennial_engine::run::Limits;
-use perennial_server::{NewSearchAttribute, ServerConfig};
-use perennial_store::{Durability, OnDamage};
+use perennial_library::{Config, Durability, NewSearchAttribute, Storage};
 
 use super::dynamic_config;
 use super::http_callers::HttpCallers;
@@ -113,14 +111,8 @@ impl Args {
         if self.log_config {
             say(format_args!("{self:#?}"));
         }
-        let (mut limits, mut server) = (Limits::default(), ServerConfig::default());
-        let keys = dynamic_config::apply(&self.dynamic_config_value, &mut limits, &mut server)?;
-        let mut without_effect: Vec<String> =
-            keys.into_iter().map(|key| format!("--dynamic-config-value {key}")).collect();
-        without_effect.extend(self.later.given());
-        self.callers.add_to(&mut server.http);
-
         let mut durability = Durability::default();
+        let mut without_effect = Vec::new();
         for (pragma, value) in &self.sqlite_pragma {
             match (pragma.as_str(), value.as_str()) {
                 ("synchronous", "off" | "0" | "normal" | "1") => {
@@ -132,26 +124,26 @@ impl Args {
                 _ => without_effect.push(format!("--sqlite-pragma {pragma}={value}")),
             }
         }
-
-        let mut namespaces = vec!["default".to_owned()];
+        let mut config = Config::new(match self.db_filename {
+            Some(path) => Storage::File { path, options: durability.into() },
+            None => Storage::Memory,
+        });
+        let (limits, server) = (&mut config.runtime.limits, &mut config.server);
+        let keys = dynamic_config::apply(&self.dynamic_config_value, limits, server)?;
+        without_effect.extend(keys.into_iter().map(|key| format!("--dynamic-config-value {key}")));
+        without_effect.extend(self.later.given());
+        self.callers.add_to(&mut server.http);
         for name in self.namespace {
-            if !namespaces.contains(&name) {
-                namespaces.push(name);
+            if !config.namespaces.contains(&name) {
+                config.namespaces.push(name);
             }
         }
+        config.search_attributes = self.search_attribute;
         Ok(Plan {
-            file: self.db_filename,
-            durability,
-            on_damage: OnDamage::Refuse,
+            config,
             ip: self.ip,
             port: self.port,
             http_port: Some(self.http_port.unwrap_or(0)),
-            namespaces,
-            search_attributes: self.search_attribute,
-            limits,
-            memory_budget: perennial_runtime::RuntimeConfig::default().memory_budget,
-            evaluation: perennial_runtime::Evaluation::ByItself,
-            server,
             log_level: self.log_level,
             log_format: self.log_format,
             without_effect,

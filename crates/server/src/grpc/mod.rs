@@ -59,7 +59,7 @@ struct GrpcApi {
 pub(crate) async fn serve(listener: TcpListener, services: Services, stopping: StopSignal) {
     let (auxiliary, reporter) = AuxiliaryServices::new();
     let health = Health::report(reporter, services.runtime().clone()).await;
-    tokio::spawn(health.follow(stopping.clone()));
+    let health = tokio::spawn(health.follow(stopping.clone()));
     let limits = &services.config().connections;
     let connections_max = limits.grpc_connections_max;
     let incomplete = MemoryBudget::new(limits.incomplete_bytes_max, "messages that arrive");
@@ -68,6 +68,9 @@ pub(crate) async fn serve(listener: TcpListener, services: Services, stopping: S
         serve_connection(stream, Arc::clone(&api), stopping.clone())
     })
     .await;
+    if let Err(error) = health.await {
+        tracing::error!("the health service ended early: {error}");
+    }
 }
 
 async fn serve_connection(

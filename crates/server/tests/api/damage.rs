@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use perennial_engine::{EntityId, EntityRef, NamespaceKey, Slot, SlotRange};
+use perennial_library::Storage;
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_proto::temporal::workflowservice::v1::{
     DeleteWorkflowExecutionRequest, DescribeScheduleRequest, DescribeWorkflowExecutionRequest,
     GetWorkflowExecutionHistoryRequest, GetWorkflowExecutionHistoryReverseRequest,
     ListSchedulesRequest, PollWorkflowTaskQueueRequest,
 };
-use perennial_runtime::{DamageCount, RuntimeConfig};
+use perennial_runtime::DamageCount;
 use perennial_store::{
     Batch, CellId, EntityWrite, MemoryStore, MessageWrite, RecordKind, RecordWrite, Store, TaskRow,
     TaskWrite,
@@ -17,7 +18,7 @@ use perennial_store::{
 use tonic::Code;
 
 use crate::held_store::HeldStore;
-use crate::scene::{Client, client_of, queue, schedule, serving, start};
+use crate::scene::{Client, client_of, config, queue, schedule, serving, start};
 
 /// Nothing of ours decodes from this.
 const GARBAGE: [u8; 3] = [0xff; 3];
@@ -66,13 +67,13 @@ async fn described(client: &mut Client, workflow_id: &str) -> Code {
 #[tokio::test]
 async fn damage_is_a_loss_of_data_counted_and_in_nobodys_way() {
     let store = Arc::new(MemoryStore::default());
-    let mut before = client_of(store.clone(), &RuntimeConfig::default()).await;
+    let mut before = client_of(store.clone()).await;
     for id in ["damaged", "whole"] {
         before.start_workflow_execution(start(id)).await.unwrap();
         before.create_schedule(schedule(id)).await.unwrap();
     }
     damage(store.as_ref());
-    let (mut client, runtime) = serving(store.clone(), &RuntimeConfig::default()).await;
+    let (mut client, runtime) = serving(config(Storage::Store(store.clone()))).await;
 
     for _ in 0..2 {
         assert_eq!(described(&mut client, "damaged").await, Code::DataLoss);
@@ -114,7 +115,7 @@ async fn damage_is_a_loss_of_data_counted_and_in_nobodys_way() {
 async fn history_that_is_deleted_while_it_is_read_is_not_found() {
     for is_reverse in [false, true] {
         let store = Arc::new(HeldStore::default());
-        let mut client = client_of(store.clone(), &RuntimeConfig::default()).await;
+        let mut client = client_of(store.clone()).await;
         client.start_workflow_execution(start("order")).await.unwrap();
 
         let held = store.hold_history();

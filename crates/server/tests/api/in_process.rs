@@ -1,14 +1,11 @@
 //! Calls without a listener, as code in the same process makes them.
 
-use std::sync::Arc;
-
 use perennial_engine::{NamespaceKey, Slot};
+use perennial_library::{Config, Perennial, Storage};
 use perennial_proto::temporal::workflowservice::v1::{
     PollWorkflowTaskQueueRequest, PollWorkflowTaskQueueResponse, StartWorkflowExecutionResponse,
 };
-use perennial_runtime::{Runtime, RuntimeConfig};
-use perennial_server::{CallContext, Destination, ServerConfig, Services, ensure_namespace};
-use perennial_store::SqliteStore;
+use perennial_server::{CallContext, Destination, Services};
 use prost::Message;
 use tonic::Code;
 
@@ -17,10 +14,8 @@ use crate::scene::{queue, start};
 const SERVICE: &str = "/temporal.api.workflowservice.v1.WorkflowService";
 
 async fn services() -> Services {
-    let store = Arc::new(SqliteStore::in_memory().unwrap());
-    let runtime = Runtime::open(store, &RuntimeConfig::default()).unwrap();
-    ensure_namespace(&runtime, "default", &[]).await.unwrap();
-    Services::open(runtime, ServerConfig::default()).await
+    let perennial = Perennial::open(Config::new(Storage::Memory)).await.unwrap();
+    perennial.services().clone()
 }
 
 #[tokio::test(flavor = "multi_thread")]

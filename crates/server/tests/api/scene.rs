@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use perennial_library::{Config, Perennial, Runtime, Storage, Store};
 use perennial_proto::service::workflow::workflow_service_client::WorkflowServiceClient;
 use perennial_proto::temporal::common::v1::WorkflowType;
 use perennial_proto::temporal::schedule::v1::schedule_action::Action;
@@ -11,9 +12,7 @@ use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
 use perennial_proto::temporal::workflowservice::v1::{
     CreateScheduleRequest, StartWorkflowExecutionRequest,
 };
-use perennial_runtime::{Runtime, RuntimeConfig};
-use perennial_server::{Listeners, ServerConfig, Services, ensure_namespace, serve};
-use perennial_store::{SqliteStore, Store};
+use perennial_server::Listeners;
 use tokio::net::TcpListener;
 use tonic::transport::{Channel, Endpoint};
 
@@ -24,27 +23,28 @@ pub(crate) const NAMESPACES: [&str; 2] = ["default", "other"];
 
 /// A client of a server of its own, which lives as long as the test.
 pub(crate) async fn client() -> Client {
-    let store = Arc::new(SqliteStore::in_memory().unwrap());
-    client_of(store, &RuntimeConfig::default()).await
+    serving(config(Storage::Memory)).await.0
 }
 
-/// The same on a store that is there.
-pub(crate) async fn client_of(store: Arc<dyn Store>, config: &RuntimeConfig) -> Client {
-    serving(store, config).await.0
+/// A client of a server on a store that exists.
+pub(crate) async fn client_of(store: Arc<dyn Store>) -> Client {
+    serving(config(Storage::Store(store))).await.0
 }
 
-/// The same, and the runtime behind it.
-pub(crate) async fn serving(store: Arc<dyn Store>, config: &RuntimeConfig) -> (Client, Runtime) {
-    let runtime = Runtime::open(store, config).unwrap();
-    for namespace in NAMESPACES {
-        ensure_namespace(&runtime, namespace, &[]).await.unwrap();
-    }
+/// The configuration of a server with the scene's namespaces.
+pub(crate) fn config(storage: Storage) -> Config {
+    Config { namespaces: NAMESPACES.map(str::to_owned).into(), ..Config::new(storage) }
+}
+
+/// A client of a server, and the runtime behind it.
+pub(crate) async fn serving(config: Config) -> (Client, Runtime) {
+    let perennial = Perennial::open(config).await.unwrap();
+    let runtime = perennial.runtime().clone();
     let grpc = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = grpc.local_addr().unwrap();
     let listeners = Listeners { grpc, http: None };
     let shutdown = std::future::pending();
-    let services = Services::open(runtime.clone(), ServerConfig::default()).await;
-    tokio::spawn(serve(services, listeners, shutdown));
+    tokio::spawn(async move { perennial.serve(listeners, shutdown).await });
     let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
     (WorkflowServiceClient::new(endpoint.connect().await.unwrap()), runtime)
 }

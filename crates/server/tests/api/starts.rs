@@ -4,21 +4,22 @@ use std::sync::Arc;
 
 use perennial_engine::Span;
 use perennial_engine::run::Limits;
+use perennial_library::Storage;
 use perennial_proto::Duration;
 use perennial_proto::temporal::common::v1::{RetryPolicy, WorkflowExecution};
 use perennial_proto::temporal::update::v1 as update;
 use perennial_proto::temporal::workflowservice::v1::{
     DescribeWorkflowExecutionRequest, StartWorkflowExecutionRequest, UpdateWorkflowExecutionRequest,
 };
-use perennial_runtime::RuntimeConfig;
 use perennial_store::MemoryStore;
 use tonic::Code;
 
-use crate::scene::{Client, client, client_of, start};
+use crate::scene::{Client, client, config, serving, start};
 
 async fn limited(limits: Limits) -> Client {
-    let config = RuntimeConfig { limits, ..RuntimeConfig::default() };
-    client_of(Arc::new(MemoryStore::default()), &config).await
+    let mut config = config(Storage::Store(Arc::new(MemoryStore::default())));
+    config.runtime.limits = limits;
+    serving(config).await.0
 }
 
 fn order() -> Option<WorkflowExecution> {

@@ -13,7 +13,6 @@ use perennial_proto::temporal::workflowservice::v1::{
     RespondActivityTaskCompletedRequest, RespondWorkflowTaskCompletedRequest,
     StartWorkflowExecutionRequest,
 };
-use perennial_runtime::RuntimeConfig;
 use perennial_store::SqliteStore;
 use prost::Message;
 use tonic::Code;
@@ -138,9 +137,9 @@ async fn hand_made_task_tokens_complete_nothing() {
 #[tokio::test]
 async fn token_outlives_the_server_that_gave_it_out() {
     let store = Arc::new(SqliteStore::in_memory().unwrap());
-    let mut first = client_of(store.clone(), &RuntimeConfig::default()).await;
+    let mut first = client_of(store.clone()).await;
     let token = task_token(&mut first).await;
-    let mut second = client_of(store, &RuntimeConfig::default()).await;
+    let mut second = client_of(store).await;
     assert_eq!(completes(&mut second, "default", &token).await, Code::Ok);
 
     let mut elsewhere = client().await;

@@ -1,14 +1,12 @@
 //! A server for a test, and clients that send any bytes.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use perennial_runtime::{Runtime, RuntimeConfig};
-use perennial_server::{Listeners, ServerConfig, Services, ensure_namespace, serve};
-use perennial_store::SqliteStore;
+use perennial_library::{Config, Perennial, Storage};
+use perennial_server::{Listeners, ServerConfig};
 use prost::Message;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -34,20 +32,21 @@ impl Scene {
     }
 
     /// One that waits as long as it takes for what is under way: what doesn't end by itself makes the test hang.
-    pub(crate) async fn with(config: ServerConfig) -> Self {
-        let config = ServerConfig { grace: Duration::from_secs(24 * 3_600), ..config };
-        let store = Arc::new(SqliteStore::in_memory().unwrap());
-        let runtime = Runtime::open(store, &RuntimeConfig::default()).unwrap();
-        for namespace in ["default", "doomed"] {
-            ensure_namespace(&runtime, namespace, &[]).await.unwrap();
-        }
+    pub(crate) async fn with(server: ServerConfig) -> Self {
+        let server = ServerConfig { grace: Duration::from_secs(24 * 3_600), ..server };
+        let config = Config {
+            server,
+            namespaces: ["default", "doomed"].map(str::to_owned).into(),
+            ..Config::new(Storage::Memory)
+        };
+        let perennial = Perennial::open(config).await.unwrap();
         let (grpc, http) = (listener().await, listener().await);
         let addresses = (grpc.local_addr().unwrap(), http.local_addr().unwrap());
         let (stop, told) = oneshot::channel::<()>();
         let serving = tokio::spawn(async move {
             let told = async { drop(told.await) };
-            let services = Services::open(runtime, config).await;
-            serve(services, Listeners { grpc, http: Some(http) }, told).await;
+            perennial.serve(Listeners { grpc, http: Some(http) }, told).await;
+            perennial.close().await.unwrap();
         });
         Self { grpc: addresses.0, http: addresses.1, stop, serving }
     }

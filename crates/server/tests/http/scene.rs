@@ -1,12 +1,10 @@
 //! A server for a test, and a client that does no more than it is told.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use perennial_runtime::{Runtime, RuntimeConfig};
-use perennial_server::{HttpConfig, Listeners, ServerConfig, Services, ensure_namespace, serve};
-use perennial_store::SqliteStore;
+use perennial_library::{Config, Perennial, Storage};
+use perennial_server::{HttpConfig, Listeners, ServerConfig};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -42,12 +40,13 @@ impl Scene {
         Self::with(ServerConfig { http, ..ServerConfig::default() }).await
     }
 
-    pub(crate) async fn with(config: ServerConfig) -> Self {
-        let store = Arc::new(SqliteStore::in_memory().unwrap());
-        let runtime = Runtime::open(store, &RuntimeConfig::default()).unwrap();
-        for namespace in ["default", "other"] {
-            ensure_namespace(&runtime, namespace, &[]).await.unwrap();
-        }
+    pub(crate) async fn with(server: ServerConfig) -> Self {
+        let config = Config {
+            server,
+            namespaces: ["default", "other"].map(str::to_owned).into(),
+            ..Config::new(Storage::Memory)
+        };
+        let perennial = Perennial::open(config).await.unwrap();
         let http = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = http.local_addr().unwrap();
         let grpc = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -55,7 +54,8 @@ impl Scene {
         let serving = tokio::spawn(async move {
             let told = async { drop(told.await) };
             let listeners = Listeners { grpc, http: Some(http) };
-            serve(Services::open(runtime, config).await, listeners, told).await;
+            perennial.serve(listeners, told).await;
+            perennial.close().await.unwrap();
         });
         Self { address, stop, serving }
     }

@@ -1,0 +1,137 @@
+//! Store, runtime and services, opened and closed together.
+
+use std::sync::Arc;
+
+use perennial_runtime::{Refusal, Runtime};
+use perennial_server::{Listeners, ServerConfig, Services, ensure_namespace, serve};
+use perennial_store::{SqliteStore, Store};
+
+use crate::config::{Config, Storage};
+
+/// An open Perennial: its store, its runtime and its services.
+///
+/// Call its RPCs in the same process through [`services`](Self::services), or let clients connect with
+/// [`serve`](Self::serve). [`close`](Self::close) it at the end: dropping it leaves its threads running.
+///
+/// ```
+/// use perennial_library::{CallContext, Config, Perennial, Storage};
+/// use perennial_proto::temporal::workflowservice::v1::{ListNamespacesRequest, ListNamespacesResponse};
+/// use prost::Message;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let perennial = Perennial::open(Config::new(Storage::Memory)).await?;
+/// let path = "/temporal.api.workflowservice.v1.WorkflowService/ListNamespaces";
+/// let request = ListNamespacesRequest { page_size: 10, ..Default::default() };
+/// let context = CallContext::in_process();
+/// let response = perennial.services().call(path, context, request.encode_to_vec().into()).await?;
+/// let response = ListNamespacesResponse::decode(response)?;
+/// let names: Vec<_> =
+///     response.namespaces.iter().flat_map(|it| &it.namespace_info).map(|it| &it.name).collect();
+/// assert_eq!(names, ["default"]);
+/// perennial.close().await?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Perennial {
+    services: Services,
+}
+
+/// Why Perennial can't be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The store refuses to open.
+    #[error("cannot open the database")]
+    Store(#[source] perennial_store::Error),
+    /// The runtime doesn't start.
+    #[error("cannot start the runtime")]
+    Runtime(#[source] perennial_runtime::OpenError),
+    /// A namespace of [`Config::namespaces`] can't be created.
+    #[error("cannot set up the namespace `{name}`")]
+    Namespace {
+        /// The name of the namespace.
+        name: String,
+        /// Why the runtime refuses it.
+        #[source]
+        refusal: Refusal,
+    },
+    /// The record with the cluster id can't be read.
+    #[error("cannot read the database")]
+    Read(#[source] Refusal),
+}
+
+/// Perennial had to stop by itself. Everything that was acknowledged is durable.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct Failed {
+    reason: Arc<str>,
+}
+
+impl Perennial {
+    /// Opens the store, starts the runtime, creates namespaces and resumes background work.
+    pub async fn open(config: Config) -> Result<Self, OpenError> {
+        let store: Arc<dyn Store> = match config.storage {
+            Storage::Memory => Arc::new(SqliteStore::in_memory().map_err(OpenError::Store)?),
+            Storage::File { path, options } => {
+                Arc::new(SqliteStore::open(path, options).map_err(OpenError::Store)?)
+            }
+            Storage::Store(store) => store,
+        };
+        let runtime = Runtime::open(store, &config.runtime).map_err(OpenError::Runtime)?;
+        let cluster_id = async {
+            for name in &config.namespaces {
+                let ensured = ensure_namespace(&runtime, name, &config.search_attributes).await;
+                ensured.map_err(|refusal| OpenError::Namespace { name: name.clone(), refusal })?;
+            }
+            runtime.cluster_id().await.map_err(OpenError::Read)
+        };
+        match cluster_id.await {
+            Ok(cluster_id) => {
+                let server = ServerConfig { cluster_id, ..config.server };
+                Ok(Self { services: Services::open(runtime, server).await })
+            }
+            Err(error) => {
+                let stopped = tokio::task::spawn_blocking(move || runtime.stop()).await;
+                stopped.expect("stopping a runtime doesn't panic, and nobody cancels it");
+                Err(error)
+            }
+        }
+    }
+
+    /// The RPCs, for callers in this process.
+    pub fn services(&self) -> &Services {
+        &self.services
+    }
+
+    /// The runtime.
+    pub fn runtime(&self) -> &Runtime {
+        self.services.runtime()
+    }
+
+    /// Serves clients until `shutdown` completes or the runtime fails, and the requests in progress have their
+    /// responses. Long polls end from then on, also those in this process.
+    pub async fn serve(
+        &self,
+        listeners: Listeners,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let runtime = self.runtime().clone();
+        let shutdown = async move {
+            tokio::select! {
+                () = shutdown => {}
+                _ = runtime.failed() => {}
+            }
+        };
+        serve(self.services.clone(), listeners, shutdown).await;
+    }
+
+    /// Ends. Everything that was acknowledged is durable when it returns, also if it returns an error. The database
+    /// file is released then, unless a clone of the services or of the runtime is still in use.
+    pub async fn close(self) -> Result<(), Failed> {
+        self.services.close().await;
+        match self.runtime().failure() {
+            Some(reason) => Err(Failed { reason }),
+            None => Ok(()),
+        }
+    }
+}
