@@ -31,6 +31,7 @@ mod server;
 mod services;
 mod stop_signal;
 mod tokens;
+mod transport;
 mod validate;
 #[cfg(test)]
 mod validate_test;
@@ -46,4 +47,5 @@ pub use perennial_runtime::Runtime;
 pub use routing::Destination;
 pub use server::{Listeners, ServerConfig, serve};
 pub use services::Services;
+pub use transport::{Accept, ByteStream, Connection, Stream};
 pub use workflow::SERVER_VERSION;

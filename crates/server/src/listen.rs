@@ -1,16 +1,15 @@
 //! Taking connections, bounding them, and letting them end.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::stop_signal::StopSignal;
+use crate::transport::{Accept, Connection, Stream};
 
 /// How many clients may be connected, and how long they may take. Nobody who does their part notices: these keep
 /// clients that hang, or that mean harm, from using up connections and memory.
@@ -46,31 +45,31 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// Serves each connection to `listener` on a task of its own, at most `connections_max` of them, until `stopping`
-/// is set and the last of them has ended. What they speak, `protocol`, is for the log.
+/// Serves each connection of `listener` on a task of its own, at most `connections_max` at a time, until `stopping` is
+/// set and all of them have ended. `protocol` is for the log.
 pub(crate) async fn listen<S>(
-    listener: TcpListener,
+    mut listener: Box<dyn Accept>,
     protocol: &'static str,
     connections_max: usize,
     mut stopping: StopSignal,
-    serve: impl Fn(TcpStream, SocketAddr) -> S,
+    serve: impl Fn(Stream) -> S,
 ) where
     S: Future<Output = Result<(), ConnectionError>> + Send + 'static,
 {
-    // Each connection holds one end; when all have let go, the other end hears of it.
+    // Each connection holds a sender. The receiver notices when the last one is dropped.
     let (open, mut all_closed) = mpsc::channel::<Infallible>(1);
     let places = Arc::new(Semaphore::new(connections_max.min(Semaphore::MAX_PERMITS)));
     let mut is_full = false;
     loop {
-        let connection = tokio::select! {
+        let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = stopping.wait() => break,
         };
-        let (stream, from) = match connection {
-            Ok(accepted) => accepted,
+        let Connection { stream, peer } = match accepted {
+            Ok(connection) => connection,
             Err(error) => {
                 tracing::warn!("a {protocol} connection can't be accepted: {error}");
-                // As when there are too many open files: there is nothing to do but to let some close.
+                // For instance because too many files are open. Some have to be closed first.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
@@ -79,7 +78,7 @@ pub(crate) async fn listen<S>(
             if !std::mem::replace(&mut is_full, true) {
                 tracing::warn!(
                     "{connections_max} {protocol} connections are open, as many as are allowed: more are \
-                     closed at once (this one is from {from})"
+                     closed at once (this one is from {peer})"
                 );
             }
             continue;
@@ -87,12 +86,10 @@ pub(crate) async fn listen<S>(
         if std::mem::replace(&mut is_full, false) {
             tracing::info!("{protocol} connections are accepted again");
         }
-        // Answers are small and whole: they needn't wait for more.
-        let _ = stream.set_nodelay(true);
-        let (serving, open) = (serve(stream, from), open.clone());
+        let (serving, open) = (serve(stream), open.clone());
         tokio::spawn(async move {
             if let Err(error) = serving.await {
-                tracing::debug!("a {protocol} connection from {from} ended: {error}");
+                tracing::debug!("a {protocol} connection from {peer} ended: {error}");
             }
             drop((place, open));
         });

@@ -8,6 +8,7 @@ use crate::grpc;
 use crate::http::{self, HttpConfig};
 use crate::listen::ConnectionLimits;
 use crate::services::Services;
+use crate::transport::Accept;
 
 /// How the server behaves. The default is Temporal's.
 #[derive(Debug, Clone)]
@@ -49,13 +50,20 @@ impl Default for ServerConfig {
     }
 }
 
-/// Where the server listens.
-#[derive(Debug)]
+/// Where the server accepts connections.
 pub struct Listeners {
     /// For gRPC.
-    pub grpc: TcpListener,
-    /// For JSON over HTTP, if it is wanted.
-    pub http: Option<TcpListener>,
+    pub grpc: Box<dyn Accept>,
+    /// For JSON over HTTP, unless HTTP isn't served.
+    pub http: Option<Box<dyn Accept>>,
+}
+
+impl Listeners {
+    /// Listeners on TCP sockets.
+    pub fn tcp(grpc: TcpListener, http: Option<TcpListener>) -> Self {
+        let boxed = |http: TcpListener| -> Box<dyn Accept> { Box::new(http) };
+        Self { grpc: Box::new(grpc), http: http.map(boxed) }
+    }
 }
 
 /// Serves the API on `listeners` until `shutdown` completes.

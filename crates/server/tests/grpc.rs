@@ -1,9 +1,12 @@
 //! gRPC as clients meet it: what is answered, what is refused, and how it ends.
 #![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
+use std::io;
+use std::pin::Pin;
 use std::time::Duration;
 
 use http_body_util::Full;
+use hyper_util::rt::TokioIo;
 use perennial_library::{Config, Perennial, Storage};
 use perennial_proto::service::workflow::workflow_service_client::WorkflowServiceClient;
 use perennial_proto::temporal::enums::v1::TaskQueueType;
@@ -12,9 +15,10 @@ use perennial_proto::temporal::workflowservice::v1::{
     DescribeTaskQueueRequest, GetSystemInfoRequest, PollWorkflowTaskQueueRequest,
     SignalWorkflowExecutionRequest,
 };
-use perennial_server::Listeners;
+use perennial_server::{Accept, Connection, Listeners, Stream};
+use tokio::io::DuplexStream;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tonic::codec::CompressionEncoding;
 use tonic::codegen::http::{Method, Request, StatusCode};
@@ -22,7 +26,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
-use tower::ServiceExt;
+use tower::{ServiceExt, service_fn};
 
 struct Scene {
     channel: Channel,
@@ -41,7 +45,7 @@ impl Scene {
         let perennial = Perennial::open(config).await.unwrap();
         let serving = tokio::spawn(async move {
             let told = async { drop(told.await) };
-            perennial.serve(Listeners { grpc, http: None }, told).await;
+            perennial.serve(Listeners::tcp(grpc, None), told).await;
             perennial.close().await.unwrap();
         });
         let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
@@ -163,4 +167,59 @@ async fn poll_under_way_is_answered_when_the_server_ends() {
     let answer = poll.await.unwrap().unwrap().into_inner();
     assert!(answer.task_token.is_empty());
     scene.serving.await.unwrap();
+}
+
+/// Accepts connections within this process.
+struct InMemoryListener(mpsc::Receiver<DuplexStream>);
+
+impl Accept for InMemoryListener {
+    fn accept(&mut self) -> Pin<Box<dyn Future<Output = io::Result<Connection>> + Send + '_>> {
+        Box::pin(async {
+            match self.0.recv().await {
+                Some(stream) => {
+                    let stream = Stream::Other(Box::new(stream));
+                    Ok(Connection { stream, peer: "memory".to_owned() })
+                }
+                None => std::future::pending().await,
+            }
+        })
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn calls_are_answered_over_streams_in_memory() {
+    let (connections, listener) = mpsc::channel(1);
+    let listeners = Listeners { grpc: Box::new(InMemoryListener(listener)), http: None };
+    let perennial = Perennial::open(Config::new(Storage::Memory)).await.unwrap();
+    let (stop, told) = oneshot::channel::<()>();
+    let serving = tokio::spawn(async move {
+        perennial.serve(listeners, async { drop(told.await) }).await;
+        perennial.close().await.unwrap();
+    });
+    let connector = service_fn(move |_| {
+        let connections = connections.clone();
+        async move {
+            // Small, so that messages take several turns.
+            let (client, server) = tokio::io::duplex(512);
+            connections.send(server).await.map_err(|_| io::ErrorKind::ConnectionRefused)?;
+            Ok::<_, io::Error>(TokioIo::new(client))
+        }
+    });
+    let endpoint = Endpoint::from_static("http://memory");
+    let channel = endpoint.connect_with_connector(connector).await.unwrap();
+    let mut client = WorkflowServiceClient::new(channel);
+    let info = client.get_system_info(GetSystemInfoRequest::default()).await.unwrap();
+    assert!(info.into_inner().capabilities.is_some());
+    let signal = SignalWorkflowExecutionRequest {
+        namespace: "nowhere".repeat(300),
+        ..SignalWorkflowExecutionRequest::default()
+    };
+    let refusal = client.signal_workflow_execution(signal).await.unwrap_err();
+    assert_eq!(refusal.code(), Code::NotFound);
+    stop.send(()).unwrap();
+    serving.await.unwrap();
 }

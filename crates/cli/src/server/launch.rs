@@ -70,7 +70,7 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
         told.await;
         tracing::info!("told to stop");
     };
-    perennial.serve(Listeners { grpc, http }, told).await;
+    perennial.serve(Listeners::tcp(grpc, http), told).await;
     perennial.close().await.context("the server had to stop")?;
     tracing::info!("the server has stopped");
     Ok(())

@@ -1,7 +1,7 @@
-//! A connection whose answers leave together.
+//! A stream whose small writes leave together.
 //!
-//! A write to a socket wakes whoever reads from it, and costs more than the making of a small answer. So what a
-//! busy connection is to send is gathered, and leaves in one write when everything that was ready had its turn.
+//! A write to a socket costs more than making a small response, and wakes the process that reads. So the writes of a
+//! busy connection are collected, and sent in one write after all tasks that are ready have had their turn.
 
 use std::future::poll_fn;
 use std::io;
@@ -11,52 +11,51 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
-/// With so much waiting, what comes next is taken only when some of it has left; and no more than that at a time.
+/// With this many bytes unsent, the next write waits until they are sent. No write takes more at once.
 const BATCH_BYTES_MAX: usize = 256 * 1024;
-/// A connection is busy if it has sent something less than this long ago: an answer that is alone leaves at once.
+/// A connection is busy if its last send is less than this long ago. Others send at once.
 const BUSY_WINDOW: Duration = Duration::from_micros(200);
-/// Memory that is kept for the next answers.
+/// The buffer's capacity that is kept between sends.
 const BUFFER_BYTES_KEPT: usize = 32 * 1024;
 
-/// The two sides of a stream whose answers are gathered: one to read and write, one that sends what was written.
-pub(super) fn batched(stream: TcpStream) -> (BatchedWriter, WriteDriver) {
-    let (reading, writing) = stream.into_split();
-    let outgoing = Outgoing { writing, bytes: Vec::new(), sent: 0, failed: None };
-    let outgoing = Arc::new(Mutex::new(outgoing));
-    let driver =
-        WriteDriver { outgoing: Arc::clone(&outgoing), last_sent: None, has_waited: false };
-    (BatchedWriter { reading, outgoing }, driver)
+/// Splits a stream into a part to read from and write to, and a driver that sends what was written.
+pub(super) fn batched<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+) -> (BatchedWriter<S>, WriteDriver<S>) {
+    let batch = Batch { stream, unsent: Vec::new(), sent: 0, is_flushed: true, failure: None };
+    let batch = Arc::new(Mutex::new(batch));
+    let driver = WriteDriver { batch: Arc::clone(&batch), last_send: None, has_yielded: false };
+    (BatchedWriter { batch }, driver)
 }
 
-/// Reads from a socket, and keeps what is written for its [`WriteDriver`].
-pub(super) struct BatchedWriter {
-    reading: OwnedReadHalf,
-    outgoing: Arc<Mutex<Outgoing>>,
+/// Reads from a stream, and keeps what is written for its [`WriteDriver`].
+pub(super) struct BatchedWriter<S> {
+    batch: Arc<Mutex<Batch<S>>>,
 }
 
-/// Sends what has been gathered.
-pub(super) struct WriteDriver {
-    outgoing: Arc<Mutex<Outgoing>>,
-    last_sent: Option<Instant>,
-    /// Whether all else that was ready has had its turn since there was something to send.
-    has_waited: bool,
+/// Sends what was written to a [`BatchedWriter`]. Both belong to one task, so that nobody waits for the lock.
+pub(super) struct WriteDriver<S> {
+    batch: Arc<Mutex<Batch<S>>>,
+    last_send: Option<Instant>,
+    /// Whether the other tasks that are ready have had their turn since there is something to send.
+    has_yielded: bool,
 }
 
-/// What has been written and not sent.
-struct Outgoing {
-    writing: OwnedWriteHalf,
-    bytes: Vec<u8>,
-    /// How many of them are on their way.
+/// A stream, and what was written but not sent.
+struct Batch<S> {
+    stream: S,
+    unsent: Vec<u8>,
+    /// How many bytes of `unsent` the stream has taken.
     sent: usize,
-    /// Why nothing more can be sent. Whoever writes next is told.
-    failed: Option<io::Error>,
+    /// False while the stream may hold bytes in a buffer of its own, as with TLS.
+    is_flushed: bool,
+    /// Why a send failed. The next write returns it.
+    failure: Option<io::Error>,
 }
 
-impl WriteDriver {
-    /// Drives a connection to its end, and sends what it writes.
+impl<S: AsyncWrite + Unpin> WriteDriver<S> {
+    /// Polls a connection to its end, and sends what it writes.
     pub(super) fn drive<C: Future>(
         &mut self,
         mut connection: Pin<&mut C>,
@@ -64,100 +63,99 @@ impl WriteDriver {
         poll_fn(move |context| self.poll_with(connection.as_mut(), Instant::now(), context))
     }
 
-    /// Polls the connection. What it has written is sent, if it is busy once the other tasks of this thread that
-    /// are ready have been polled too.
+    /// Polls the connection, and sends what it has written. A busy connection first lets the other tasks of this
+    /// thread run: they may have more to send.
     fn poll_with<C: Future>(
         &mut self,
         connection: Pin<&mut C>,
         now: Instant,
         context: &mut Context<'_>,
     ) -> Poll<C::Output> {
-        // One that has ended has seen to it that everything was sent.
+        // A connection that has ended has shut its stream down, which sends everything.
         if let Poll::Ready(ended) = connection.poll(context) {
             return Poll::Ready(ended);
         }
-        let mut outgoing = lock(&self.outgoing);
-        if outgoing.is_empty() {
+        let mut batch = lock(&self.batch);
+        if batch.unsent.is_empty() && batch.is_flushed {
             return Poll::Pending;
         }
-        let is_busy = self.last_sent.is_some_and(|last| now.duration_since(last) < BUSY_WINDOW);
-        self.has_waited = is_busy && !self.has_waited;
-        if self.has_waited {
-            // A task that wakes itself comes after all that are ready.
+        let is_busy = self.last_send.is_some_and(|last| now.duration_since(last) < BUSY_WINDOW);
+        self.has_yielded = is_busy && !self.has_yielded;
+        if self.has_yielded {
+            // A task that wakes itself is polled after all others that are ready.
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        self.last_sent = Some(now);
-        if let Poll::Ready(Err(error)) = outgoing.poll_send(context) {
-            outgoing.failed = Some(error);
+        self.last_send = Some(now);
+        if let Poll::Ready(Err(error)) = batch.poll_send(context) {
+            batch.failure = Some(error);
             context.waker().wake_by_ref();
         }
         Poll::Pending
     }
 }
 
-impl Outgoing {
-    fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
+impl<S: AsyncWrite + Unpin> Batch<S> {
     fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while self.sent < self.bytes.len() {
-            let rest = &self.bytes[self.sent..];
-            let sent = ready!(Pin::new(&mut self.writing).poll_write(context, rest))?;
+        while self.sent < self.unsent.len() {
+            let rest = &self.unsent[self.sent..];
+            let sent = ready!(Pin::new(&mut self.stream).poll_write(context, rest))?;
             if sent == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
             self.sent += sent;
+            self.is_flushed = false;
         }
         self.sent = 0;
-        self.bytes.clear();
-        self.bytes.shrink_to(BUFFER_BYTES_KEPT);
+        self.unsent.clear();
+        self.unsent.shrink_to(BUFFER_BYTES_KEPT);
+        ready!(Pin::new(&mut self.stream).poll_flush(context))?;
+        self.is_flushed = true;
         Poll::Ready(Ok(()))
     }
 }
 
-fn lock(outgoing: &Mutex<Outgoing>) -> MutexGuard<'_, Outgoing> {
-    outgoing.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<S>(batch: &Mutex<Batch<S>>) -> MutexGuard<'_, Batch<S>> {
+    batch.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl AsyncRead for BatchedWriter {
+impl<S: AsyncRead + Unpin> AsyncRead for BatchedWriter<S> {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.reading).poll_read(context, into)
+        Pin::new(&mut lock(&self.batch).stream).poll_read(context, into)
     }
 }
 
-impl AsyncWrite for BatchedWriter {
+impl<S: AsyncWrite + Unpin> AsyncWrite for BatchedWriter<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let mut outgoing = lock(&self.outgoing);
-        if let Some(error) = outgoing.failed.take() {
+        let mut batch = lock(&self.batch);
+        if let Some(error) = batch.failure.take() {
             return Poll::Ready(Err(error));
         }
-        if outgoing.bytes.len() >= BATCH_BYTES_MAX {
-            ready!(outgoing.poll_send(context))?;
+        if batch.unsent.len() >= BATCH_BYTES_MAX {
+            ready!(batch.poll_send(context))?;
         }
         let taken = bytes.len().min(BATCH_BYTES_MAX);
-        outgoing.bytes.extend_from_slice(&bytes[..taken]);
+        batch.unsent.extend_from_slice(&bytes[..taken]);
         Poll::Ready(Ok(taken))
     }
 
-    /// It will be sent: its driver sees to that.
+    /// Does nothing: the driver sends.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut outgoing = lock(&self.outgoing);
-        ready!(outgoing.poll_send(context))?;
-        Pin::new(&mut outgoing.writing).poll_shutdown(context)
+        let mut batch = lock(&self.batch);
+        ready!(batch.poll_send(context))?;
+        Pin::new(&mut batch.stream).poll_shutdown(context)
     }
 }
 
@@ -167,11 +165,11 @@ mod tests {
     use std::task::Waker;
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
 
-    async fn pair() -> (BatchedWriter, WriteDriver, TcpStream) {
+    async fn pair() -> (BatchedWriter<TcpStream>, WriteDriver<TcpStream>, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let connecting = TcpStream::connect(listener.local_addr().unwrap());
         let (client, accepted) = tokio::join!(connecting, listener.accept());
@@ -180,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_of_a_busy_connection_leave_together_after_all_else_had_its_turn() {
+    async fn writes_of_a_busy_connection_leave_together_after_other_tasks_ran() {
         let (mut stream, mut driver, mut client) = pair().await;
         let connection = async {
             for piece in [b"lone", b"one.", b"two.", b"six."] {
@@ -212,7 +210,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn more_than_is_gathered_at_once_arrives_whole() {
+    async fn stream_with_a_buffer_is_flushed() {
+        let (client, server) = tokio::io::duplex(8);
+        let (mut stream, mut driver) = batched(tokio::io::BufWriter::new(server));
+        let connection = async {
+            stream.write_all(b"longer than the pipe").await?;
+            stream.flush().await?;
+            std::future::pending::<io::Result<()>>().await
+        };
+        let (connection, mut client, mut received) = (pin!(connection), client, [0; 20]);
+        tokio::select! {
+            ended = driver.drive(connection) => panic!("{ended:?}"),
+            read = client.read_exact(&mut received) => assert_eq!(read.unwrap(), 20),
+        }
+        assert_eq!(&received, b"longer than the pipe");
+    }
+
+    #[tokio::test]
+    async fn more_than_one_batch_arrives_whole() {
         let (mut stream, mut driver, mut client) = pair().await;
         let sent: Vec<u8> = (0..40 * BATCH_BYTES_MAX).map(|n| (n % 251) as u8).collect();
         let connection = async {
@@ -228,11 +243,11 @@ mod tests {
         ended.unwrap();
         assert_eq!(read.unwrap(), sent.len());
         assert!(received == sent);
-        assert!(lock(&driver.outgoing).bytes.capacity() <= BUFFER_BYTES_KEPT);
+        assert!(lock(&driver.batch).unsent.capacity() <= BUFFER_BYTES_KEPT);
     }
 
     #[tokio::test]
-    async fn whoever_writes_is_told_that_nobody_reads() {
+    async fn write_after_a_failed_send_returns_its_error() {
         let (mut stream, mut driver, client) = pair().await;
         drop(client);
         let connection = async {
@@ -240,7 +255,7 @@ mod tests {
                 if let Err(error) = stream.write_all(&[0; 1_000]).await {
                     return error;
                 }
-                // As a connection does that has to wait for something to send.
+                // As a connection does that waits for its next response.
                 tokio::task::yield_now().await;
             }
         };

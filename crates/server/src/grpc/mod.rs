@@ -22,7 +22,6 @@ use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Method, Request, Response, header};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
 use tonic::Status;
 
 use self::auxiliary_services::AuxiliaryServices;
@@ -36,6 +35,7 @@ use crate::listen::{ConnectionError, InFlight, finish, listen};
 use crate::memory::MemoryBudget;
 use crate::services::{RpcHandle, Services};
 use crate::stop_signal::StopSignal;
+use crate::transport::{Accept, Stream};
 
 /// A ping is sent after this long without a frame from the client.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(60);
@@ -56,7 +56,7 @@ struct GrpcApi {
 }
 
 /// Serves the API on `listener` until `stopping` is set, and then until all calls in progress have their responses.
-pub(crate) async fn serve(listener: TcpListener, services: Services, stopping: StopSignal) {
+pub(crate) async fn serve(listener: Box<dyn Accept>, services: Services, stopping: StopSignal) {
     let (auxiliary, reporter) = AuxiliaryServices::new();
     let health = Health::report(reporter, services.runtime().clone()).await;
     let health = tokio::spawn(health.follow(stopping.clone()));
@@ -64,7 +64,7 @@ pub(crate) async fn serve(listener: TcpListener, services: Services, stopping: S
     let connections_max = limits.grpc_connections_max;
     let incomplete = MemoryBudget::new(limits.incomplete_bytes_max, "messages that arrive");
     let api = Arc::new(GrpcApi { services, auxiliary, incomplete });
-    listen(listener, "gRPC", connections_max, stopping.clone(), |stream, _| {
+    listen(listener, "gRPC", connections_max, stopping.clone(), |stream| {
         serve_connection(stream, Arc::clone(&api), stopping.clone())
     })
     .await;
@@ -74,7 +74,7 @@ pub(crate) async fn serve(listener: TcpListener, services: Services, stopping: S
 }
 
 async fn serve_connection(
-    mut stream: TcpStream,
+    mut stream: Stream,
     api: Arc<GrpcApi>,
     mut stopping: StopSignal,
 ) -> Result<(), ConnectionError> {

@@ -1,12 +1,11 @@
 //! Which callers are let in, before anything is read.
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use tonic::Status;
 
-use super::{HttpConfig, HttpResponse};
+use super::{HttpConfig, HttpResponse, full};
 
 /// Keeps web pages out that nobody has let in.
 ///
@@ -89,7 +88,7 @@ impl Admission {
     /// The answer to a browser that asks before it calls.
     pub(super) fn preflight(&self) -> Option<HttpResponse> {
         let headers = self.preflight.clone()?;
-        let mut answer = Response::new(Full::new(Bytes::new()));
+        let mut answer = Response::new(full(Bytes::new()));
         *answer.status_mut() = StatusCode::NO_CONTENT;
         let said = answer.headers_mut();
         said.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);

@@ -15,14 +15,15 @@ mod schedule_history;
 mod transcode;
 mod write_timeout;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::{Method, Request, Response, StatusCode};
 use perennial_proto::prost_reflect::MethodDescriptor;
-use tokio::net::TcpListener;
 use tonic::Status;
 
 use self::access::AccessPolicy;
@@ -34,6 +35,7 @@ use crate::listen::{InFlight, listen};
 use crate::memory::Reservation;
 use crate::services::Services;
 use crate::stop_signal::StopSignal;
+use crate::transport::Accept;
 
 /// Who may call over HTTP. The default trusts this machine's own programs and no web page.
 #[derive(Debug, Clone)]
@@ -54,8 +56,16 @@ impl Default for HttpConfig {
     }
 }
 
-/// What an answer is made of.
-type HttpResponse = Response<Full<Bytes>>;
+/// A response whose body is whole, or arrives in pieces.
+type HttpResponse = Response<Body>;
+
+/// The body of a response: [`full`], or any other [`hyper::body::Body`].
+type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// A body that is known as a whole.
+fn full(bytes: Bytes) -> Body {
+    Full::new(bytes).boxed_unsync()
+}
 
 /// What all HTTP connections share.
 struct HttpApi {
@@ -65,16 +75,15 @@ struct HttpApi {
 }
 
 /// Serves the API on `listener` until `stopping` is set, and then until all requests in progress have their responses.
-pub(crate) async fn serve(listener: TcpListener, services: Services, stopping: StopSignal) {
-    let is_local = listener.local_addr().is_ok_and(|address| address.ip().is_loopback());
+pub(crate) async fn serve(listener: Box<dyn Accept>, services: Services, stopping: StopSignal) {
     let config = &services.config().http;
     let connections_max = services.config().connections.http_connections_max;
     let api = Arc::new(HttpApi {
-        access: AccessPolicy::new(config, is_local),
+        access: AccessPolicy::new(config, listener.is_local()),
         transcoder: Transcoder::new(config.memory_bytes),
         services,
     });
-    listen(listener, "HTTP", connections_max, stopping.clone(), |stream, _| {
+    listen(listener, "HTTP", connections_max, stopping.clone(), |stream| {
         connection::serve(stream, Arc::clone(&api), stopping.clone())
     })
     .await;

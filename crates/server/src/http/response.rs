@@ -1,7 +1,6 @@
 //! What goes back: a message or a refusal, as JSON.
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
@@ -11,7 +10,7 @@ use perennial_proto::prost_reflect::DynamicMessage;
 use serde_json::{Value, json};
 use tonic::{Code, Status};
 
-use super::HttpResponse;
+use super::{HttpResponse, full};
 use crate::errors::bounded;
 
 /// Parameters of a query that are about the answer.
@@ -86,7 +85,7 @@ pub(super) fn text(value: &Value, format: Format) -> Vec<u8> {
 
 /// A text that is JSON.
 pub(super) fn json(code: StatusCode, text: Bytes, format: Format) -> HttpResponse {
-    let mut answer = Response::new(Full::new(text));
+    let mut answer = Response::new(full(text));
     *answer.status_mut() = code;
     let content_type = HeaderValue::from_static(format.content_type());
     answer.headers_mut().insert(CONTENT_TYPE, content_type);

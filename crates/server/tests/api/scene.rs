@@ -42,7 +42,7 @@ pub(crate) async fn serving(config: Config) -> (Client, Runtime) {
     let runtime = perennial.runtime().clone();
     let grpc = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = grpc.local_addr().unwrap();
-    let listeners = Listeners { grpc, http: None };
+    let listeners = Listeners::tcp(grpc, None);
     let shutdown = std::future::pending();
     tokio::spawn(async move { perennial.serve(listeners, shutdown).await });
     let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();

@@ -45,7 +45,7 @@ impl Scene {
         let (stop, told) = oneshot::channel::<()>();
         let serving = tokio::spawn(async move {
             let told = async { drop(told.await) };
-            perennial.serve(Listeners { grpc, http: Some(http) }, told).await;
+            perennial.serve(Listeners::tcp(grpc, Some(http)), told).await;
             perennial.close().await.unwrap();
         });
         Self { grpc: addresses.0, http: addresses.1, stop, serving }

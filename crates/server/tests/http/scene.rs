@@ -53,7 +53,7 @@ impl Scene {
         let (stop, told) = oneshot::channel::<()>();
         let serving = tokio::spawn(async move {
             let told = async { drop(told.await) };
-            let listeners = Listeners { grpc, http: Some(http) };
+            let listeners = Listeners::tcp(grpc, Some(http));
             perennial.serve(listeners, told).await;
             perennial.close().await.unwrap();
         });

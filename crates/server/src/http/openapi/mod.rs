@@ -7,14 +7,13 @@ mod yaml;
 use std::sync::LazyLock;
 
 use bytes::Bytes;
-use http_body_util::Full;
 use hyper::Response;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::{Value, json};
 
 use self::schema::Schemas;
-use super::HttpResponse;
 use super::routes::RouteTable;
+use super::{HttpResponse, full};
 
 /// The document at `path`, if there is one.
 pub(super) fn document(path: &str) -> Option<HttpResponse> {
@@ -26,7 +25,7 @@ pub(super) fn document(path: &str) -> Option<HttpResponse> {
         "/openapi.yaml" | "/api/v1/openapi.yaml" => (&*YAML, "application/yaml"),
         _ => return None,
     };
-    let mut answer = Response::new(Full::new(text.clone()));
+    let mut answer = Response::new(full(text.clone()));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     Some(answer)
 }
