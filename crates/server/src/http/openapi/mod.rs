@@ -2,7 +2,6 @@
 
 mod paths;
 mod schema;
-mod yaml;
 
 use std::sync::LazyLock;
 
@@ -19,7 +18,7 @@ use super::{HttpResponse, full};
 pub(super) fn document(path: &str) -> Option<HttpResponse> {
     // The texts are kept, and not what they are made from, which is many times as large.
     static JSON: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(described().to_string()));
-    static YAML: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(yaml::text(&described())));
+    static YAML: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(yaml(&described())));
     let (text, content_type) = match path {
         "/openapi.json" | "/api/v1/openapi.json" => (&*JSON, "application/json"),
         "/openapi.yaml" | "/api/v1/openapi.yaml" => (&*YAML, "application/yaml"),
@@ -28,6 +27,10 @@ pub(super) fn document(path: &str) -> Option<HttpResponse> {
     let mut answer = Response::new(full(text.clone()));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     Some(answer)
+}
+
+fn yaml(document: &Value) -> String {
+    serde_saphyr::to_string(document).expect("every JSON value can be written as YAML")
 }
 
 fn described() -> Value {
@@ -82,6 +85,13 @@ mod tests {
             let place = reference.strip_prefix('#').expect("references stay in the document");
             assert!(document.pointer(place).is_some(), "{reference}");
         }
+    }
+
+    #[test]
+    fn yaml_and_json_are_the_same_document() {
+        let document = described();
+        let read: Value = serde_saphyr::from_str(&yaml(&document)).unwrap();
+        assert!(read == document, "the YAML document differs");
     }
 
     #[test]
