@@ -1,15 +1,15 @@
-//! What every store refuses before it looks at what it holds.
+//! Checks that every store makes before it writes.
 
 use perennial_engine::{Kind, Slot, SlotRange};
 use uuid::Uuid;
 
 use crate::{Batch, EntityWrite, Epoch, Error, Listed, NewEntity, NewRun, RecordWrite};
 
-/// Refuses a batch that can't be right whatever is stored, with the place and the reason.
+/// Refuses a batch that contradicts itself, with the place and the reason.
 ///
-/// After it a backend may rely on this: a new entity has a head, a new run a first event and a UUID too; a deleted
+/// After this check a backend may rely on: a new entity has a head, a new run a first event and a UUID too; a deleted
 /// entity has nothing else; only runs have history; fragments are ranges; records have keys.
-pub(crate) fn check(batch: &Batch) -> Result<(), Error> {
+pub(crate) fn check_batch(batch: &Batch) -> Result<(), Error> {
     let Batch { cell, sequence, .. } = batch;
     for entity in &batch.entities {
         check_entity(entity).map_err(|problem| {
@@ -29,8 +29,9 @@ pub(crate) fn check_record(record: &RecordWrite) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses a batch that its cell may not write now: `lease` is the cell's epoch and last sequence.
-pub(crate) fn follows(batch: &Batch, lease: Option<(Epoch, u64)>) -> Result<(), Error> {
+/// Refuses a batch of an old epoch, or one that isn't the next of its cell. `lease` is the cell's epoch and last
+/// sequence number.
+pub(crate) fn check_order(batch: &Batch, lease: Option<(Epoch, u64)>) -> Result<(), Error> {
     let Batch { cell, epoch: Epoch(epoch), sequence, .. } = batch;
     match lease {
         None => Err(Error::Fenced(format!("there is no cell {cell}: the slots were divided anew"))),
@@ -44,8 +45,8 @@ pub(crate) fn follows(batch: &Batch, lease: Option<(Epoch, u64)>) -> Result<(), 
     }
 }
 
-/// Refuses ranges that leave out a slot, or have one twice.
-pub(crate) fn covers_all(ranges: &[SlotRange]) -> Result<(), Error> {
+/// Refuses ranges that leave out a slot, have one twice, or aren't in order.
+pub(crate) fn check_coverage(ranges: &[SlotRange]) -> Result<(), Error> {
     let mut next = 0;
     for range in ranges {
         if range.first().0 != next {
@@ -63,7 +64,7 @@ pub(crate) fn covers_all(ranges: &[SlotRange]) -> Result<(), Error> {
 /// The sixteen bytes of a run id, which sort as the ids do; `None` if it isn't a UUID as we write them.
 pub(crate) fn run_id_bytes(run_id: &str) -> Option<[u8; 16]> {
     let uuid = Uuid::try_parse(run_id).ok()?;
-    // One run has one name: braces, capitals and missing hyphens name no run of ours.
+    // A run id has one spelling: braces, capitals and missing hyphens are refused.
     let mut text = Uuid::encode_buffer();
     (uuid.hyphenated().encode_lower(&mut text) == run_id).then(|| uuid.into_bytes())
 }

@@ -3,14 +3,14 @@
 use perennial_engine::{EntityKey, Kind, PartId, Time};
 
 use super::disk::{Disk, EntityRow, RunColumns};
-use crate::check::{follows, run_id_bytes};
+use crate::check::{check_order, run_id_bytes};
 use crate::{
     Batch, EntityWrite, Error, Listed, Log, LogLine, MessageWrite, NewEntity, RecordWrite,
     StoredMessage, TaskWrite, visibility,
 };
 
 impl Disk {
-    /// Does what `batch` says, or stops where it doesn't fit; the caller keeps or undoes it.
+    /// Applies a batch. On an error, the caller undoes what was applied so far.
     pub(super) fn apply(&mut self, batch: &Batch) -> Result<(), Error> {
         self.advance(batch)?;
         for entity in &batch.entities {
@@ -58,10 +58,10 @@ impl Disk {
         }
     }
 
-    /// Fences, and counts the batch.
+    /// Checks the epoch and the sequence number of a batch, and stores the number.
     fn advance(&mut self, batch: &Batch) -> Result<(), Error> {
         let stored = self.cells.get(&batch.cell).cloned();
-        follows(batch, stored.as_ref().map(|cell| (cell.epoch, cell.sequence)))?;
+        check_order(batch, stored.as_ref().map(|cell| (cell.epoch, cell.sequence)))?;
         if let Some(mut cell) = stored {
             cell.sequence = batch.sequence;
             self.cells.put(batch.cell, cell);

@@ -69,7 +69,7 @@ impl Store for MemoryStore {
     }
 
     fn divide(&self, ranges: &[SlotRange]) -> Result<(), Error> {
-        check::covers_all(ranges)?;
+        check::check_coverage(ranges)?;
         self.lock().divide(ranges);
         Ok(())
     }
@@ -88,7 +88,7 @@ impl Store for MemoryStore {
     }
 
     fn commit(&self, batches: &[Batch]) -> Result<(), Error> {
-        batches.iter().try_for_each(check::check)?;
+        batches.iter().try_for_each(check::check_batch)?;
         let mut disk = self.lock();
         disk.undo();
         let applied = batches.iter().try_for_each(|batch| disk.apply(batch));

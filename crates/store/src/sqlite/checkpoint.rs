@@ -1,4 +1,4 @@
-//! Moves what was committed from the log into the database, beside the commits.
+//! Checkpoints: a thread moves committed pages from SQLite's write-ahead log into the database while commits go on.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,35 +12,35 @@ use rusqlite::hooks::Wal;
 use super::{SqliteOptions, connection};
 use crate::Error;
 
-/// From this size on the log is moved. Smaller means more writes of the same page; larger means a longer
+/// From this size on the log is checkpointed. A smaller value means more writes of the same page, a larger one a longer
 /// start after a crash, which reads the whole log.
-const LOG_BYTES_WANTED: i64 = 16 << 20;
+const CHECKPOINT_LOG_BYTES: i64 = 16 << 20;
 
-/// From this size on commits wait for the thread: readers that never let go, or a disk that is slower than
-/// the writer, would let the log grow without end.
-const LOG_BYTES_MAX: i64 = 8 * LOG_BYTES_WANTED;
+/// From this size on commits wait for the checkpoint. Otherwise long reads, or a disk that is slower than the writer,
+/// could make the log grow without bound.
+const LOG_BYTES_MAX: i64 = 8 * CHECKPOINT_LOG_BYTES;
 
-/// The log's header for each page in it.
+/// The header of each page in the log.
 const FRAME_HEADER_BYTES: i64 = 24;
 
-/// A thread with a connection of its own, which works when the writer says the log is long.
+/// The checkpoint thread, with a connection of its own.
 #[derive(Debug)]
 pub(super) struct Checkpoints {
-    wanted: Option<SyncSender<()>>,
+    requests: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
     /// How long the log was after the last commit, in frames of a page each.
     frames: Arc<AtomicI64>,
     frame_bytes: i64,
 }
 
-/// What a commit does after it.
+/// How long the log is after a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LogLength {
-    /// Nothing.
+    /// No checkpoint is needed.
     Short,
-    /// Tells the thread.
+    /// The commit requests a checkpoint.
     Long,
-    /// Waits for the thread.
+    /// The commit requests a checkpoint and waits until the thread takes the request.
     TooLong,
 }
 
@@ -63,17 +63,17 @@ impl Checkpoints {
             }
         };
         writer.lock().unwrap_or_else(PoisonError::into_inner).wal_hook(Some(after_commit))?;
-        // One waiting signal is enough: it means "look again".
-        let (wanted, signals) = sync_channel(1);
+        // One pending request is enough.
+        let (requests, signals) = sync_channel(1);
         let worker = Worker { connection, writer, frames: Arc::clone(&frames), frame_bytes };
         let thread = thread::Builder::new()
             .name("checkpoint".to_owned())
             .spawn(move || worker.run(&signals))
             .map_err(|error| Error::Unavailable(format!("no thread for checkpoints: {error}")))?;
-        Ok(Self { wanted: Some(wanted), thread: Some(thread), frames, frame_bytes })
+        Ok(Self { requests: Some(requests), thread: Some(thread), frames, frame_bytes })
     }
 
-    /// Whether the thread has ended though nobody told it to.
+    /// Whether the thread has ended unexpectedly.
     pub(super) fn has_died(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
@@ -83,28 +83,28 @@ impl Checkpoints {
         let frames = self.frames.load(Ordering::Relaxed);
         match frames.saturating_mul(self.frame_bytes) {
             LOG_BYTES_MAX.. => LogLength::TooLong,
-            LOG_BYTES_WANTED.. => LogLength::Long,
+            CHECKPOINT_LOG_BYTES.. => LogLength::Long,
             _ => LogLength::Short,
         }
     }
 
-    /// Has the log moved. Waits only if it is too long, until the thread has done what it is at; the
-    /// caller must not hold the writer then, for the thread needs it.
+    /// Requests a checkpoint, depending on the length of the log. If the log is too long, waits until the thread has
+    /// finished its present checkpoint. The caller must not hold the writer's lock then: the thread needs it.
     pub(super) fn request(&self, length: LogLength) {
-        let Some(wanted) = &self.wanted else { return };
-        // What can't be sent needn't be: the thread has been told already, or there is none any more.
+        let Some(requests) = &self.requests else { return };
+        // If nothing can be sent, a request is pending already, or the thread has ended.
         match length {
             LogLength::Short => {}
-            LogLength::Long => drop(wanted.try_send(())),
-            LogLength::TooLong => drop(wanted.send(())),
+            LogLength::Long => drop(requests.try_send(())),
+            LogLength::TooLong => drop(requests.send(())),
         }
     }
 }
 
 impl Drop for Checkpoints {
     fn drop(&mut self) {
-        // Without a sender the thread ends after what it is doing.
-        self.wanted = None;
+        // Without a sender the thread ends after its present checkpoint.
+        self.requests = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -125,24 +125,24 @@ impl Worker {
             match self.checkpoint() {
                 Ok(()) => {
                     if std::mem::take(&mut has_failed) {
-                        tracing::info!("SQLite's log is moved into the database again");
+                        tracing::info!("checkpoints of SQLite's log work again");
                     }
                 }
-                // Tried again after the next commit: the log still holds everything.
+                // The next commit tries again: the log still holds everything.
                 Err(error) if !has_failed => {
                     has_failed = true;
-                    tracing::error!(%error, "SQLite's log can't be moved into the database: it grows");
+                    tracing::error!(%error, "a checkpoint of SQLite's log failed: the log grows");
                 }
-                Err(error) => tracing::debug!(%error, "SQLite's log still can't be moved"),
+                Err(error) => tracing::debug!(%error, "a checkpoint of SQLite's log failed again"),
             }
         }
     }
 
-    /// The log begins anew only when all of it has been moved, and a busy writer adds to it meanwhile. So
-    /// most is moved beside the commits, and the little that came since while they wait.
+    /// SQLite reuses the log from its beginning only when all of it has been moved, and a busy writer adds to it
+    /// meanwhile. So most pages are moved while commits go on, and the few that were added since while commits wait.
     ///
-    /// It begins anew with the next commit, unless that one begins while this thread is at work. A writer
-    /// that waits for this thread begins just then, every time: a log that is too long is cut here.
+    /// The next commit begins the log anew, unless it starts while this checkpoint runs. A writer that waits for this
+    /// thread starts just then, every time: so a log that is too long is truncated here.
     fn checkpoint(&self) -> Result<(), Error> {
         let is_too_long =
             || self.frames.load(Ordering::Relaxed) >= LOG_BYTES_MAX / self.frame_bytes;
@@ -156,7 +156,7 @@ impl Worker {
     }
 }
 
-/// Moves all of the log into the database, and gives its space back.
+/// Moves all of the log into the database, and truncates it.
 pub(super) fn truncate_log(connection: &Connection) -> Result<(), Error> {
     Log::checkpoint(connection, "TRUNCATE").map(drop)
 }
@@ -169,7 +169,7 @@ struct Log {
 }
 
 impl Log {
-    /// Does a checkpoint of this mode and says how the log is then.
+    /// Does a checkpoint of this mode, and returns the state of the log after it.
     fn checkpoint(connection: &Connection, mode: &str) -> Result<Self, Error> {
         let mut statement = connection.prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"))?;
         let log =
@@ -177,7 +177,7 @@ impl Log {
         Ok(log)
     }
 
-    /// A checkpoint that couldn't be done says -1 of both.
+    /// Whether all of the log is in the database. Both numbers are -1 if the checkpoint failed.
     fn is_moved(self) -> bool {
         self.frames >= 0 && self.moved >= self.frames
     }

@@ -1,4 +1,4 @@
-//! Opening connections, and how they are set.
+//! Connections and their settings.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use super::migrate::refuse_foreign;
 use super::ownership::held;
 use crate::{Durability, Error};
 
-/// Somebody else's tool may hold a lock for a moment: a backup, a shell.
+/// Another tool may hold a lock for a moment: a backup, a shell.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// More than there are statements in `sql/`, so that each is compiled once a connection.
 const STATEMENTS_MAX: usize = 128;
 
-/// Pages in memory, in KiB: the writer meets the same hot pages in every commit, a reader seldom does, and
-/// whoever only asks whether something is there sees the ends of a few indexes.
+/// Page caches in KiB. The writer uses the same hot pages in every commit, a reader seldom does, and a lookup of whether
+/// something exists uses the ends of a few indexes.
 const WRITER_CACHE_KIB: i64 = 8 * 1024;
 const READER_CACHE_KIB: i64 = 4 * 1024;
 const LOOKUP_CACHE_KIB: i64 = 1024;
@@ -32,7 +32,7 @@ const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
 pub(super) fn writer(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
     let durability = options.durability;
     let connection = open(path, options)?;
-    // Who has the file keeps it: waiting would not help.
+    // Another process holds its lock as long as it lives: waiting would not help.
     connection.busy_timeout(Duration::ZERO)?;
     if let Err(error) = connection.query_row("SELECT COUNT(*) FROM sqlite_schema", (), |_| Ok(()))
         && error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
@@ -40,7 +40,7 @@ pub(super) fn writer(path: &Path, options: &SqliteOptions) -> Result<Connection,
         drop(connection);
         return Err(held(path));
     }
-    // Before anything is changed in it.
+    // Before anything in the file is changed.
     refuse_foreign(&connection)?;
     let mode: String =
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
@@ -53,18 +53,18 @@ pub(super) fn writer(path: &Path, options: &SqliteOptions) -> Result<Connection,
         Durability::ProcessCrash => "NORMAL",
     };
     connection.pragma_update(None, "synchronous", synchronous)?;
-    // Only macOS has it: there a plain fsync leaves the data in the drive's memory.
+    // Only has an effect on macOS, where a plain fsync leaves the data in the drive's cache.
     connection.pragma_update(None, "fullfsync", durability == Durability::PowerLoss)?;
     configure(&connection, WRITER_CACHE_KIB)?;
     Ok(connection)
 }
 
-/// One that only reads.
+/// A connection that only reads.
 pub(super) fn reader(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
     reading(path, options, READER_CACHE_KIB)
 }
 
-/// One that only asks whether something is there.
+/// A connection that only looks up whether something exists.
 pub(super) fn lookup(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
     reading(path, options, LOOKUP_CACHE_KIB)
 }
@@ -76,7 +76,7 @@ fn reading(path: &Path, options: &SqliteOptions, cache_kib: i64) -> Result<Conne
     Ok(connection)
 }
 
-/// One that moves what was written from the log into the database.
+/// The connection of the checkpoint thread.
 pub(super) fn checkpointer(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
     let connection = open(path, options)?;
     let full = options.durability == Durability::PowerLoss;
@@ -85,7 +85,7 @@ pub(super) fn checkpointer(path: &Path, options: &SqliteOptions) -> Result<Conne
     Ok(connection)
 }
 
-/// A database that is gone with its connection.
+/// A database in memory, which exists as long as its connection.
 pub(super) fn in_memory() -> Result<Connection, Error> {
     let connection = Connection::open_in_memory()?;
     configure(&connection, WRITER_CACHE_KIB)?;
@@ -99,12 +99,12 @@ fn open(path: &Path, options: &SqliteOptions) -> Result<Connection, Error> {
 fn configure(connection: &Connection, cache_kib: i64) -> Result<(), Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-    // Or SQLite compiles a statement anew for each value it is run with, in the hope of a better plan.
+    // Otherwise SQLite may compile a statement again for other parameter values, to find a better plan.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "cache_size", -cache_kib)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "foreign_keys", false)?;
-    // The checkpoint thread does it: a commit must never pay for it.
+    // The checkpoint thread does checkpoints: a commit must never wait for one.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     Ok(())
 }

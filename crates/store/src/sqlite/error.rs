@@ -1,4 +1,4 @@
-//! What SQLite's errors mean to the caller.
+//! SQLite's errors as errors of the store.
 
 use std::path::Path;
 
@@ -13,15 +13,15 @@ impl From<rusqlite::Error> for Error {
             Some(ErrorCode::DiskFull) => Self::Full(message),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(message),
             Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig) => Self::Conflict(message),
-            // I/O, locks, memory, permissions: what lies around the file. It may pass.
+            // I/O, locks, memory, permissions: the problem may go away.
             Some(_) => Self::Unavailable(message),
-            // A row that doesn't have the columns it was written with.
+            // A column has another type than it was written with.
             None => Self::Corrupt(message),
         }
     }
 }
 
-/// The same error, with the file it is about.
+/// The same error, with the name of the file.
 pub(super) fn about_file(error: Error, file: &Path) -> Error {
     let named = |message: String| format!("{}: {message}", file.display());
     match error {

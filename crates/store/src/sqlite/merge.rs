@@ -1,7 +1,7 @@
-//! Many batches as one that leaves the same behind.
+//! Merges many batches into one with the same result.
 //!
-//! Most of what a short workflow writes is overwritten soon after: its head with every step, its timers and
-//! activities, its line in lists. What several batches write to one place is written once.
+//! A short workflow soon overwrites most of its rows: its head with every step, its timers and activities, its row in
+//! lists. A row that several batches write is written to the tables once.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -13,36 +13,36 @@ use crate::{
     TaskWrite,
 };
 
-/// The rows of many batches, each of which fits after those before it.
+/// The rows of many batches, merged in order.
 #[derive(Debug, Default)]
 pub(super) struct Merged {
     /// The batch that was added last.
     last: Option<(CellId, Epoch, u64)>,
-    /// In their order.
+    /// In the order of their batches.
     entities: Vec<EntityWrite>,
-    /// The last write of each key.
+    /// The index of the last write of each key.
     last_of_key: HashMap<i64, usize>,
-    tasks: Last<i64, TaskWrite>,
-    messages: Last<i64, MessageWrite>,
-    records: Last<(RecordKind, String), RecordWrite>,
+    tasks: LastWrites<i64, TaskWrite>,
+    messages: LastWrites<i64, MessageWrite>,
+    records: LastWrites<(RecordKind, String), RecordWrite>,
 }
 
-/// What was written last to each place.
+/// The last write of each key.
 #[derive(Debug)]
-struct Last<K, W>(HashMap<K, W>);
+struct LastWrites<K, W>(HashMap<K, W>);
 
-impl<K, W> Default for Last<K, W> {
+impl<K, W> Default for LastWrites<K, W> {
     fn default() -> Self {
         Self(HashMap::new())
     }
 }
 
-impl<K: Eq + Hash + Ord, W> Last<K, W> {
+impl<K: Eq + Hash + Ord, W> LastWrites<K, W> {
     fn put(&mut self, key: K, write: W) {
         self.0.insert(key, write);
     }
 
-    /// In the order of their keys, which is that of their places in the file.
+    /// The writes in the order of their keys, which is the order of their rows in the file.
     fn into_sorted(self) -> Vec<W> {
         let mut writes: Vec<(K, W)> = self.0.into_iter().collect();
         writes.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
@@ -51,7 +51,7 @@ impl<K: Eq + Hash + Ord, W> Last<K, W> {
 }
 
 impl Merged {
-    /// Adds what a batch writes, after all that was added before.
+    /// Adds the rows of the next batch.
     pub(super) fn add(&mut self, batch: Batch) {
         let Batch { cell, epoch, sequence, entities, tasks, messages, records } = batch;
         self.last = Some((cell, epoch, sequence));
@@ -69,7 +69,7 @@ impl Merged {
         }
     }
 
-    /// Its rows, of all cells' batches together.
+    /// The rows of all cells' batches as one batch.
     pub(super) fn into_batch(self) -> Option<Batch> {
         let Self { last, entities, last_of_key: _, tasks, messages, records } = self;
         let (cell, epoch, sequence) = last?;
@@ -86,10 +86,10 @@ impl Merged {
 
     fn add_entity(&mut self, write: EntityWrite) {
         let key = write.key.0;
-        // An entity is created, deleted or made current in the order it happened in, for others go by it.
-        let stands_alone = write.created.is_some() || write.deleted || write.becomes_current;
+        // Creations, deletions and changes of the current run keep their order: writes of other entities depend on it.
+        let keeps_order = write.created.is_some() || write.deleted || write.becomes_current;
         let open = self.last_of_key.get(&key).and_then(|index| self.entities.get_mut(*index));
-        match open.filter(|open| !stands_alone && !open.deleted) {
+        match open.filter(|open| !keeps_order && !open.deleted) {
             Some(open) => add_to(open, write),
             None => {
                 self.last_of_key.insert(key, self.entities.len());
@@ -115,7 +115,7 @@ fn add_to(open: &mut EntityWrite, write: EntityWrite) {
     } = write;
     open.head = head.or(open.head.take());
     open.wake_at = wake_at.or(open.wake_at);
-    // A new entity has had no part before: what is gone again needn't be removed.
+    // A new entity had no parts before: a part that was removed again needs no write.
     add_parts(&mut open.parts, parts, open.created.is_some());
     open.history.append(&mut history);
     add_lines(&mut open.log, log);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn last_write_to_each_place_is_what_is_left() {
+    fn last_write_of_each_row_remains() {
         let first = EntityWrite {
             head: Some(vec![1]),
             wake_at: Some(Time(1)),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_dies_or_becomes_current_does_so_in_its_order() {
+    fn deletions_and_changes_of_the_current_run_keep_their_order() {
         let current = || EntityWrite { becomes_current: true, ..change(vec![]) };
         let other = EntityWrite { key: EntityKey(2), ..current() };
         let deleted = EntityWrite { deleted: true, ..change(vec![]) };

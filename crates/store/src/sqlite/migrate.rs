@@ -1,11 +1,11 @@
-//! Brings a database to the shape this program knows.
+//! Migrates the schema of a database to the latest version.
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::{Error, visibility};
 
-/// What each version added, in order. A migration that was released never changes; a new one goes to the
-/// end, with rows of the version before it in the test below.
+/// The migrations, in order. A released migration never changes. A new one goes to the end, together with rows of its
+/// version in the tests below.
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_first_tables.sql"),
     visibility::sqlite::CREATE_TABLE,
@@ -17,17 +17,17 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0008_cells_and_entities.sql"),
 ];
 
-/// Marks a file as ours: "PREN".
+/// SQLite's application id of our files: "PREN".
 const APPLICATION_ID: i32 = 0x5052_454e;
 
-/// Runs the migrations the database hasn't seen, all in one transaction.
+/// Runs the migrations that are missing, all in one transaction.
 ///
 /// Refuses a database of another program, and one of a newer version of this program.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), Error> {
     migrate_to(connection, MIGRATIONS.len())
 }
 
-/// Says so if the database isn't ours, or is one that only a newer version knows.
+/// Refuses a database of another program, and one of a newer version of this program.
 pub(super) fn refuse_foreign(connection: &Connection) -> Result<(), Error> {
     stored_version(connection).map(|_| ())
 }
@@ -48,7 +48,7 @@ pub(super) fn migrate_to(connection: &mut Connection, version: usize) -> Result<
     Ok(())
 }
 
-/// How many migrations the database has seen.
+/// How many migrations have been run on the database.
 fn stored_version(connection: &Connection) -> Result<usize, Error> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let (application, version) = (pragma("application_id")?, pragma("user_version")?);

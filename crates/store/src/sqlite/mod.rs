@@ -1,13 +1,14 @@
 //! A store in one SQLite file.
 //!
-//! A commit is durable when it stands in a file beside the database ([`redo`]); a thread brings it into the
-//! tables, with many others ([`tables`]). One connection writes ([`write`]), a few read ([`readers`]), one moves
-//! SQLite's own log into the database ([`checkpoint`]). The file is ours alone ([`ownership`]), and when the disk is
-//! full what was put aside helps ([`room`]).
+//! A commit is durable when it is in the redo file ([`redo`]). A thread applies many commits to the tables in one
+//! transaction ([`tables`]). One connection writes ([`write`]), a few read ([`readers`]), and one checkpoints SQLite's
+//! write-ahead log ([`checkpoint`]). No other process may open the file ([`ownership`]). When the disk is full, reserved
+//! space keeps reads working ([`disk_space`]).
 
 mod cells;
 mod checkpoint;
 mod connection;
+mod disk_space;
 mod error;
 mod merge;
 mod migrate;
@@ -17,9 +18,8 @@ mod plans;
 mod read;
 mod readers;
 mod redo;
-mod reserve;
-mod room;
-mod sidecar;
+mod reserve_file;
+mod sidecar_files;
 mod tables;
 mod transaction;
 mod write;
@@ -44,24 +44,24 @@ use crate::{
     Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake, check,
 };
 
-/// What a commit survives.
+/// The failures that a commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// The machine losing power: every commit waits for the disk.
+    /// Power loss: every commit waits for the disk.
     #[default]
     PowerLoss,
-    /// This process dying: a commit waits for the operating system only. The file stays sound when the
-    /// power goes, but the last commits may be missing.
+    /// The end of this process: a commit waits for the operating system only. After a power loss the file is intact, but
+    /// the last commits may be missing.
     ProcessCrash,
 }
 
-/// What is done about a redo file that is damaged or missing.
+/// What happens if the redo file is damaged or missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnDamage {
-    /// The database isn't opened: what the file held was acknowledged.
+    /// The database isn't opened: the batches in the file were acknowledged.
     #[default]
     Refuse,
-    /// What comes before the damage is kept, the file is put aside, and the rest is lost.
+    /// The batches before the damage are applied, the file is kept under another name, and the rest is lost.
     Discard,
 }
 
@@ -74,11 +74,11 @@ pub enum OnDamage {
 /// ```
 #[derive(Debug, Clone)]
 pub struct SqliteOptions {
-    /// What a commit survives.
+    /// The failures that a commit survives.
     pub durability: Durability,
-    /// What is done about damage.
+    /// What happens if the redo file is damaged.
     pub on_damage: OnDamage,
-    /// Where the files are: the operating system's, unless it is a test.
+    /// The file system: the operating system's, except in tests.
     pub files: Arc<dyn FileSystem>,
 }
 
@@ -100,9 +100,9 @@ impl From<Durability> for SqliteOptions {
 
 /// A store in one SQLite file, owned by this process as long as it is open.
 ///
-/// Commits are done by the calling thread, one at a time; reads go on meanwhile. While it is open files stand
-/// beside it that belong to it: SQLite's own log (`-wal`) and the batches that aren't in the tables yet
-/// (`-redo`), without which a copy is of no use, and some disk space for bad times (`-reserve`).
+/// The calling thread commits, one at a time; reads go on meanwhile. While the store is open, three files belong to
+/// the database: SQLite's write-ahead log (`-wal`) and the batches that aren't in the tables yet (`-redo`), without
+/// which a copy is incomplete, and reserved disk space (`-reserve`).
 ///
 /// ```
 /// use perennial_store::{CellId, SqliteStore, Store};
@@ -114,12 +114,12 @@ impl From<Durability> for SqliteOptions {
 /// ```
 #[derive(Debug)]
 pub struct SqliteStore {
-    // In this order they are dropped: the connections, then what proves that the file is ours.
+    // Drop order: the connections before the ownership.
     place: Place,
     ownership: Option<Ownership>,
 }
 
-/// Where the data is, and what comes with it.
+/// The place of the data, and its connections.
 #[derive(Debug)]
 enum Place {
     File {
@@ -127,13 +127,13 @@ enum Place {
         readers: Readers,
         tables: Tables,
     },
-    /// The writer reads too: another connection would see another database.
+    /// One connection writes and reads: a second one would have a database of its own.
     Memory(Mutex<Connection>),
 }
 
 impl SqliteStore {
-    /// Opens the file, or makes it. Refuses one that another process has open, one of another program, and
-    /// one that a newer version wrote.
+    /// Opens the file, or creates it. Refuses a file that another process has open, a database of another program, and
+    /// one of a newer version.
     pub fn open(path: impl AsRef<Path>, options: impl Into<SqliteOptions>) -> Result<Self, Error> {
         let path = path.as_ref();
         Self::open_file(path, options.into()).map_err(|error| about_file(error, path))
@@ -155,7 +155,7 @@ impl SqliteStore {
         Ok(Self { place, ownership: Some(ownership) })
     }
 
-    /// Reads when everything that was committed is in the tables.
+    /// Applies all committed batches to the tables, then reads.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
         match &self.place {
             Place::File { path, readers, tables } => tables
@@ -166,9 +166,9 @@ impl SqliteStore {
         }
     }
 
-    /// Reads what only a few batches change, and waits for those alone. `is_touched` looks for them, before
-    /// it is read and with what was found. What can't be read, as `is_damaged` says, may be gone or whole again
-    /// by any batch: it is read once more when all of them are in the tables.
+    /// Reads, and applies committed batches first only if they may change the result, as `is_touched` tells before the
+    /// read and with its result. Damaged data, as `is_damaged` tells, may have been deleted or replaced by any batch: it
+    /// is read once more after all batches were applied.
     fn read_touched<T>(
         &self,
         read: impl Fn(&Connection) -> Result<T, Error>,
@@ -205,7 +205,7 @@ impl Store for SqliteStore {
     }
 
     fn divide(&self, ranges: &[SlotRange]) -> Result<(), Error> {
-        check::covers_all(ranges)?;
+        check::check_coverage(ranges)?;
         match &self.place {
             Place::File { path, tables, .. } => {
                 tables.divide(ranges).map_err(|error| about_file(error, path))
@@ -245,7 +245,7 @@ impl Store for SqliteStore {
     }
 
     fn commit(&self, batches: &[Batch]) -> Result<(), Error> {
-        batches.iter().try_for_each(check::check)?;
+        batches.iter().try_for_each(check::check_batch)?;
         match &self.place {
             Place::File { path, tables, .. } => {
                 tables.commit(batches).map_err(|error| about_file(error, path))
@@ -363,11 +363,11 @@ fn is_corrupt<T>(found: &Result<T, Error>) -> bool {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic in between has dropped its transaction, which undid it.
+    // A panic has dropped its transaction, which rolled it back.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The file under its one true name, so that a link to it is locked as the same file.
+/// The canonical path of the file, so that a link to it is locked as the same file.
 fn real_path(path: &Path) -> Result<PathBuf, Error> {
     if let Ok(path) = path.canonicalize() {
         return Ok(path);

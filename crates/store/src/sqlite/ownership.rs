@@ -1,11 +1,11 @@
-//! Proof that this process alone has a database open.
+//! Makes sure that only this process has a database open.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::redo::about;
-use super::sidecar;
+use super::sidecar_files;
 use crate::Error;
 use crate::file_system::{FileIdentity, FileSystem};
 
@@ -13,11 +13,11 @@ use crate::file_system::{FileIdentity, FileSystem};
 /// the same process.
 static OPEN: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
 
-/// A database file that is ours as long as this lives.
+/// The right to use a database file, as long as the value lives.
 ///
-/// SQLite locks the file itself ([`FileSystem::sqlite_vfs`]); the system drops that lock with the process, however
-/// it dies, so a restart waits for nothing. Closing *any* descriptor of the file would drop the lock too: nothing
-/// here opens the file while SQLite has it.
+/// SQLite locks the file itself ([`FileSystem::sqlite_vfs`]). The operating system releases that lock when the process
+/// ends, however it ends, so a restart doesn't wait. Closing *any* descriptor of the file would release the lock too, so
+/// nothing here opens the file while SQLite has it open.
 #[derive(Debug)]
 pub(super) struct Ownership {
     files: Arc<dyn FileSystem>,
@@ -28,14 +28,14 @@ pub(super) struct Ownership {
 }
 
 impl Ownership {
-    /// Claims a database file for this store among those of the process, and makes it if there is none.
+    /// Claims a database file for this store among the stores of this process, and creates it if it is missing.
     pub(super) fn claim(files: &Arc<dyn FileSystem>, database: &Path) -> Result<Self, Error> {
         let failed = |error| about(database, error);
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let identity = match files.identity(database).map_err(failed)? {
             Some(identity) => identity,
             None => {
-                // Here and not by SQLite, which would let everyone read it.
+                // Not created by SQLite, which would let everyone read it.
                 drop(files.open(database).map_err(failed)?);
                 let created = files.identity(database).map_err(failed)?;
                 created.ok_or_else(|| gone(database))?
@@ -48,10 +48,13 @@ impl Ownership {
         Ok(Self { files, database, identity, watched: Vec::new() })
     }
 
-    /// SQLite has opened the files and holds its lock: from now on they must stay what they are.
+    /// Call when SQLite has opened the files and locked them: from now on [`Self::check`] notices a change.
     pub(super) fn watch(&mut self) -> Result<(), Error> {
-        let paths =
-            [self.database.clone(), sidecar::wal(&self.database), sidecar::redo(&self.database)];
+        let paths = [
+            self.database.clone(),
+            sidecar_files::wal(&self.database),
+            sidecar_files::redo(&self.database),
+        ];
         for path in paths {
             let found = self.files.identity(&path).map_err(|error| about(&path, error))?;
             let identity = found.ok_or_else(|| gone(&path))?;
@@ -80,11 +83,11 @@ impl Drop for Ownership {
     }
 }
 
-/// Why SQLite couldn't lock the file: who has it. Nothing of this process may have the file open.
+/// The error that SQLite couldn't lock the file, with the process that has it. This process must not have it open.
 #[cfg(unix)]
 pub(super) fn held(database: &Path) -> Error {
     use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
-    /// Where SQLite locks: the bytes after a gigabyte that stand for shared locks.
+    /// SQLite's shared locks are locks of these bytes.
     const SHARED_FIRST: u64 = 0x4000_0002;
     const SHARED_BYTES: u64 = 510;
     let asked = Flock {

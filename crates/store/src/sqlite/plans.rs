@@ -1,4 +1,4 @@
-//! How SQLite goes about our statements.
+//! Tests of SQLite's query plans for our statements.
 
 use std::fs;
 use std::path::Path;

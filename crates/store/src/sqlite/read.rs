@@ -1,4 +1,4 @@
-//! What is read from the tables.
+//! Reads from the tables.
 
 use perennial_engine::{
     EntityId, EntityKey, EntityRef, Kind, NamespaceKey, PartId, Slot, SlotRange, Time,
@@ -64,7 +64,7 @@ pub(super) fn load_by_key(
         .query_row([key.0], |row| Ok((row.get::<_, u8>(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     if let Some((kind, head, is_current)) = found {
-        let kind = kind_numbered(kind, key)?;
+        let kind = kind_of_number(kind, key)?;
         let (parts, first_fragment) = (load_parts(connection, key)?, None);
         return Ok(Some(StoredEntity { kind, key, head, parts, first_fragment, is_current }));
     }
@@ -73,7 +73,7 @@ pub(super) fn load_by_key(
     found.map(|row| with_parts(connection, row)).transpose()
 }
 
-fn kind_numbered(number: u8, key: EntityKey) -> Result<Kind, Error> {
+fn kind_of_number(number: u8, key: EntityKey) -> Result<Kind, Error> {
     Kind::from_number(number)
         .ok_or_else(|| Error::Corrupt(format!("entity {} has kind {number}", key.0)))
 }
@@ -138,7 +138,7 @@ pub(super) fn log(
     let mut statement = connection.prepare_cached(sql)?;
     let (first, last) = positions;
     let rows = statement
-        .query_map(params![key.0, log_number(log), first, last, rows_at_most(limit)], |row| {
+        .query_map(params![key.0, log_number(log), first, last, sql_limit(limit)], |row| {
             Ok(LogLine { log, position: row.get(0)?, value: row.get(1)? })
         })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -186,18 +186,12 @@ pub(super) fn wakes(
 ) -> Result<Vec<Wake>, Error> {
     let mut statement = connection.prepare_cached(include_str!("sql/page_of_wakes.sql"))?;
     let (first, last) = (slots.first().0, slots.last().0);
-    let mut rows = statement.query(params![
-        after.0.0,
-        after.1.0,
-        up_to.0,
-        first,
-        last,
-        rows_at_most(limit)
-    ])?;
+    let mut rows =
+        statement.query(params![after.0.0, after.1.0, up_to.0, first, last, sql_limit(limit)])?;
     let mut wakes = Vec::new();
     while let Some(row) = rows.next()? {
         let key = EntityKey(row.get(1)?);
-        let kind = kind_numbered(row.get(2)?, key)?;
+        let kind = kind_of_number(row.get(2)?, key)?;
         let id = EntityId { namespace: NamespaceKey(row.get(3)?), kind, id: row.get(4)? };
         let run_id = row.get::<_, Option<[u8; 16]>>(5)?;
         let run_id = run_id.map(|bytes| Uuid::from_bytes(bytes).to_string());
@@ -213,7 +207,7 @@ pub(super) fn tasks(
     limit: usize,
 ) -> Result<Vec<TaskRow>, Error> {
     let mut statement = connection.prepare_cached(include_str!("sql/page_of_tasks.sql"))?;
-    let page = params![after, slots.first().0, slots.last().0, rows_at_most(limit)];
+    let page = params![after, slots.first().0, slots.last().0, sql_limit(limit)];
     let rows = statement.query_map(page, |row| {
         Ok(TaskRow { key: row.get(0)?, slot: Slot(row.get(1)?), value: row.get(2)? })
     })?;
@@ -227,7 +221,7 @@ pub(super) fn messages(
     limit: usize,
 ) -> Result<Vec<StoredMessage>, Error> {
     let mut statement = connection.prepare_cached(include_str!("sql/page_of_messages.sql"))?;
-    let page = params![after, slots.first().0, slots.last().0, rows_at_most(limit)];
+    let page = params![after, slots.first().0, slots.last().0, sql_limit(limit)];
     let rows = statement.query_map(page, |row| {
         Ok(StoredMessage { key: row.get(0)?, slot: Slot(row.get(1)?), value: row.get(2)? })
     })?;
@@ -243,7 +237,7 @@ pub(super) fn records(
 ) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let mut statement = connection.prepare_cached(include_str!("sql/page_of_records.sql"))?;
     let kind = record_kind_number(kind);
-    let mut rows = statement.query(params![kind, prefix, after, rows_at_most(limit)])?;
+    let mut rows = statement.query(params![kind, prefix, after, sql_limit(limit)])?;
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {
         let key: String = row.get(0)?;
@@ -280,7 +274,7 @@ pub(super) fn count(
     Ok(Count { total: groups.iter().map(|group| group.count).sum(), groups })
 }
 
-/// A limit as SQLite takes it.
-pub(super) fn rows_at_most(limit: usize) -> i64 {
+/// A limit as a parameter of SQL.
+pub(super) fn sql_limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }

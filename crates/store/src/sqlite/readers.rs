@@ -1,4 +1,4 @@
-//! Connections that read while the writer writes.
+//! A pool of connections for reads.
 
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,10 +8,10 @@ use rusqlite::Connection;
 use super::{SqliteOptions, connection};
 use crate::Error;
 
-/// Reads share the processor with everything else: more at once would only wait inside SQLite.
+/// More reads at once would only wait for the processor.
 const READERS_MAX: usize = 4;
 
-/// A few connections, opened when first needed. Who finds none free waits for one.
+/// A pool of connections, opened when first needed. A read waits until one is free.
 #[derive(Debug)]
 pub(super) struct Readers {
     file: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct Readers {
 #[derive(Debug, Default)]
 struct Pool {
     idle: Vec<Connection>,
-    /// Idle or lent.
+    /// Idle or borrowed.
     open: usize,
 }
 
@@ -32,23 +32,23 @@ impl Readers {
         Self { file, options, pool: Mutex::default(), returned: Condvar::new() }
     }
 
-    /// Lends a connection to `read`.
+    /// Runs `read` with a connection of the pool.
     pub(super) fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let lent = self.lend()?;
-        match &lent.connection {
+        let borrowed = self.borrow()?;
+        match &borrowed.connection {
             Some(connection) => read(connection),
-            None => Err(Error::Unavailable("a reader was lent without its connection".into())),
+            None => Err(Error::Unavailable("a connection for reads is missing".into())),
         }
     }
 
-    fn lend(&self) -> Result<Lent<'_>, Error> {
+    fn borrow(&self) -> Result<Borrowed<'_>, Error> {
         let mut pool = self.lock();
         loop {
             if let Some(connection) = pool.idle.pop() {
-                return Ok(Lent { readers: self, connection: Some(connection) });
+                return Ok(Borrowed { readers: self, connection: Some(connection) });
             }
             if pool.open < READERS_MAX {
                 pool.open += 1;
@@ -57,9 +57,9 @@ impl Readers {
             pool = self.returned.wait(pool).unwrap_or_else(PoisonError::into_inner);
         }
         drop(pool);
-        let mut lent = Lent { readers: self, connection: None };
-        lent.connection = Some(connection::reader(&self.file, &self.options)?);
-        Ok(lent)
+        let mut borrowed = Borrowed { readers: self, connection: None };
+        borrowed.connection = Some(connection::reader(&self.file, &self.options)?);
+        Ok(borrowed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Pool> {
@@ -67,13 +67,13 @@ impl Readers {
     }
 }
 
-/// A place in the pool. Given back when dropped, also by a panic or a connection that wouldn't open.
-struct Lent<'a> {
+/// A borrowed place in the pool. It is returned on drop, also after a panic or a connection that failed to open.
+struct Borrowed<'a> {
     readers: &'a Readers,
     connection: Option<Connection>,
 }
 
-impl Drop for Lent<'_> {
+impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
         let mut pool = self.readers.lock();
         match self.connection.take() {

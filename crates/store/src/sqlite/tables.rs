@@ -1,4 +1,4 @@
-//! The tables, and what is on its way into them.
+//! The tables and the redo log in front of them.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,29 +10,28 @@ use perennial_engine::SlotRange;
 use rusqlite::Connection;
 
 use super::checkpoint::{self, Checkpoints};
+use super::disk_space::DiskSpace;
 use super::merge::Merged;
 use super::redo::{
-    Appended, Due, LeftFile, Recovered, Redo, RedoFile, RedoState, about, decode, fresh_salt,
-    recover, set_in_use, settle,
+    Appended, Due, PreviousFile, Recovered, Redo, RedoFile, RedoState, about, decode, fresh_salt,
+    mark_applied, recover, set_in_use,
 };
-use super::reserve::Reserve;
-use super::room::Room;
+use super::reserve_file::ReserveFile;
 use super::transaction::Transaction;
 use super::write::{advance, compare_and_set, write_batch, write_rows};
-use super::{SqliteOptions, cells, connection, lock, migrate, sidecar};
-use crate::check::follows;
+use super::{SqliteOptions, cells, connection, lock, migrate, sidecar_files};
+use crate::check::check_order;
 use crate::file_system::FileSystem;
 use crate::{Batch, CellId, Durability, Epoch, Error, Lease, RecordWrite};
 
-/// The tables are brought up to date when nothing has been committed for this long: whatever goes on just then
-/// comes first.
-const IDLE: Duration = Duration::from_millis(20);
-/// And at the latest after this long.
-const LATE: Duration = Duration::from_secs(1);
-/// After a failure, this long after it.
-const TRY_AGAIN: Duration = Duration::from_millis(500);
+/// Batches are applied to the tables when nothing has been committed for this long: commits come first.
+const APPLY_WHEN_IDLE_FOR: Duration = Duration::from_millis(20);
+/// Batches are applied to the tables at the latest after this long.
+const APPLY_AT_LATEST_AFTER: Duration = Duration::from_secs(1);
+/// The time from a failure to the next attempt.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
 
-/// See the module's documentation.
+/// The tables, the redo log, and the thread that applies one to the other.
 #[derive(Debug)]
 pub(super) struct Tables {
     shared: Arc<Shared>,
@@ -44,14 +43,14 @@ pub(super) struct Tables {
 
 #[derive(Debug)]
 struct Shared {
-    // Whoever needs both locks takes them in this order.
+    // Lock order: `writer` before `redo`.
     writer: Arc<Mutex<Connection>>,
     redo: Mutex<Redo>,
     changed: Condvar,
     checkpoints: Checkpoints,
-    room: Room,
-    is_ending: AtomicBool,
-    /// Another owner has written the tables: nothing more may be written here.
+    disk_space: DiskSpace,
+    is_closing: AtomicBool,
+    /// Another process has written the tables: this one may not write any more.
     is_fenced: AtomicBool,
 }
 
@@ -59,27 +58,27 @@ impl Tables {
     pub(super) fn open(file: &Path, options: &SqliteOptions) -> Result<Self, Error> {
         let (files, durability) = (&options.files, options.durability);
         let mut writer = connection::writer(file, options)?;
-        let left = LeftFile::read(files.as_ref(), file)?;
+        let previous = PreviousFile::read(files.as_ref(), file)?;
         migrate::migrate(&mut writer)?;
         let state = RedoState::read(&writer)?;
-        let recovered = recover(files.as_ref(), file, &left, &state, options.on_damage)?;
-        drop(left);
-        let mut reserve = Reserve::open(files, file)?;
+        let recovered = recover(files.as_ref(), file, &previous, &state, options.on_damage)?;
+        drop(previous);
+        let mut reserve = ReserveFile::open(files, file)?;
         let begin = || {
-            bring_in(&writer, &recovered, &state)?;
+            apply_recovered(&writer, &recovered, &state)?;
             let salt = fresh_salt(&writer)?;
             let last = recovered.last_number;
             let redo = RedoFile::create(files, file, durability, state.database, salt, last)?;
             write(&writer, |connection| set_in_use(connection, true))?;
-            // The mark has to be in the database itself: a copy without `-wal` and `-redo` is noticed by it.
+            // The row has to be in the database file itself, so that a copy without `-wal` and `-redo` is noticed.
             checkpoint::truncate_log(&writer)?;
             Ok(redo)
         };
         let redo = match begin() {
             Err(Error::Full(_)) => {
-                reserve.give_up()?;
+                reserve.release()?;
                 let begun = begin();
-                reserve.take_all();
+                reserve.refill();
                 begun?
             }
             begun => begun?,
@@ -92,15 +91,15 @@ impl Tables {
             redo: Mutex::new(redo),
             changed: Condvar::new(),
             checkpoints,
-            room: Room::new(reserve),
-            is_ending: false.into(),
+            disk_space: DiskSpace::new(reserve),
+            is_closing: false.into(),
             is_fenced: false.into(),
         });
         let thread = {
             let shared = Arc::clone(&shared);
             thread::Builder::new()
                 .name("tables".to_owned())
-                .spawn(move || shared.follow())
+                .spawn(move || shared.run_thread())
                 .map_err(|error| Error::Unavailable(format!("no thread for tables: {error}")))?
         };
         let (files, file) = (Arc::clone(files), file.to_owned());
@@ -116,15 +115,15 @@ impl Tables {
             return Err(Error::Fenced(problem.to_owned()));
         }
         self.shared.refuse_if_fenced()?;
-        self.shared.room.check()
+        self.shared.disk_space.check()
     }
 
     pub(super) fn lease(&self, cell: CellId, owner: &str) -> Result<Lease, Error> {
-        self.shared.writing(|| {
-            self.shared.alone(|writer, redo| {
+        self.shared.try_write(|| {
+            self.shared.exclusively(|writer, redo| {
                 let lease = write(writer, |connection| {
-                    // A record that failed and may be there is settled by this: it is of an earlier epoch.
-                    settle(connection, redo.last_number())?;
+                    // A record whose append failed may be in the file. It is of an earlier epoch: discard it.
+                    mark_applied(connection, redo.last_number())?;
                     cells::take_lease(connection, cell, owner)
                 })?;
                 redo.leased(cell, lease.epoch);
@@ -134,10 +133,10 @@ impl Tables {
     }
 
     pub(super) fn divide(&self, ranges: &[SlotRange]) -> Result<(), Error> {
-        self.shared.writing(|| {
-            self.shared.alone(|writer, redo| {
+        self.shared.try_write(|| {
+            self.shared.exclusively(|writer, redo| {
                 write(writer, |connection| {
-                    settle(connection, redo.last_number())?;
+                    mark_applied(connection, redo.last_number())?;
                     cells::divide(connection, ranges)
                 })?;
                 redo.divided();
@@ -151,10 +150,10 @@ impl Tables {
         record: &RecordWrite,
         expected: Option<&[u8]>,
     ) -> Result<bool, Error> {
-        self.shared.writing(|| {
-            self.shared.alone(|writer, redo| {
+        self.shared.try_write(|| {
+            self.shared.exclusively(|writer, redo| {
                 write(writer, |connection| {
-                    settle(connection, redo.last_number())?;
+                    mark_applied(connection, redo.last_number())?;
                     compare_and_set(connection, record, expected)
                 })
             })
@@ -163,33 +162,34 @@ impl Tables {
 
     /// Makes batches durable that were checked by themselves.
     pub(super) fn commit(&self, batches: &[Batch]) -> Result<(), Error> {
-        self.shared.writing(|| {
+        self.shared.try_write(|| {
             let appended = self.shared.redo().append(batches)?;
             match appended {
-                Appended::Durable { wakes } => {
-                    if wakes {
+                Appended::Durable { notify } => {
+                    if notify {
                         self.shared.changed.notify_one();
                     }
                     Ok(())
                 }
-                Appended::NotHere => self.shared.alone(|writer, redo| {
+                Appended::MustUseTables => self.shared.exclusively(|writer, redo| {
                     write(writer, |connection| {
-                        settle(connection, redo.last_number())?;
+                        mark_applied(connection, redo.last_number())?;
                         batches.iter().try_for_each(|batch| write_batch(connection, batch))
                     })?;
-                    redo.went_into_tables(batches);
+                    redo.written_to_tables(batches);
                     Ok(())
                 }),
             }
         })
     }
 
-    /// Everything that was committed is in the tables then.
+    /// Applies all batches that were committed before this call.
     pub(super) fn bring_up_to_date(&self) -> Result<(), Error> {
         self.shared.bring_up_to_date()
     }
 
-    /// What `read` finds in the tables when they say nothing old of it.
+    /// Reads from the tables. If unapplied batches may change the result, as `is_touched` tells before and after the
+    /// read, they are applied and it is read again.
     pub(super) fn read<T>(
         &self,
         read: impl Fn() -> Result<T, Error>,
@@ -203,8 +203,8 @@ impl Tables {
             if let Some(before) = before {
                 let found = read()?;
                 let redo = self.shared.redo();
-                // Or it may be from before they were brought up to date, when nobody remembers what has
-                // changed.
+                // If batches were applied meanwhile, the result may be older than they are, and `is_touched` no longer
+                // knows of them.
                 let is_same = redo.applied() == before;
                 if is_same && !is_touched(&redo, Some(&found)) {
                     return Ok(found);
@@ -220,7 +220,7 @@ impl Tables {
 
 impl Drop for Tables {
     fn drop(&mut self) {
-        self.shared.is_ending.store(true, Ordering::Relaxed);
+        self.shared.is_closing.store(true, Ordering::Relaxed);
         {
             let _waits = self.shared.redo();
             self.shared.changed.notify_all();
@@ -228,32 +228,32 @@ impl Drop for Tables {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        if let Err(error) = self.end() {
+        if let Err(error) = self.close() {
             tracing::warn!(
                 %error, file = %self.file.display(),
-                "the tables could not be brought up to date at the end; that is done when the file is opened next"
+                "committed batches could not be applied to the tables; that is done when the file is opened next"
             );
         }
     }
 }
 
 impl Tables {
-    /// Brings everything into the tables and removes the files that aren't needed then.
-    fn end(&self) -> Result<(), Error> {
-        self.shared.alone(|writer, redo| {
+    /// Applies all batches to the tables and removes the files that aren't needed then.
+    fn close(&self) -> Result<(), Error> {
+        self.shared.exclusively(|writer, redo| {
             write(writer, |connection| {
-                settle(connection, redo.last_number())?;
+                mark_applied(connection, redo.last_number())?;
                 set_in_use(connection, false)
             })?;
             if self.durability == Durability::ProcessCrash {
-                // Or the mark may be older than the removal of the file when the power goes.
+                // Or a power loss may undo the row and not the removal of the file.
                 checkpoint::truncate_log(writer)?;
             }
             Ok(())
         })?;
-        let redo = sidecar::redo(&self.file);
+        let redo = sidecar_files::redo(&self.file);
         self.files.remove(&redo).map_err(|error| about(&redo, error))?;
-        self.shared.room.end()
+        self.shared.disk_space.close()
     }
 }
 
@@ -262,13 +262,13 @@ impl Shared {
         lock(&self.redo)
     }
 
-    /// Writes, unless that is known to be in vain, and notes if the disk is full.
-    fn writing<T>(&self, write: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    /// Runs `write`, unless it is known to fail, and notes if the disk is full.
+    fn try_write<T>(&self, write: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         self.refuse_if_fenced()?;
-        self.room.check()?;
+        self.disk_space.check()?;
         let done = write();
-        if self.room.note(&done) {
-            // Under the lock: the thread looks for it before it waits.
+        if self.disk_space.note_if_full(&done) {
+            // Under the lock, or the thread may miss the notification just before it waits.
             let _redo = self.redo();
             self.changed.notify_all();
         }
@@ -283,28 +283,30 @@ impl Shared {
         Ok(())
     }
 
-    /// The thread's work: has the tables follow.
-    fn follow(&self) {
+    /// The thread that applies batches to the tables.
+    fn run_thread(&self) {
         let mut has_failed = false;
         loop {
-            // Under the lock, so that no signal gets lost between a look and the wait for the next.
+            // Under the lock, so that no notification gets lost between a check and the wait.
             let redo = self.redo();
-            if self.is_ending.load(Ordering::Relaxed) {
+            if self.is_closing.load(Ordering::Relaxed) {
                 return;
             }
-            if let Some(look_again) = self.room.look_again() {
+            if let Some(wait_time) = self.disk_space.time_to_next_check() {
                 drop(redo);
-                self.make_room();
+                self.recover_disk_space();
                 let redo = self.redo();
-                if self.room.look_again().is_some() && !self.is_ending.load(Ordering::Relaxed) {
-                    drop(wait(&self.changed, redo, look_again));
+                if self.disk_space.time_to_next_check().is_some()
+                    && !self.is_closing.load(Ordering::Relaxed)
+                {
+                    drop(wait(&self.changed, redo, wait_time));
                 }
                 continue;
             }
-            match redo.due(IDLE, LATE) {
+            match redo.due(APPLY_WHEN_IDLE_FOR, APPLY_AT_LATEST_AFTER) {
                 Some(Due::Now) => drop(redo),
-                Some(Due::In(left)) => {
-                    drop(wait(&self.changed, redo, left));
+                Some(Due::In(time)) => {
+                    drop(wait(&self.changed, redo, time));
                     continue;
                 }
                 None => {
@@ -315,28 +317,28 @@ impl Shared {
             match self.bring_up_to_date() {
                 Ok(()) => {
                     if std::mem::take(&mut has_failed) {
-                        tracing::info!("the tables are brought up to date again");
+                        tracing::info!("committed batches are applied to the tables again");
                     }
                 }
-                // It is looked at in the next round.
+                // The next round checks the disk.
                 Err(Error::Full(_)) => {}
                 Err(error) => {
                     if !std::mem::replace(&mut has_failed, true) {
                         tracing::error!(
                             %error,
-                            "the tables can't be brought up to date: commits go on in the redo file while it has room"
+                            "committed batches can't be applied to the tables: commits go on while the redo file has space"
                         );
                     }
-                    drop(wait(&self.changed, self.redo(), TRY_AGAIN));
+                    drop(wait(&self.changed, self.redo(), RETRY_AFTER));
                 }
             }
         }
     }
 
-    /// On a full disk: gets everything acknowledged into the tables with what was put aside, and looks whether there is
-    /// room again.
-    fn make_room(&self) {
-        self.room.try_to_recover(|| {
+    /// On a full disk: applies acknowledged batches to the tables with the reserved space, and checks whether there is
+    /// free space again.
+    fn recover_disk_space(&self) {
+        self.disk_space.try_to_recover(|| {
             self.apply_all()?;
             checkpoint::truncate_log(&lock(&self.writer))
         });
@@ -345,16 +347,16 @@ impl Shared {
     fn bring_up_to_date(&self) -> Result<(), Error> {
         let applied = self.apply_all();
         if let Err(Error::Full(_)) = applied {
-            // Whoever reads what was acknowledged needs it now.
-            self.room.note(&applied);
-            self.make_room();
+            // The caller may read what was acknowledged, so use the reserved space now.
+            self.disk_space.note_if_full(&applied);
+            self.recover_disk_space();
             return if self.redo().is_empty() { Ok(()) } else { applied };
         }
         applied
     }
 
     fn apply_all(&self) -> Result<(), Error> {
-        // What is being applied, and what has been committed meanwhile.
+        // Both segments: the one that is being applied, and the one that is written.
         for _ in 0..2 {
             if self.redo().is_empty() {
                 return Ok(());
@@ -366,8 +368,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Does something with the tables while they are up to date and nothing else is committed.
-    fn alone<T>(
+    /// Runs `act` while all batches are in the tables and no other commit is possible.
+    fn exclusively<T>(
         &self,
         act: impl FnOnce(&Connection, &mut Redo) -> Result<T, Error>,
     ) -> Result<T, Error> {
@@ -386,12 +388,12 @@ impl Shared {
         done
     }
 
-    /// Brings the batches of one segment into the tables.
+    /// Applies the batches of one segment to the tables.
     fn apply_next(&self, writer: &Connection) -> Result<(), Error> {
         let Some((records, last_number)) = self.redo().next_to_apply() else { return Ok(()) };
         self.refuse_if_fenced()?;
-        // Each was checked before it was appended, against leases in memory. The tables have the last word: an owner
-        // they don't know of here is another process.
+        // Each batch was checked against leases in memory before it was appended. If the tables hold a greater epoch,
+        // another process has leased the cell.
         let applied = apply(writer, &records, last_number, |batch, last| match last {
             Some((epoch, _)) if epoch > batch.epoch => {
                 let (Epoch(theirs), Epoch(ours)) = (epoch, batch.epoch);
@@ -400,9 +402,9 @@ impl Shared {
                 )))
             }
             Some((epoch, sequence)) if (epoch, sequence) >= (batch.epoch, batch.sequence) => {
-                Ok(Apply::NotIt)
+                Ok(Action::Skip)
             }
-            Some(_) | None => Ok(Apply::It),
+            Some(_) | None => Ok(Action::Apply),
         });
         if let Err(Error::Fenced(problem)) = &applied {
             self.is_fenced.store(true, Ordering::Relaxed);
@@ -412,47 +414,48 @@ impl Shared {
             );
         }
         applied?;
-        self.redo().is_applied();
+        self.redo().finish_applying();
         Ok(())
     }
 }
 
-/// What to do with a batch.
-enum Apply {
-    It,
-    /// It is in the tables already.
-    NotIt,
-    NothingMore,
+/// What [`apply`] does with a batch.
+enum Action {
+    Apply,
+    /// The batch is in the tables already.
+    Skip,
+    /// This batch and all later ones are ignored.
+    Stop,
 }
 
-/// Brings records into the tables, all or none, and settles the last one's number. Of each batch `next` says what to do
-/// with it, given the lease of its cell as the ones before have left it.
+/// Applies records to the tables, all or none, and marks them as applied. `next` decides what is done with each batch,
+/// given the epoch and sequence of its cell after the batches before it.
 fn apply(
     writer: &Connection,
     records: &[Vec<u8>],
     last_number: u64,
-    next: impl Fn(&Batch, Option<(Epoch, u64)>) -> Result<Apply, Error>,
+    next: impl Fn(&Batch, Option<(Epoch, u64)>) -> Result<Action, Error>,
 ) -> Result<(), Error> {
     write(writer, |connection| {
         let mut merged = Merged::default();
         'records: for record in records {
             for batch in batches_of(record)? {
                 match next(&batch, cells::progress(connection, batch.cell)?)? {
-                    Apply::It => {
+                    Action::Apply => {
                         advance(connection, &batch)?;
                         merged.add(batch);
                     }
-                    Apply::NotIt => {}
-                    Apply::NothingMore => break 'records,
+                    Action::Skip => {}
+                    Action::Stop => break 'records,
                 }
             }
         }
         merged.into_batch().map_or(Ok(()), |batch| write_rows(connection, &batch))?;
-        settle(connection, last_number)
+        mark_applied(connection, last_number)
     })
 }
 
-/// Runs `write` in a transaction: it happens when both it and the commit are good, or not at all.
+/// Runs `write` in a transaction, which is rolled back if it or the commit fails.
 pub(super) fn write<T>(
     writer: &Connection,
     write: impl FnOnce(&Connection) -> Result<T, Error>,
@@ -463,27 +466,33 @@ pub(super) fn write<T>(
     Ok(value)
 }
 
-/// Brings what a process left behind into the tables.
-fn bring_in(writer: &Connection, left: &Recovered, state: &RedoState) -> Result<(), Error> {
-    if left.records.is_empty() && left.last_number == state.settled {
+/// Applies the records of an earlier process to the tables.
+fn apply_recovered(
+    writer: &Connection,
+    recovered: &Recovered,
+    state: &RedoState,
+) -> Result<(), Error> {
+    if recovered.records.is_empty() && recovered.last_number == state.last_applied {
         return Ok(());
     }
-    apply(writer, &left.records, left.last_number, |batch, last| match follows(batch, last) {
-        Ok(()) => Ok(Apply::It),
-        // A commit that failed may have happened all the same, before a later owner's.
-        Err(_) if last.is_some_and(|last| (batch.epoch, batch.sequence) <= last) => {
-            Ok(Apply::NotIt)
-        }
-        // Its commits didn't wait for the disk: some may be missing, and all after them are.
-        Err(_) if !left.is_synced => Ok(Apply::NothingMore),
-        Err(error) => Err(Error::Corrupt(format!(
-            "the file `-redo` beside it isn't of this state of the database ({error}); bring back the files \
+    apply(writer, &recovered.records, recovered.last_number, |batch, last| {
+        match check_order(batch, last) {
+            Ok(()) => Ok(Action::Apply),
+            // A record whose append failed may be in the file, before those of a later owner.
+            Err(_) if last.is_some_and(|last| (batch.epoch, batch.sequence) <= last) => {
+                Ok(Action::Skip)
+            }
+            // Commits didn't wait for the disk, and this one is missing: later ones can't be applied.
+            Err(_) if !recovered.is_synced => Ok(Action::Stop),
+            Err(error) => Err(Error::Corrupt(format!(
+                "the file `-redo` beside it isn't of this state of the database ({error}); bring back the files \
              that were together, or move it away and lose what only it holds"
-        ))),
+            ))),
+        }
     })?;
     tracing::info!(
-        records = left.records.len(),
-        "the last process ended without closing the database: what it had acknowledged is in the tables now"
+        records = recovered.records.len(),
+        "the last process ended without closing the database: its acknowledged batches are in the tables now"
     );
     Ok(())
 }
@@ -492,6 +501,10 @@ fn batches_of(record: &[u8]) -> Result<Vec<Batch>, Error> {
     decode(record).ok_or_else(|| Error::Corrupt("a record of `-redo` can't be read".into()))
 }
 
-fn wait<'a>(changed: &Condvar, redo: MutexGuard<'a, Redo>, left: Duration) -> MutexGuard<'a, Redo> {
-    changed.wait_timeout(redo, left).unwrap_or_else(PoisonError::into_inner).0
+fn wait<'a>(
+    changed: &Condvar,
+    redo: MutexGuard<'a, Redo>,
+    timeout: Duration,
+) -> MutexGuard<'a, Redo> {
+    changed.wait_timeout(redo, timeout).unwrap_or_else(PoisonError::into_inner).0
 }

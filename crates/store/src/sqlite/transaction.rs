@@ -1,25 +1,25 @@
-//! Transactions whose own statements are compiled once a connection, as all others are.
+//! Transactions whose BEGIN, COMMIT and ROLLBACK are prepared once per connection, as all other statements are.
 
 use rusqlite::Connection;
 
-/// Undone when dropped, unless it was committed.
+/// A transaction, rolled back on drop unless it was committed.
 pub(super) struct Transaction<'c> {
     connection: &'c Connection,
     is_over: bool,
 }
 
 impl<'c> Transaction<'c> {
-    /// One that writes, and has the right to from its beginning.
+    /// A transaction that writes. It has the write lock from its beginning.
     pub(super) fn of_writer(connection: &'c Connection) -> rusqlite::Result<Self> {
         Self::begin(connection, "BEGIN IMMEDIATE")
     }
 
-    /// One that reads: all its statements see the same state.
+    /// A transaction that reads: all its statements see the same state.
     pub(super) fn of_reader(connection: &'c Connection) -> rusqlite::Result<Self> {
         Self::begin(connection, "BEGIN")
     }
 
-    /// Makes what was written durable.
+    /// Commits, durably.
     pub(super) fn commit(mut self) -> rusqlite::Result<()> {
         run(self.connection, "COMMIT")?;
         self.is_over = true;
@@ -34,7 +34,7 @@ impl<'c> Transaction<'c> {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        // SQLite has undone it already after some errors, and says so.
+        // After some errors SQLite has rolled back already.
         if !self.is_over && !self.connection.is_autocommit() {
             let _ = run(self.connection, "ROLLBACK");
         }

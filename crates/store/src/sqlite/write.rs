@@ -1,19 +1,19 @@
-//! What a batch does to the tables.
+//! Writes batches to the tables.
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, params};
 
 use super::cells;
 use super::write_entity::write_entity;
-use crate::check::follows;
+use crate::check::check_order;
 use crate::{Batch, Error, Log, MessageWrite, RecordKind, RecordWrite, TaskWrite};
 
-/// Does what `batch` says. The caller's transaction undoes it if it doesn't fit.
+/// Writes a batch, and stores its number. On an error the caller's transaction has to be rolled back.
 pub(super) fn write_batch(connection: &Connection, batch: &Batch) -> Result<(), Error> {
     advance(connection, batch)?;
     write_rows(connection, batch)
 }
 
-/// The same without a look at who says it.
+/// Writes the rows of a batch without a check of its epoch and number.
 pub(super) fn write_rows(connection: &Connection, batch: &Batch) -> Result<(), Error> {
     for entity in &batch.entities {
         write_entity(connection, entity)?;
@@ -63,16 +63,16 @@ pub(super) fn log_number(log: Log) -> u8 {
     }
 }
 
-/// Fences, and counts the batch.
+/// Checks the epoch and the sequence number of a batch, and stores the number.
 pub(super) fn advance(connection: &Connection, batch: &Batch) -> Result<(), Error> {
     let Batch { cell, epoch, sequence, .. } = batch;
     let sql = include_str!("sql/advance_sequence.sql");
-    // A number that doesn't fit follows none that is stored.
+    // A number beyond SQLite's range can't follow a stored one.
     let number = i64::try_from(*sequence).unwrap_or(0);
     if number > 0 && execute(connection, sql, params![cell.0.0, epoch.0, number])? == 1 {
         return Ok(());
     }
-    follows(batch, cells::progress(connection, *cell)?)?;
+    check_order(batch, cells::progress(connection, *cell)?)?;
     Err(Error::Conflict(format!("batch {sequence} of cell {cell} can't be counted")))
 }
 
@@ -106,7 +106,7 @@ fn write_record(connection: &Connection, record: &RecordWrite) -> Result<(), Err
     Ok(())
 }
 
-/// Runs a statement that is compiled once, and says how many rows it changed.
+/// Runs a statement that is prepared once, and returns how many rows it changed.
 pub(super) fn execute(
     connection: &Connection,
     sql: &str,
@@ -115,8 +115,8 @@ pub(super) fn execute(
     connection.prepare_cached(sql)?.execute(params)
 }
 
-/// Says in our words what SQLite calls a violated constraint.
-pub(super) fn taken(
+/// Replaces SQLite's error of a violated constraint by our own text.
+pub(super) fn explain_constraint(
     result: rusqlite::Result<usize>,
     problem: impl FnOnce() -> String,
 ) -> Result<usize, Error> {

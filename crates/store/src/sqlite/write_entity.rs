@@ -1,11 +1,11 @@
-//! What a batch does to the rows of one entity.
+//! Writes the rows of one entity.
 //!
 //! Runs have a table of their own, because they have a run id and a history besides. All other kinds share one.
 
 use perennial_engine::{EntityKey, Kind, PartId, Time};
 use rusqlite::{Connection, params};
 
-use super::write::{execute, log_number, taken};
+use super::write::{execute, explain_constraint, log_number};
 use crate::check::run_id_bytes;
 use crate::{EntityWrite, Error, Fragment, Listed, LogLine, NewEntity, visibility};
 
@@ -52,7 +52,7 @@ fn create(connection: &Connection, write: &EntityWrite, created: &NewEntity) -> 
             include_str!("sql/create_entity.sql"),
             params![key, namespace, id.id, slot, wake_at, head, kind.number()],
         );
-        taken(created, || format!("there is a {} {key} already", kind.name()))?;
+        explain_constraint(created, || format!("there is a {} {key} already", kind.name()))?;
         return Ok(());
     };
     let created = execute(
@@ -70,7 +70,9 @@ fn create(connection: &Connection, write: &EntityWrite, created: &NewEntity) -> 
         ],
     );
     let run_id = &run.run_id;
-    taken(created, || format!("there is a run {key} already, or one with the id {run_id}"))?;
+    explain_constraint(created, || {
+        format!("there is a run {key} already, or one with the id {run_id}")
+    })?;
     for ancestor in &run.ancestors {
         let sql = include_str!("sql/refer_to_branch.sql");
         execute(connection, sql, [key, ancestor.0])?;
@@ -145,7 +147,7 @@ fn add_history(connection: &Connection, key: EntityKey, fragment: &Fragment) -> 
         include_str!("sql/add_history.sql"),
         params![key.0, first_event_id, last_event_id, bytes.as_ref()],
     );
-    taken(added, || format!("run {} has an event {first_event_id} already", key.0))?;
+    explain_constraint(added, || format!("run {} has an event {first_event_id} already", key.0))?;
     Ok(())
 }
 

@@ -1,29 +1,29 @@
-//! The file that batches are appended to before they are in the tables.
+//! The redo file: batches are appended to it before they are in the tables.
 //!
-//! It has two segments. One is written while the batches of the other go into the tables; when they are
+//! It has two segments. One is written while the batches of the other are applied to the tables; when they are
 //! durable there, the segments change places. Nothing is ever removed, and the file grows by more than a record
-//! at a time: one that doesn't grow needs one write and one sync a commit. Where it grows, the file system has
-//! its own records to write too, and whatever other programs have in them.
+//! at a time: a commit that doesn't grow the file needs one write and one sync. When the file grows, the file system
+//! has to write its own journal too, with whatever other programs have in it.
 //!
-//! Each opening makes a new file, under another name until its header is durable: a file of this name is whole,
-//! and what an earlier process left is never written over before it is in the tables.
+//! Each opening creates a new file, under another name until its header is durable. So a file of this name is whole,
+//! and the file of an earlier process is never overwritten before its batches are in the tables.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::record::{
-    BLOCK_BYTES, DatabaseId, Header, NoHeader, SEGMENT_BYTES, VERSION, aligned, read_segment, seal,
-    segment_at,
+    BLOCK_BYTES, DatabaseId, Header, HeaderError, SEGMENT_BYTES, VERSION, aligned,
+    fill_record_header, read_segment, segment_at,
 };
 use crate::file_system::{FileSystem, StoreFile};
-use crate::sqlite::sidecar;
+use crate::sqlite::sidecar_files;
 use crate::{Durability, Error};
 
-/// A segment that has no room on the disk for a record yet gets this much.
+/// The file grows by this much at a time.
 const GROWTH_BYTES: u64 = 1 << 20;
 
-/// See the module's documentation.
+/// The redo file of an open database.
 #[derive(Debug)]
 pub(in crate::sqlite) struct RedoFile {
     file: Box<dyn StoreFile>,
@@ -31,33 +31,33 @@ pub(in crate::sqlite) struct RedoFile {
     durability: Durability,
     salt: [u8; 16],
     segment: usize,
-    /// Where the next record goes, from the beginning of the segment.
+    /// The offset of the next record in the segment.
     at: u64,
     next_number: u64,
-    /// How much of each segment the disk has room for already.
+    /// The bytes of each segment that are allocated on the disk.
     grown: [u64; 2],
 }
 
-/// What an earlier process left behind.
+/// The records of an earlier process that aren't in the tables.
 #[derive(Debug, Default)]
-pub(super) struct Left {
-    /// Records that aren't in the tables, one after the other from the first that isn't.
+pub(super) struct Remaining {
+    /// The records in order, without a gap, from the first that isn't in the tables.
     pub(super) records: Vec<Vec<u8>>,
-    /// Number of the last of them, or of the last that is in the tables.
+    /// The number of the last one; of the last one in the tables if there are none.
     pub(super) last_number: u64,
-    /// How many whole records can't be reached, because one before them is missing or damaged.
+    /// How many whole records follow a missing or damaged one.
     pub(super) unreachable: usize,
-    /// Whether the record after the last one was begun and isn't whole: the process ended within a commit, or it
-    /// was acknowledged and has been damaged since.
+    /// Whether an incomplete record follows the last one: the process died within a commit, or the record was
+    /// acknowledged and damaged later.
     pub(super) has_torn_end: bool,
-    /// Whether each record was durable before the next: then none can be missing before another.
+    /// Whether each record was durable before the next was written: then no gap is possible without damage.
     pub(super) is_synced: bool,
 }
 
-/// The file of an earlier process.
-pub(in crate::sqlite) enum LeftFile {
-    Nothing,
-    /// It is empty, or its beginning isn't whole.
+/// The redo file of an earlier process.
+pub(in crate::sqlite) enum PreviousFile {
+    Missing,
+    /// It is empty, or its header is damaged.
     Unreadable,
     Readable {
         header: Header,
@@ -65,51 +65,55 @@ pub(in crate::sqlite) enum LeftFile {
     },
 }
 
-impl LeftFile {
-    /// Reads the file that belongs to a database, and refuses one that only another version can read.
+impl PreviousFile {
+    /// Reads the redo file of a database. Refuses a version that this program doesn't know.
     pub(in crate::sqlite) fn read(files: &dyn FileSystem, database: &Path) -> Result<Self, Error> {
-        let path = sidecar::redo(database);
+        let path = sidecar_files::redo(database);
         let failed = |error| about(&path, error);
         if files.identity(&path).map_err(failed)?.is_none() {
-            return Ok(Self::Nothing);
+            return Ok(Self::Missing);
         }
         let bytes = files.open(&path).and_then(|mut file| file.read_all()).map_err(failed)?;
         match Header::decode(&bytes) {
             Ok(header) => Ok(Self::Readable { header, bytes }),
-            Err(NoHeader::NotOurs) => Ok(Self::Unreadable),
-            Err(NoHeader::OtherVersion(version)) => Err(Error::Corrupt(format!(
+            Err(HeaderError::NotOurs) => Ok(Self::Unreadable),
+            Err(HeaderError::OtherVersion(version)) => Err(Error::Corrupt(format!(
                 "{} has version {version} and this program knows versions up to {VERSION}; start the version that \
-                 wrote it and stop it again, then it is done with",
+                 wrote it and stop it again: that removes the file",
                 path.display()
             ))),
         }
     }
 }
 
-/// What a file holds after the record that is the last in the tables.
-pub(super) fn left_in(bytes: &[u8], header: &Header, settled: u64) -> Left {
-    let segments = [0, 1].map(|segment| read_segment(bytes, segment, &header.salt, settled));
+/// The records of a file after the last one that is in the tables.
+pub(super) fn remaining_in(bytes: &[u8], header: &Header, last_applied: u64) -> Remaining {
+    let segments = [0, 1].map(|segment| read_segment(bytes, segment, &header.salt, last_applied));
     let mut whole: Vec<_> = segments.iter().flat_map(|segment| &segment.records).collect();
-    whole.retain(|record| record.number > settled);
+    whole.retain(|record| record.number > last_applied);
     whole.sort_unstable_by_key(|record| record.number);
-    let mut left = Left { last_number: settled, is_synced: header.is_synced, ..Left::default() };
+    let mut remaining = Remaining {
+        last_number: last_applied,
+        is_synced: header.is_synced,
+        ..Remaining::default()
+    };
     for record in whole {
-        if record.number == left.last_number + 1 {
-            left.records.push(record.payload.to_vec());
-            left.last_number = record.number;
+        if record.number == remaining.last_number + 1 {
+            remaining.records.push(record.payload.to_vec());
+            remaining.last_number = record.number;
         } else {
-            left.unreachable += 1;
+            remaining.unreachable += 1;
         }
     }
     let strays = segments.iter().flat_map(|segment| &segment.stray);
-    left.unreachable += strays.filter(|number| **number > left.last_number).count();
-    let next = left.last_number + 1;
-    left.has_torn_end = segments.iter().any(|segment| segment.has_begun(next, &header.salt));
-    left
+    remaining.unreachable += strays.filter(|number| **number > remaining.last_number).count();
+    let next = remaining.last_number + 1;
+    remaining.has_torn_end = segments.iter().any(|segment| segment.has_begun(next, &header.salt));
+    remaining
 }
 
 impl RedoFile {
-    /// Makes the file anew. What an earlier process left must be in the tables by now.
+    /// Creates the file. The records of an earlier process must be in the tables.
     pub(in crate::sqlite) fn create(
         files: &Arc<dyn FileSystem>,
         database: &Path,
@@ -118,8 +122,8 @@ impl RedoFile {
         salt: [u8; 16],
         last_number: u64,
     ) -> Result<Self, Error> {
-        let path = sidecar::redo(database);
-        let unnamed = sidecar::new_redo(database);
+        let path = sidecar_files::redo(database);
+        let unnamed = sidecar_files::new_redo(database);
         let failed = |error| about(&path, error);
         files.remove(&unnamed).map_err(failed)?;
         let file = files.open(&unnamed).map_err(failed)?;
@@ -146,20 +150,20 @@ impl RedoFile {
         Ok(redo)
     }
 
-    /// Number of the last record that was appended, or tried to be.
+    /// The number of the last record that was appended, or whose append failed.
     pub(super) fn last_number(&self) -> u64 {
         self.next_number - 1
     }
 
-    /// Appends a record, durably. `record` has room for its header at its beginning. `false` if the segment
-    /// has no room. After an error the record may or may not be there; its number is used up.
+    /// Appends a record, durably. `record` begins with space for its header. Returns `false` if the segment is full.
+    /// After an error the record may or may not be in the file; its number isn't used again.
     pub(super) fn append(&mut self, record: &mut [u8]) -> Result<bool, Error> {
         let end = self.at + aligned(record.len());
         if end > SEGMENT_BYTES {
             return Ok(false);
         }
         let number = self.next_number;
-        seal(&self.salt, number, record).ok_or_else(|| {
+        fill_record_header(&self.salt, number, record).ok_or_else(|| {
             Error::Conflict("a batch of more than four gigabytes can't be stored".into())
         })?;
         self.grow(self.segment, end)?;
@@ -169,22 +173,22 @@ impl RedoFile {
         Ok(true)
     }
 
-    /// The other segment is written from now on. Whatever it holds must be in the tables.
+    /// Continues with the other segment, whose records must be in the tables.
     pub(super) fn change_segments(&mut self) {
         self.segment = 1 - self.segment;
         self.at = 0;
     }
 
-    /// Makes room for a segment's first so many bytes, durable with what is written next.
+    /// Allocates the first `bytes` of a segment. That is durable with the next durable write.
     fn grow(&mut self, segment: usize, bytes: u64) -> Result<(), Error> {
         let grown = &mut self.grown[segment];
         if bytes <= *grown || self.durability == Durability::ProcessCrash {
             return Ok(());
         }
         let wanted = bytes.next_multiple_of(GROWTH_BYTES).min(SEGMENT_BYTES);
-        // Written, not only allotted: the first write to room that was never written has to be recorded as well.
-        // In blocks: what is written at once may stay one piece in the system's cache, and be written as a whole
-        // with each record that changes some of it.
+        // Written, not only allocated: the first write to an allocated block changes the file system's metadata too.
+        // In blocks: a large write may stay one piece in the page cache, and be written to disk as a whole with each
+        // record that changes some of it.
         while *grown < wanted {
             let offset = segment_at(segment) + *grown;
             let written = self.file.write_at(offset, &[0; BLOCK_BYTES as usize]);
@@ -200,7 +204,7 @@ impl RedoFile {
             Durability::PowerLoss => self.file.sync_data(),
             Durability::ProcessCrash => Ok(()),
         };
-        // Whatever the reason: all of it was written, so it may be there after a crash.
+        // The record was written, so it may be there after a crash even if the sync failed.
         synced.map_err(|error| Error::Unavailable(format!("{}: {error}", self.path.display())))
     }
 }
@@ -221,11 +225,11 @@ mod tests {
 
     use tempfile::TempDir;
 
-    use super::{GROWTH_BYTES, Left, LeftFile, RedoFile, left_in};
+    use super::{GROWTH_BYTES, PreviousFile, RedoFile, Remaining, remaining_in};
     use crate::file_system::{FileSystem, SystemFiles};
     use crate::sqlite::redo::RECORD_HEADER_BYTES;
     use crate::sqlite::redo::record::SEGMENT_BYTES;
-    use crate::sqlite::sidecar;
+    use crate::sqlite::sidecar_files;
     use crate::{Durability, Error};
 
     fn create(database: &Path, last_number: u64) -> RedoFile {
@@ -240,15 +244,15 @@ mod tests {
         file.append(&mut record).unwrap()
     }
 
-    fn left(database: &Path, settled: u64) -> Left {
-        match LeftFile::read(&SystemFiles, database).unwrap() {
-            LeftFile::Readable { header, bytes } => left_in(&bytes, &header, settled),
-            LeftFile::Nothing | LeftFile::Unreadable => panic!("a whole file"),
+    fn remaining(database: &Path, last_applied: u64) -> Remaining {
+        match PreviousFile::read(&SystemFiles, database).unwrap() {
+            PreviousFile::Readable { header, bytes } => remaining_in(&bytes, &header, last_applied),
+            PreviousFile::Missing | PreviousFile::Unreadable => panic!("a whole file"),
         }
     }
 
     #[test]
-    fn records_after_the_settled_one_are_left_in_order_across_segments() {
+    fn records_after_the_last_applied_one_remain_in_order_across_segments() {
         let folder = TempDir::new().unwrap();
         let database = folder.path().join("a.db");
         let mut file = create(&database, 6);
@@ -256,17 +260,17 @@ mod tests {
         append(&mut file, b"eight");
         file.change_segments();
         append(&mut file, b"nine");
-        let all = left(&database, 6);
+        let all = remaining(&database, 6);
         assert_eq!(all.records, [b"seven".to_vec(), b"eight".to_vec(), b"nine".to_vec()]);
         assert_eq!((all.last_number, all.unreachable, all.has_torn_end), (9, 0, false));
-        assert_eq!(left(&database, 8).records, [b"nine".to_vec()]);
+        assert_eq!(remaining(&database, 8).records, [b"nine".to_vec()]);
         file.change_segments();
         append(&mut file, b"ten");
-        let rest = left(&database, 8);
+        let rest = remaining(&database, 8);
         assert_eq!(rest.records, [b"nine".to_vec(), b"ten".to_vec()]);
         assert_eq!((rest.unreachable, rest.has_torn_end), (0, false));
         // What this use of the segment wrote over was in the tables, or it is missed now.
-        assert_eq!(left(&database, 6).unreachable, 2);
+        assert_eq!(remaining(&database, 6).unreachable, 2);
     }
 
     #[test]
@@ -276,14 +280,14 @@ mod tests {
         let mut file = create(&database, 0);
         append(&mut file, b"whole...");
         append(&mut file, b"torn");
-        let path = sidecar::redo(&database);
+        let path = sidecar_files::redo(&database);
         let bytes = fs::read(&path).unwrap();
         let torn = super::segment_at(0) as usize + RECORD_HEADER_BYTES + 8;
         for damaged in torn..torn + RECORD_HEADER_BYTES + 4 {
             let mut bytes = bytes.clone();
             bytes[damaged] ^= 1;
             fs::write(&path, &bytes).unwrap();
-            let left = left(&database, 0);
+            let left = remaining(&database, 0);
             assert_eq!(left.records, [b"whole...".to_vec()], "damaged at {damaged}");
             assert_eq!((left.unreachable, left.has_torn_end), (0, true), "damaged at {damaged}");
         }
@@ -294,7 +298,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         let database = folder.path().join("a.db");
         let mut file = create(&database, 0);
-        let length = || fs::metadata(sidecar::redo(&database)).unwrap().len();
+        let length = || fs::metadata(sidecar_files::redo(&database)).unwrap().len();
         let first = length();
         append(&mut file, b"one");
         file.change_segments();
@@ -313,15 +317,15 @@ mod tests {
         assert!(append(&mut file, &half));
         assert!(!append(&mut file, &half));
         assert!(append(&mut file, b"small"));
-        assert_eq!(left(&database, 0).records, [half, b"small".to_vec()]);
+        assert_eq!(remaining(&database, 0).records, [half, b"small".to_vec()]);
     }
 
     #[test]
     fn file_of_another_version_is_refused_with_what_to_do() {
         let folder = TempDir::new().unwrap();
         let database = folder.path().join("a.db");
-        fs::write(sidecar::redo(&database), b"PRENredo\x09\x01").unwrap();
-        let Err(refused) = LeftFile::read(&SystemFiles, &database) else { panic!("refused") };
+        fs::write(sidecar_files::redo(&database), b"PRENredo\x09\x01").unwrap();
+        let Err(refused) = PreviousFile::read(&SystemFiles, &database) else { panic!("refused") };
         assert!(matches!(refused, Error::Corrupt(_)), "{refused:?}");
         assert!(refused.to_string().contains("start the version that wrote it"), "{refused}");
     }

@@ -1,16 +1,16 @@
-//! What is durable and not yet in the tables.
+//! The redo log: batches that are durable and not yet in the tables.
 //!
-//! A commit appends its batches to a file ([`file`]) and is done. The tables follow, many commits in one
-//! transaction: a burst of starts reaches its workers before it is sorted into indexes, and a page that many
-//! commits change is written once. Whoever reads what a batch in the file has touched has it brought into the
-//! tables first ([`Unapplied`] knows what that is).
+//! A commit appends its batches to a file ([`file`]) and returns. A thread applies them to the tables later, many
+//! commits in one transaction: a burst of starts reaches its workers before it is sorted into indexes, and a page
+//! that many commits change is written once. A read of something that an unapplied batch has changed applies the
+//! batches first ([`Unapplied`] tells).
 //!
-//! A batch that contradicts what is stored is refused before it is appended ([`known`]): the file holds only
-//! what the tables will take.
+//! A batch that contradicts what is stored is refused before it is appended ([`entity_cache`]): the file holds only
+//! batches that fit the tables.
 
 mod encode;
+mod entity_cache;
 mod file;
-mod known;
 mod record;
 mod recover;
 mod state;
@@ -24,68 +24,71 @@ use perennial_engine::{EntityId, EntityKey};
 use rusqlite::Connection;
 
 use self::encode::encode;
-use self::known::Known;
+use self::entity_cache::EntityCache;
 use self::record::RECORD_HEADER_BYTES;
 use super::cells;
 use super::transaction::Transaction;
-use crate::check::follows;
+use crate::check::check_order;
 use crate::{Batch, CellId, Epoch, Error};
 
 pub(super) use self::encode::decode;
-pub(super) use self::file::{LeftFile, RedoFile, about};
+pub(super) use self::file::{PreviousFile, RedoFile, about};
 pub(super) use self::recover::{Recovered, recover};
-pub(super) use self::state::{RedoState, fresh_salt, set_in_use, settle};
+pub(super) use self::state::{RedoState, fresh_salt, mark_applied, set_in_use};
 
-/// From this many bytes on the tables are brought up to date though commits go on: a server that is killed has
-/// to bring in what isn't there before it is ready again.
-const BYTES_WANTED: usize = 4 << 20;
+/// From this many unapplied bytes on the tables are brought up to date even while commits go on: a server that was
+/// killed has to apply them before it is ready again.
+const APPLY_FROM_BYTES: usize = 4 << 20;
 
+/// The redo file, and what is known about the batches in it.
 #[derive(Debug)]
 pub(super) struct Redo {
     file: RedoFile,
-    /// Of cells that were leased or written since the file was opened.
+    /// Epoch and last sequence of the cells that were leased or written since the file was opened.
     leases: HashMap<CellId, (Epoch, u64)>,
-    known: Known,
-    /// Looks at the tables, and is never busy with anything else.
+    cache: EntityCache,
+    /// A connection for lookups in the tables, used for nothing else.
     tables: Connection,
-    /// In the segment that is written.
+    /// The batches of the segment that is written.
     current: Unapplied,
-    /// In the other one.
+    /// The batches of the other segment.
     applying: Unapplied,
-    /// How often the tables have been brought up to date.
+    /// How often batches have been applied to the tables.
     applied: u64,
-    /// A write or a sync failed: nobody knows what the file holds after its last record.
+    /// A write or a sync failed: the content of the file after its last record is unknown.
     is_broken: bool,
     buffer: Vec<u8>,
 }
 
-/// What became of batches that were to be appended.
+/// The result of [`Redo::append`].
 pub(super) enum Appended {
-    /// They are durable.
+    /// The batches are durable.
     Durable {
-        /// Whoever brings the tables up to date had better hear of it.
-        wakes: bool,
+        /// Whether the thread that applies batches has to be notified.
+        notify: bool,
     },
-    /// They have to go into the tables themselves.
-    NotHere,
+    /// The redo file can't take the batches: the caller has to write them to the tables.
+    MustUseTables,
 }
 
-/// Batches that aren't in the tables, and what they touch.
+/// Batches that aren't in the tables, and what they change.
 #[derive(Debug, Default)]
 struct Unapplied {
     records: Arc<Vec<Vec<u8>>>,
-    /// Of the last of them.
+    /// The number of the last record.
     last_number: u64,
     bytes: usize,
-    since: Option<Instant>,
-    last: Option<Instant>,
+    /// When the first record was appended.
+    first_at: Option<Instant>,
+    /// When the last record was appended.
+    last_at: Option<Instant>,
     /// Keys of the entities that were written.
     keys: HashSet<i64>,
     /// Ids under which entities were created.
     ids: HashSet<EntityId>,
-    /// A run that existed has become current, and only its key is known.
-    has_renames: bool,
-    /// Entities were deleted, and with them the history that others may have gone on from.
+    /// An existing run has become current. Its id isn't in the batch.
+    changes_current_run: bool,
+    /// Entities were deleted, and with them the history that reset runs may need.
     has_deletions: bool,
 }
 
@@ -94,10 +97,10 @@ impl Unapplied {
         self.records.is_empty()
     }
 
-    fn note(&mut self, batch: &Batch) {
+    fn add(&mut self, batch: &Batch) {
         for entity in &batch.entities {
             self.keys.insert(entity.key.0);
-            self.has_renames |= entity.becomes_current && entity.created.is_none();
+            self.changes_current_run |= entity.becomes_current && entity.created.is_none();
             self.has_deletions |= entity.deleted;
             if let Some(new) = &entity.created {
                 self.ids.insert(new.id.clone());
@@ -107,12 +110,12 @@ impl Unapplied {
 }
 
 impl Redo {
-    /// Begins with an empty file.
+    /// A redo log with an empty file.
     pub(super) fn new(file: RedoFile, tables: Connection) -> Self {
         Self {
             file,
             leases: HashMap::new(),
-            known: Known::default(),
+            cache: EntityCache::default(),
             tables,
             current: Unapplied::default(),
             applying: Unapplied::default(),
@@ -122,12 +125,12 @@ impl Redo {
         }
     }
 
-    /// Number of the last record that was appended, or tried to be.
+    /// The number of the last record that was appended, or whose append failed.
     pub(super) fn last_number(&self) -> u64 {
         self.file.last_number()
     }
 
-    /// Makes batches durable here, if it is certain that the tables will take them.
+    /// Makes batches durable in the file, if it is certain that they fit the tables.
     pub(super) fn append(&mut self, batches: &[Batch]) -> Result<Appended, Error> {
         let mut leases = HashMap::new();
         for batch in batches {
@@ -136,17 +139,17 @@ impl Redo {
             }
         }
         let staged = {
-            // Each new entity is looked up: in one transaction, so that SQLite locks and unlocks once for all.
+            // Each new entity is looked up. In one transaction, so that SQLite locks and unlocks only once.
             let has_new =
                 batches.iter().flat_map(|batch| &batch.entities).any(|it| it.created.is_some());
             let one_state = has_new.then(|| Transaction::of_reader(&self.tables));
             let _one_state = one_state.transpose()?;
-            let mut view = self.known.view(&self.tables);
+            let mut view = self.cache.view(&self.tables);
             for batch in batches {
-                follows(batch, leases.get(&batch.cell).copied())?;
+                check_order(batch, leases.get(&batch.cell).copied())?;
                 leases.insert(batch.cell, (batch.epoch, batch.sequence));
-                if self.is_broken || !view.surely_takes(batch)? {
-                    return Ok(Appended::NotHere);
+                if self.is_broken || !view.will_fit(batch)? {
+                    return Ok(Appended::MustUseTables);
                 }
             }
             view.into_staged()
@@ -156,51 +159,51 @@ impl Redo {
         encode(batches, &mut self.buffer);
         match self.file.append(&mut self.buffer) {
             Ok(true) => {}
-            Ok(false) => return Ok(Appended::NotHere),
+            Ok(false) => return Ok(Appended::MustUseTables),
             Err(error) => {
                 self.is_broken = true;
                 return Err(error);
             }
         }
-        self.known.add(staged);
+        self.cache.add(staged);
         self.leases.extend(leases);
-        let was_wanted = self.current.bytes >= BYTES_WANTED;
+        let was_due = self.current.bytes >= APPLY_FROM_BYTES;
         let was_empty = self.current.is_empty();
         let now = Instant::now();
         let record = self.buffer[RECORD_HEADER_BYTES..].to_vec();
         self.current.bytes += record.len();
-        self.current.since.get_or_insert(now);
-        self.current.last = Some(now);
+        self.current.first_at.get_or_insert(now);
+        self.current.last_at = Some(now);
         Arc::make_mut(&mut self.current.records).push(record);
         self.current.last_number = self.file.last_number();
-        batches.iter().for_each(|batch| self.current.note(batch));
-        let wakes = was_empty || (!was_wanted && self.current.bytes >= BYTES_WANTED);
-        Ok(Appended::Durable { wakes })
+        batches.iter().for_each(|batch| self.current.add(batch));
+        let notify = was_empty || (!was_due && self.current.bytes >= APPLY_FROM_BYTES);
+        Ok(Appended::Durable { notify })
     }
 
-    /// The batches are in the tables, where they went directly, after all others.
-    pub(super) fn went_into_tables(&mut self, batches: &[Batch]) {
+    /// Call after batches were written to the tables directly, with all earlier batches applied.
+    pub(super) fn written_to_tables(&mut self, batches: &[Batch]) {
         for batch in batches {
             self.leases.insert(batch.cell, (batch.epoch, batch.sequence));
         }
-        self.known.forget(batches);
-        self.mend();
+        self.cache.forget(batches);
+        self.reset_after_failure();
     }
 
-    /// The cell has a new owner.
+    /// Call after a cell was leased, with all batches applied.
     pub(super) fn leased(&mut self, cell: CellId, epoch: Epoch) {
         self.leases.insert(cell, (epoch, 0));
-        self.known.leased(epoch);
-        self.mend();
+        self.cache.leased(epoch);
+        self.reset_after_failure();
     }
 
-    /// The slots were divided anew: no owner of before may write.
+    /// Call after the slots were divided, with all batches applied: earlier owners may not write.
     pub(super) fn divided(&mut self) {
         self.leases.clear();
-        self.mend();
+        self.reset_after_failure();
     }
 
-    /// What is to go into the tables next, if anything is, and the number of the last record of it.
+    /// The records to apply to the tables next, if there are any, and the number of the last one.
     pub(super) fn next_to_apply(&mut self) -> Option<(Arc<Vec<Vec<u8>>>, u64)> {
         if self.applying.is_empty() {
             if self.current.is_empty() {
@@ -212,36 +215,37 @@ impl Redo {
         Some((Arc::clone(&self.applying.records), self.applying.last_number))
     }
 
-    /// It is there, durably.
-    pub(super) fn is_applied(&mut self) {
+    /// Call after the records of [`Self::next_to_apply`] are durable in the tables.
+    pub(super) fn finish_applying(&mut self) {
         self.applying = Unapplied::default();
         self.applied += 1;
-        self.known.is_applied(&self.current.keys);
+        self.cache.forget_applied(&self.current.keys);
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.current.is_empty() && self.applying.is_empty()
     }
 
-    /// When the tables are to be brought up to date: now, or how long to wait. `None`: there is nothing.
+    /// When batches have to be applied to the tables; `None` if there are none.
     pub(super) fn due(&self, idle: Duration, late: Duration) -> Option<Due> {
-        if !self.applying.is_empty() || self.current.bytes >= BYTES_WANTED {
+        if !self.applying.is_empty() || self.current.bytes >= APPLY_FROM_BYTES {
             return Some(Due::Now);
         }
-        let (since, last) = (self.current.since?, self.current.last?);
-        let left = idle.saturating_sub(last.elapsed()).min(late.saturating_sub(since.elapsed()));
+        let (first_at, last_at) = (self.current.first_at?, self.current.last_at?);
+        let until_idle = idle.saturating_sub(last_at.elapsed());
+        let left = until_idle.min(late.saturating_sub(first_at.elapsed()));
         Some(if left.is_zero() { Due::Now } else { Due::In(left) })
     }
 
-    /// Changes whenever the tables do.
+    /// A counter that changes whenever batches are applied to the tables.
     pub(super) fn applied(&self) -> u64 {
         self.applied
     }
 
-    /// Whether an entity of this id is missing in the tables, or they name an earlier one as the current. Whether
-    /// they are up to date about the one they name, [`Self::touches`] says.
+    /// Whether the tables may lack an entity of this id, or name an earlier one as the current. Whether the tables
+    /// hold the latest state of the one they name, [`Self::touches`] tells.
     pub(super) fn touches_id(&self, id: &EntityId) -> bool {
-        self.any(|unapplied| unapplied.has_renames || unapplied.ids.contains(id))
+        self.any(|unapplied| unapplied.changes_current_run || unapplied.ids.contains(id))
     }
 
     /// Whether the tables may hold an old state of an entity.
@@ -249,13 +253,13 @@ impl Redo {
         self.any(|unapplied| unapplied.keys.contains(&key.0))
     }
 
-    /// Whether the tables may lack events of a branch, or hold some that are gone.
+    /// Whether the tables may lack events of a branch, or hold deleted ones.
     pub(super) fn touches_branch(&self, branch: EntityKey) -> bool {
         self.any(|unapplied| unapplied.has_deletions || unapplied.keys.contains(&branch.0))
     }
 
-    /// After a failure, when everything is in the tables: what the file holds doesn't matter any more.
-    fn mend(&mut self) {
+    /// After a failed write, once everything is in the tables: the content of the file no longer matters.
+    fn reset_after_failure(&mut self) {
         if self.is_broken {
             self.change_segments();
         }
@@ -263,13 +267,13 @@ impl Redo {
 
     fn change_segments(&mut self) {
         self.file.change_segments();
-        self.known.change_segments();
-        // Records in the other segment follow none that failed.
+        self.cache.change_segments();
+        // The other segment holds no failed record.
         self.is_broken = false;
     }
 
-    fn any(&self, is_so: impl Fn(&Unapplied) -> bool) -> bool {
-        is_so(&self.current) || is_so(&self.applying)
+    fn any(&self, predicate: impl Fn(&Unapplied) -> bool) -> bool {
+        predicate(&self.current) || predicate(&self.applying)
     }
 
     fn lease(&mut self, cell: CellId) -> Result<Option<(Epoch, u64)>, Error> {
@@ -284,7 +288,7 @@ impl Redo {
     }
 }
 
-/// When something is to be done.
+/// When batches have to be applied.
 pub(super) enum Due {
     Now,
     In(Duration),

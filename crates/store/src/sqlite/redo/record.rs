@@ -48,7 +48,7 @@ pub(in crate::sqlite) struct Header {
 
 /// Why a header can't be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum NoHeader {
+pub(super) enum HeaderError {
     OtherVersion(u8),
     NotOurs,
 }
@@ -63,16 +63,16 @@ impl Header {
         bytes
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, NoHeader> {
-        let mut rest = bytes.strip_prefix(MAGIC).ok_or(NoHeader::NotOurs)?;
-        let version = *rest.first().ok_or(NoHeader::NotOurs)?;
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, HeaderError> {
+        let mut rest = bytes.strip_prefix(MAGIC).ok_or(HeaderError::NotOurs)?;
+        let version = *rest.first().ok_or(HeaderError::NotOurs)?;
         if !(OLDEST_VERSION..=VERSION).contains(&version) {
-            return Err(NoHeader::OtherVersion(version));
+            return Err(HeaderError::OtherVersion(version));
         }
-        let whole = bytes.get(..HEADER_BYTES).ok_or(NoHeader::NotOurs)?;
+        let whole = bytes.get(..HEADER_BYTES).ok_or(HeaderError::NotOurs)?;
         let (content, sum) = whole.split_at(HEADER_BYTES - 4);
         if crc32fast::hash(content).to_le_bytes() != sum {
-            return Err(NoHeader::NotOurs);
+            return Err(HeaderError::NotOurs);
         }
         rest = &rest[1..];
         let is_synced = rest[0] == 1;
@@ -84,7 +84,7 @@ impl Header {
 }
 
 /// Fills in the header of a record, whose payload follows the room for it.
-pub(super) fn seal(salt: &[u8; 16], number: u64, record: &mut [u8]) -> Option<()> {
+pub(super) fn fill_record_header(salt: &[u8; 16], number: u64, record: &mut [u8]) -> Option<()> {
     let (header, payload) = record.split_at_mut_checked(RECORD_HEADER_BYTES)?;
     let length = u32::try_from(payload.len()).ok()?;
     header[..4].copy_from_slice(&length.to_le_bytes());
@@ -131,12 +131,12 @@ impl Segment<'_> {
     }
 }
 
-/// Reads a segment. Records up to `settled` are in the tables: as strays they say nothing.
+/// Reads a segment. Records up to `last_applied` are in the tables: as strays they say nothing.
 pub(super) fn read_segment<'a>(
     file: &'a [u8],
     segment: usize,
     salt: &[u8; 16],
-    settled: u64,
+    last_applied: u64,
 ) -> Segment<'a> {
     let mut read = Segment::default();
     let Some(bytes) = file.get(place_of(segment, file.len())) else { return read };
@@ -148,7 +148,7 @@ pub(super) fn read_segment<'a>(
         read.records.push(record);
     }
     read.rest = bytes.get(at..).unwrap_or_default();
-    let last = read.records.last().map_or(settled, |last| last.number.max(settled));
+    let last = read.records.last().map_or(last_applied, |last| last.number.max(last_applied));
     while at < bytes.len() {
         match record_at(bytes, at, salt).filter(|record| record.number > last) {
             Some(record) => {
@@ -202,7 +202,7 @@ mod tests {
         for (number, payload) in records {
             let mut record = vec![0; RECORD_HEADER_BYTES];
             record.extend_from_slice(payload);
-            seal(&SALT, *number, &mut record).unwrap();
+            fill_record_header(&SALT, *number, &mut record).unwrap();
             record.resize(aligned(record.len()) as usize, 0);
             file.extend(record);
         }

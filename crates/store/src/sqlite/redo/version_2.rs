@@ -103,9 +103,9 @@ mod tests {
     use crate::sqlite::migrate::migrate_to;
     use crate::sqlite::redo::decode;
     use crate::sqlite::redo::record::{
-        DatabaseId, Header, OLDEST_VERSION, RECORD_HEADER_BYTES, seal, segment_at,
+        DatabaseId, Header, OLDEST_VERSION, RECORD_HEADER_BYTES, fill_record_header, segment_at,
     };
-    use crate::sqlite::sidecar;
+    use crate::sqlite::sidecar_files;
     use crate::{Durability, LastBatch, Log, RecordKind, SqliteStore, Store, StoredEntity};
 
     /// A record that a server of version 2 wrote, with everything in it that a batch could have.
@@ -181,16 +181,16 @@ mod tests {
         migrate_to(&mut connection, 7).unwrap();
         connection.execute_batch(include_str!("../migrations/rows/0007.sql")).unwrap();
         let sql = "SELECT database_id, settled FROM redo";
-        let (database, settled): (DatabaseId, i64) =
+        let (database, last_applied): (DatabaseId, i64) =
             connection.query_row(sql, (), |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         let salt = [6; 16];
         let header = Header { version: OLDEST_VERSION, database, is_synced: true, salt };
         let mut file = header.encode();
         file.resize(segment_at(0) as usize, 0);
         let mut record = [vec![0; RECORD_HEADER_BYTES], next_batch()].concat();
-        seal(&salt, settled as u64 + 1, &mut record).unwrap();
+        fill_record_header(&salt, last_applied as u64 + 1, &mut record).unwrap();
         file.extend(record);
-        fs::write(sidecar::redo(path), file).unwrap();
+        fs::write(sidecar_files::redo(path), file).unwrap();
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Whether the tables will take a batch, said before they do.
+//! A cache of entity states, which tells whether a batch fits the tables before it is applied to them.
 //!
-//! What was written since the file was opened is remembered, and what isn't remembered is looked up; so the
-//! answer takes into account what isn't in the tables yet. Where that would be hard to say, it isn't said: such
-//! a batch goes into the tables at once, which know.
+//! Entities that were written since the file was opened are cached, and others are looked up in the tables. So the
+//! answer includes batches that aren't in the tables yet. Where an answer would take much work, there is none: such
+//! a batch is written to the tables at once, which check it themselves.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,32 +12,32 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::check::run_id_bytes;
 use crate::{Batch, EntityWrite, Epoch, Error, NewEntity};
 
-/// More than this are forgotten when they are in the tables.
-const KEPT: usize = 20_000;
+/// If there are more, all that are in the tables are dropped from the cache.
+const MAX_CACHED_ENTITIES: usize = 20_000;
 
+/// What is known of entities without a look into the tables.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct EntityCache {
     entities: HashMap<i64, EntityState>,
-    /// Of new runs in the segment that is written, and in the other one.
+    /// The run ids of new runs in the segment that is written, and in the other one.
     run_ids: [HashSet<[u8; 16]>; 2],
-    /// The last key made under each epoch that was given out since the file was opened: greater ones are
-    /// new.
+    /// The last key made under each epoch that was leased since the file was opened. Greater keys are new.
     last_keys: HashMap<i64, i64>,
 }
 
-/// What is known of an entity.
+/// The state of an entity, as far as it matters to later writes.
 #[derive(Debug, Clone, Copy)]
 enum EntityState {
     Exists {
         kind: Kind,
-        /// The greatest number that begins a fragment of its own branch; 0 if it has no history.
+        /// The first event of the last fragment of its own branch; 0 if it has no history.
         last_fragment: i64,
     },
     /// Deleted. The tables may still have it.
     Deleted,
 }
 
-/// What is known once batches are written.
+/// Changes to the cache that take effect when the checked batches are durable.
 #[derive(Debug, Default)]
 pub(super) struct Staged {
     entities: HashMap<i64, EntityState>,
@@ -45,17 +45,17 @@ pub(super) struct Staged {
     last_keys: HashMap<i64, i64>,
 }
 
-impl Known {
+impl EntityCache {
     pub(super) fn leased(&mut self, epoch: Epoch) {
         self.last_keys.insert(epoch.0, epoch.0 << 32);
     }
 
-    /// What is known, to ask of one batch after the other.
-    pub(super) fn view<'a>(&'a self, tables: &'a Connection) -> View<'a> {
-        View { known: self, staged: Staged::default(), tables }
+    /// A view to check one batch after the other.
+    pub(super) fn view<'a>(&'a self, tables: &'a Connection) -> CacheView<'a> {
+        CacheView { cache: self, staged: Staged::default(), tables }
     }
 
-    /// The batches have been written.
+    /// Adds the changes of batches that are durable now.
     pub(super) fn add(&mut self, staged: Staged) {
         let Staged { entities, run_ids, last_keys } = staged;
         self.entities.extend(entities);
@@ -63,12 +63,12 @@ impl Known {
         self.last_keys.extend(last_keys);
     }
 
-    /// The other segment is written from now on.
+    /// Call when the other segment is written from now on.
     pub(super) fn change_segments(&mut self) {
         self.run_ids.swap(0, 1);
     }
 
-    /// The batches are in the tables, and so is everything else.
+    /// Forgets all entities. Everything is in the tables, and so are these batches, which didn't go through the file.
     pub(super) fn forget(&mut self, batches: &[Batch]) {
         self.entities.clear();
         for entity in batches.iter().flat_map(|batch| &batch.entities) {
@@ -79,27 +79,28 @@ impl Known {
         }
     }
 
-    /// The tables know all but these keys. Of what they know only a part is kept.
-    pub(super) fn is_applied(&mut self, unapplied: &HashSet<i64>) {
+    /// Forgets deleted entities that are in the tables, and all others there if the cache is large. `unapplied` are the
+    /// keys that aren't in the tables.
+    pub(super) fn forget_applied(&mut self, unapplied: &HashSet<i64>) {
         self.run_ids[1].clear();
-        let are_few = self.entities.len() <= KEPT;
+        let is_small = self.entities.len() <= MAX_CACHED_ENTITIES;
         self.entities.retain(|key, entity| {
-            unapplied.contains(key) || (are_few && !matches!(entity, EntityState::Deleted))
+            unapplied.contains(key) || (is_small && !matches!(entity, EntityState::Deleted))
         });
     }
 }
 
-/// What is known and what has been said of batches since, as one.
-pub(super) struct View<'a> {
-    known: &'a Known,
+/// The cache with the changes of the batches that were checked.
+pub(super) struct CacheView<'a> {
+    cache: &'a EntityCache,
     staged: Staged,
     tables: &'a Connection,
 }
 
-impl View<'_> {
-    /// Whether the tables will take a batch, which was checked by itself, after those before it. If that can't
-    /// be said here they may or may not.
-    pub(super) fn surely_takes(&mut self, batch: &Batch) -> Result<bool, Error> {
+impl CacheView<'_> {
+    /// Whether a batch, which was checked by itself, certainly fits the tables after the batches before it. `false` means
+    /// that only the tables can tell.
+    pub(super) fn will_fit(&mut self, batch: &Batch) -> Result<bool, Error> {
         for entity in &batch.entities {
             let Some(after) = self.state_after(entity)? else { return Ok(false) };
             self.staged.entities.insert(entity.key.0, after);
@@ -144,7 +145,7 @@ impl View<'_> {
             },
             None => None,
         };
-        if !self.is_new(key) {
+        if !self.take_new_key(key) {
             return Ok(true);
         }
         if let Some(run_id) = run_id {
@@ -156,10 +157,10 @@ impl View<'_> {
         Ok(false)
     }
 
-    /// Whether nobody has used the key. From now on somebody has.
-    fn is_new(&mut self, key: i64) -> bool {
+    /// Whether the key is certainly unused, and marks it as used.
+    fn take_new_key(&mut self, key: i64) -> bool {
         let epoch = key >> 32;
-        let is_above = self.known.last_keys.get(&epoch).is_some_and(|last| key > *last);
+        let is_above = self.cache.last_keys.get(&epoch).is_some_and(|last| key > *last);
         if !is_above || self.staged.entities.contains_key(&key) {
             return false;
         }
@@ -169,7 +170,7 @@ impl View<'_> {
     }
 
     fn has_run_id(&self, run_id: [u8; 16]) -> Result<bool, Error> {
-        let [current, applying] = &self.known.run_ids;
+        let [current, applying] = &self.cache.run_ids;
         if [current, applying, &self.staged.run_ids].iter().any(|ids| ids.contains(&run_id)) {
             return Ok(true);
         }
@@ -178,14 +179,14 @@ impl View<'_> {
     }
 
     fn state(&self, kind: Kind, key: i64) -> Result<Option<EntityState>, Error> {
-        match self.staged.entities.get(&key).or_else(|| self.known.entities.get(&key)) {
+        match self.staged.entities.get(&key).or_else(|| self.cache.entities.get(&key)) {
             Some(state) => Ok(Some(*state)),
             None => stored_state(self.tables, kind, key),
         }
     }
 }
 
-/// What the tables know of an entity.
+/// The state of an entity in the tables.
 fn stored_state(tables: &Connection, kind: Kind, key: i64) -> Result<Option<EntityState>, Error> {
     let last_fragment = if kind == Kind::Run {
         let mut statement = tables.prepare_cached(include_str!("../sql/last_fragment.sql"))?;
