@@ -6,6 +6,7 @@
 mod api;
 mod batch_jobs;
 mod cell;
+mod clock;
 mod config;
 mod damage;
 mod history;
@@ -34,7 +35,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perennial_engine::run::{self, Command, Limits, Rejection, Run, StartRun, TaskStamp};
-use perennial_engine::{EntityId, NamespaceKey, Span, Time, Zones};
+use perennial_engine::{EntityId, NamespaceKey, Time, Zones};
 use perennial_proto::encoded;
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::command::v1 as command;
@@ -347,7 +348,7 @@ impl Runtime {
     }
 
     async fn poll(&self, poller: Poller, kind: QueueKind) -> Result<(Grant, Demand), Refusal> {
-        let since = self.now();
+        let since = self.node.monotonic();
         let (poller, mut granted) = queues::Poller::new(poller, kind);
         let (queues, queue) = (&self.node.queues, poller.queue.clone());
         let mut met = queues.poll(poller, since);
@@ -358,15 +359,15 @@ impl Runtime {
             let mut is_held = std::pin::pin!(held.notified());
             is_held.as_mut().enable();
             self.node.read_tasks_if_few(&queue);
-            let held_for = queues.held_for(&queue, self.now());
+            let held_for = queues.held_for(&queue, self.node.monotonic());
             tokio::select! {
                 biased;
                 grant = &mut granted => {
                     let grant = grant.map_err(|_| Refusal::TimedOut)?;
-                    return Ok((grant, queues.demand(&queue, since, self.now())));
+                    return Ok((grant, queues.demand(&queue, since, self.node.monotonic())));
                 }
                 () = is_held => {}
-                () = sleep(held_for) => met = queues.hand_out(&queue, self.now()),
+                () = sleep(held_for) => met = queues.hand_out(&queue, self.node.monotonic()),
             }
         }
     }
@@ -374,7 +375,7 @@ impl Runtime {
     /// Ends the polls of a worker that goes: they return [`Refusal::TimedOut`]. Tasks in its own queue go to the
     /// normal one.
     pub fn end_polls(&self, leaving: &LeavingWorker) {
-        self.node.queues.end_polls(leaving, self.now());
+        self.node.queues.end_polls(leaving, self.node.monotonic());
     }
 
     /// Keeps a page of a workflow task's completion for as long as the worker has the task.
@@ -488,7 +489,7 @@ impl Runtime {
             _ => QueueKind::Workflow,
         };
         let name = QueueName { namespace, name: queue.to_owned(), kind };
-        self.node.queues.describe(&name, self.now())
+        self.node.queues.describe(&name, self.node.monotonic(), self.now())
     }
 
     /// The runs of a namespace that a filter finds, a page of them, after the last of the page before.
@@ -565,9 +566,9 @@ fn stored_record(
 }
 
 /// Ends after that time, or never.
-async fn sleep(time: Option<Span>) {
+async fn sleep(time: Option<Duration>) {
     match time {
-        Some(time) => tokio::time::sleep(Duration::from_nanos(time.0.unsigned_abs())).await,
+        Some(time) => tokio::time::sleep(time).await,
         None => std::future::pending().await,
     }
 }

@@ -32,6 +32,7 @@ use self::failure::Failure;
 use crate::cell::{
     Dispatch, Incoming, Input, Release, ReplyTo, Request, Response, RunRequest, slot_of_sender,
 };
+use crate::clock::Monotonic;
 use crate::damage::{Damage, Damaged};
 use crate::memory::{Door, Shares};
 use crate::namespaces::{self, Namespaces};
@@ -188,7 +189,7 @@ impl Node {
             for row in rows {
                 match WaitingTask::decode(row.value.as_slice()) {
                     Ok(task) => {
-                        let met = self.queues.offer(task, true, self.now());
+                        let met = self.queues.offer(task, true, self.monotonic());
                         self.dispatch(met);
                     }
                     Err(error) => self.damage.notice(Damaged::Task { key: row.key }, &error),
@@ -226,8 +227,14 @@ impl Node {
         *lock(&self.store_problem) = problem;
     }
 
+    /// The time that entities see.
     pub(crate) fn now(&self) -> Time {
         self.surroundings.now()
+    }
+
+    /// Real time, for polls and rates.
+    pub(crate) fn monotonic(&self) -> Monotonic {
+        self.surroundings.monotonic()
     }
 
     pub(crate) fn namespaces(&self) -> Arc<Namespaces> {
@@ -277,7 +284,7 @@ impl Node {
                 }
             }
             Release::Offer { task, is_stored } => {
-                let met = self.queues.offer(task, is_stored, self.now());
+                let met = self.queues.offer(task, is_stored, self.monotonic());
                 self.dispatch(met);
             }
             Release::OfferQuery(task) => {
@@ -285,7 +292,7 @@ impl Node {
                 self.dispatch(met);
             }
             Release::Repoll(poller) => {
-                let met = self.queues.poll_again(poller, self.now());
+                let met = self.queues.poll_again(poller, self.monotonic());
                 self.dispatch(met);
             }
             Release::Deliver(message) => self.deliver(message, epoch),
@@ -297,7 +304,7 @@ impl Node {
         match release {
             Release::Reply(reply, _) => reply.send(Err(crate::Refusal::from(why.clone()))),
             Release::Grant(poller, _) | Release::Repoll(poller) => {
-                let met = self.queues.poll_again(poller, self.now());
+                let met = self.queues.poll_again(poller, self.monotonic());
                 self.dispatch(met);
             }
             // Whatever is durable of these is read from the store again.

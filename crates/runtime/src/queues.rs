@@ -11,8 +11,9 @@ mod room;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use perennial_engine::{NamespaceKey, Span, Time};
+use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::store::{RunName, TaskKind, WaitingTask};
 use tokio::sync::Notify;
 
@@ -24,14 +25,15 @@ use self::departures::Departures;
 use self::pace::Pace;
 use self::room::Room;
 use crate::api::{Demand, LeavingWorker, QueueDescription};
+use crate::clock::Monotonic;
 
 /// A queue counts as polled this long after its last poll.
-const POLLED_WITHIN: Span = Span::seconds(10);
+const POLLED_WITHIN: Duration = Duration::from_secs(10);
 /// Pollers are shown to people this long after their last poll.
-const SHOWN_FOR: Span = Span::seconds(300);
+const SHOWN_FOR: Duration = Duration::from_secs(300);
 
 /// A poll that waited this long for its task was one too many.
-const IDLE_AFTER: Span = Span::seconds(1);
+const IDLE_AFTER: Duration = Duration::from_secs(1);
 
 /// From this many queues on, those that nobody uses are forgotten.
 const QUEUES_KEPT: usize = 1_000;
@@ -78,7 +80,8 @@ struct Queue {
     pollers: VecDeque<Poller>,
     backlog: Backlog,
     queries: VecDeque<QueryTask>,
-    last_polled: Time,
+    /// `None` if its worker has gone, or nobody has polled it yet.
+    last_polled: Option<Monotonic>,
     seen: BTreeMap<String, Seen>,
     added: Rate,
     taken: Rate,
@@ -89,7 +92,7 @@ struct Queue {
 }
 
 struct Seen {
-    at: Time,
+    at: Monotonic,
     rate: f64,
     deployment: Option<perennial_proto::temporal::deployment::v1::WorkerDeploymentOptions>,
 }
@@ -102,7 +105,7 @@ impl Queues {
     }
 
     /// A poller comes. A task that waits for it is taken at once, and the caller brings both together.
-    pub(crate) fn poll(&self, poller: Poller, now: Time) -> Option<Match> {
+    pub(crate) fn poll(&self, poller: Poller, now: Monotonic) -> Option<Match> {
         if self.departures.include(&poller) {
             return None;
         }
@@ -111,7 +114,7 @@ impl Queues {
             queues.retain(|_, queue| !queue.is_forgotten(now));
         }
         let queue = self.entry(&mut queues, poller.queue.clone());
-        queue.last_polled = now;
+        queue.last_polled = Some(now);
         if let Some(per_second) = poller.info.max_tasks_per_second {
             queue.pace.get_or_insert_with(|| Pace::new(per_second, now)).set(per_second, now);
         }
@@ -126,13 +129,18 @@ impl Queues {
     }
 
     /// A poller that got nothing after all waits on.
-    pub(crate) fn poll_again(&self, poller: Poller, now: Time) -> Option<Match> {
+    pub(crate) fn poll_again(&self, poller: Poller, now: Monotonic) -> Option<Match> {
         let mut queues = self.lock();
         self.entry(&mut queues, poller.queue.clone()).meet(poller, now)
     }
 
     /// A task waits, with a row in the store or without. A poller that came meanwhile takes it at once.
-    pub(crate) fn offer(&self, task: WaitingTask, is_stored: bool, now: Time) -> Option<Match> {
+    pub(crate) fn offer(
+        &self,
+        task: WaitingTask,
+        is_stored: bool,
+        now: Monotonic,
+    ) -> Option<Match> {
         let mut queues = self.lock();
         let queue = self.entry(&mut queues, queue_of(&task));
         queue.added.count(now);
@@ -153,7 +161,7 @@ impl Queues {
     }
 
     /// They were read: what pollers get of them.
-    pub(crate) fn take_page(&self, queue: &QueueName, page: Page, now: Time) -> Vec<Match> {
+    pub(crate) fn take_page(&self, queue: &QueueName, page: Page, now: Monotonic) -> Vec<Match> {
         let mut queues = self.lock();
         let Some(queue) = queues.get_mut(queue) else { return Vec::new() };
         queue.backlog.take_page(page);
@@ -161,7 +169,7 @@ impl Queues {
     }
 
     /// How long a task is held back though a poller waits for it. Nothing if none is.
-    pub(crate) fn held_for(&self, queue: &QueueName, now: Time) -> Option<Span> {
+    pub(crate) fn held_for(&self, queue: &QueueName, now: Monotonic) -> Option<Duration> {
         self.lock().get_mut(queue)?.held_for(now)
     }
 
@@ -171,7 +179,7 @@ impl Queues {
     }
 
     /// A task that was held back goes, if it may by now.
-    pub(crate) fn hand_out(&self, queue: &QueueName, now: Time) -> Option<Match> {
+    pub(crate) fn hand_out(&self, queue: &QueueName, now: Monotonic) -> Option<Match> {
         self.lock().get_mut(queue)?.hand_out(now)
     }
 
@@ -189,7 +197,7 @@ impl Queues {
     }
 
     /// A poller that waits on the queue, taken off it, if nothing else waits for one.
-    pub(crate) fn claim(&self, queue: &QueueName, now: Time) -> Option<Poller> {
+    pub(crate) fn claim(&self, queue: &QueueName, now: Monotonic) -> Option<Poller> {
         let mut queues = self.lock();
         let queue = queues.get_mut(queue)?;
         if !queue.backlog.is_empty() || !queue.has_pollers() || !queue.may_go(now) {
@@ -199,16 +207,17 @@ impl Queues {
     }
 
     /// Whether someone polls the queue, or did a moment ago.
-    pub(crate) fn is_polled(&self, queue: &QueueName, now: Time) -> bool {
+    pub(crate) fn is_polled(&self, queue: &QueueName, now: Monotonic) -> bool {
         let mut queues = self.lock();
         queues.get_mut(queue).is_some_and(|queue| {
-            queue.has_pollers() || now.since(queue.last_polled) < POLLED_WITHIN
+            let last = queue.last_polled;
+            queue.has_pollers() || last.is_some_and(|last| now.since(last) < POLLED_WITHIN)
         })
     }
 
     /// Ends the polls of a worker that goes, also those still to come, and forgets that its own queue was
     /// polled.
-    pub(crate) fn end_polls(&self, leaving: &LeavingWorker, now: Time) {
+    pub(crate) fn end_polls(&self, leaving: &LeavingWorker, now: Monotonic) {
         self.departures.note(leaving, now);
         let mut queues = self.lock();
         for (name, queue) in queues.iter_mut() {
@@ -218,7 +227,7 @@ impl Queues {
             queue.pollers.retain(|poller| !self.departures.include(poller));
             if !leaving.sticky_queue.is_empty() && name.name == leaving.sticky_queue {
                 queue.pollers.clear();
-                queue.last_polled = Time::NONE;
+                queue.last_polled = None;
             }
         }
     }
@@ -231,7 +240,7 @@ impl Queues {
     }
 
     /// How busy a queue is, as a poll sees it that came then and got a task now.
-    pub(crate) fn demand(&self, queue: &QueueName, polled_at: Time, now: Time) -> Demand {
+    pub(crate) fn demand(&self, queue: &QueueName, polled_at: Monotonic, now: Monotonic) -> Demand {
         let backlog = self.lock().get(queue).map_or(0, |queue| queue.backlog.len() as i64);
         let polls_delta = match backlog {
             0 if now.since(polled_at) >= IDLE_AFTER => -1,
@@ -241,19 +250,29 @@ impl Queues {
         Demand { backlog, polls_delta }
     }
 
-    pub(crate) fn describe(&self, queue: &QueueName, now: Time) -> QueueDescription {
+    /// What is known of a queue. Its pollers are shown by the clock of people, of which it is `shown_now`.
+    pub(crate) fn describe(
+        &self,
+        queue: &QueueName,
+        now: Monotonic,
+        shown_now: Time,
+    ) -> QueueDescription {
         let mut queues = self.lock();
         let Some(queue) = queues.get_mut(queue) else { return QueueDescription::default() };
         let pollers = queue
             .seen
             .iter()
-            .map(|(identity, seen)| (identity.clone(), seen.at, seen.rate, seen.deployment.clone()))
+            .map(|(identity, seen)| {
+                let ago = i64::try_from(now.since(seen.at).as_nanos()).unwrap_or(i64::MAX);
+                let at = Time(shown_now.0.saturating_sub(ago));
+                (identity.clone(), at, seen.rate, seen.deployment.clone())
+            })
             .collect();
         let oldest = queue.backlog.oldest();
         QueueDescription {
             pollers,
             backlog: queue.backlog.len() as i64,
-            backlog_age_nanos: oldest.map_or(0, |oldest| now.since(oldest).0),
+            backlog_age_nanos: oldest.map_or(0, |oldest| shown_now.since(oldest).0),
             tasks_add_rate: queue.added.per_second(now),
             tasks_dispatch_rate: queue.taken.per_second(now),
         }
@@ -278,7 +297,7 @@ impl Queue {
             pollers: VecDeque::new(),
             backlog: Backlog::new(room),
             queries: VecDeque::new(),
-            last_polled: Time::default(),
+            last_polled: None,
             seen: BTreeMap::new(),
             added: Rate::default(),
             taken: Rate::default(),
@@ -288,14 +307,14 @@ impl Queue {
     }
 
     /// Nobody polls it, and nothing waits in it: a worker's own queue after the worker has gone.
-    fn is_forgotten(&self, now: Time) -> bool {
+    fn is_forgotten(&self, now: Monotonic) -> bool {
         self.backlog.is_empty()
             && self.queries.is_empty()
             && self.pollers.iter().all(Poller::is_gone)
-            && now.since(self.last_polled) > SHOWN_FOR
+            && self.last_polled.is_none_or(|last| now.since(last) > SHOWN_FOR)
     }
 
-    fn meet(&mut self, poller: Poller, now: Time) -> Option<Match> {
+    fn meet(&mut self, poller: Poller, now: Monotonic) -> Option<Match> {
         if poller.is_gone() {
             return None;
         }
@@ -307,7 +326,7 @@ impl Queue {
     }
 
     /// Brings a waiting task and a waiting poller together, if there are both and the task may go.
-    fn hand_out(&mut self, now: Time) -> Option<Match> {
+    fn hand_out(&mut self, now: Monotonic) -> Option<Match> {
         if self.backlog.is_empty() || !self.has_pollers() {
             return None;
         }
@@ -326,13 +345,13 @@ impl Queue {
         Some(Match::Task(task, poller))
     }
 
-    fn held_for(&mut self, now: Time) -> Option<Span> {
+    fn held_for(&mut self, now: Monotonic) -> Option<Duration> {
         let is_held = self.backlog.has_next() && self.has_pollers();
         self.pace.as_mut().filter(|_| is_held).map(|pace| pace.wait(now))
     }
 
     /// Whether a task may go now: then it counts.
-    fn may_go(&mut self, now: Time) -> bool {
+    fn may_go(&mut self, now: Monotonic) -> bool {
         self.pace.as_mut().is_none_or(|pace| pace.take(now))
     }
 
@@ -362,30 +381,30 @@ pub(crate) fn queue_of(task: &WaitingTask) -> QueueName {
 /// Things a second, over the last half minute.
 #[derive(Default)]
 struct Rate {
-    since: Time,
+    since: Monotonic,
     count: u32,
     before: u32,
 }
 
 impl Rate {
-    const WINDOW: Span = Span::seconds(30);
+    const WINDOW: Duration = Duration::from_secs(30);
 
-    fn count(&mut self, now: Time) {
+    fn count(&mut self, now: Monotonic) {
         self.turn(now);
         self.count += 1;
     }
 
-    fn per_second(&mut self, now: Time) -> f32 {
+    fn per_second(&mut self, now: Monotonic) -> f32 {
         self.turn(now);
-        let into = now.since(self.since).0 as f32 / Self::WINDOW.0 as f32;
+        let into = now.since(self.since).as_secs_f32() / Self::WINDOW.as_secs_f32();
         let weighted = self.count as f32 + self.before as f32 * (1.0 - into).max(0.0);
         weighted / 30.0
     }
 
-    fn turn(&mut self, now: Time) {
+    fn turn(&mut self, now: Monotonic) {
         let passed = now.since(self.since);
         if passed >= Self::WINDOW {
-            self.before = if passed.0 < 2 * Self::WINDOW.0 { self.count } else { 0 };
+            self.before = if passed < 2 * Self::WINDOW { self.count } else { 0 };
             self.count = 0;
             self.since = now;
         }

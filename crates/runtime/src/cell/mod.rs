@@ -53,6 +53,7 @@ use self::turns::Turns;
 use self::wakes::Wakes;
 use crate::Evaluation;
 use crate::api::Refusal;
+use crate::clock::Monotonic;
 use crate::damage::{Damage, Damaged};
 use crate::memory::Shares;
 use crate::namespaces::Namespaces;
@@ -102,6 +103,7 @@ pub(crate) struct Effects {
 /// What a cell may know of the world in a step.
 pub(crate) struct World<'a> {
     pub(crate) now: Time,
+    pub(crate) monotonic: Monotonic,
     pub(crate) evaluated: Evaluated,
     pub(crate) queues: &'a Queues,
     pub(crate) namespaces: &'a Arc<Namespaces>,

@@ -128,7 +128,7 @@ impl Cell {
             kind: QueueKind::Workflow,
         };
         let sticky = run.head.sticky.as_ref().filter(|_| run.is_open()).map(|to| queue(&to.name));
-        let sticky = sticky.filter(|queue| world.queues.is_polled(queue, world.now));
+        let sticky = sticky.filter(|queue| world.queues.is_polled(queue, world.monotonic));
         let is_sticky = sticky.is_some();
         let task = QueryTask {
             queue: sticky.unwrap_or_else(|| queue(run.task_queue())),

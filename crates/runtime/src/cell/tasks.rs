@@ -29,13 +29,13 @@ impl Cell {
             TaskRef::Activity(stamp) => (QueueKind::Activity, TaskKind::Activity, stamp),
         };
         let queue = QueueName { namespace, name: offer.queue.clone(), kind };
-        if offer.sticky && !world.queues.is_polled(&queue, world.now) {
+        if offer.sticky && !world.queues.is_polled(&queue, world.monotonic) {
             // The worker that has it cached isn't there: no use to wait for it.
             if self.decide(key, Command::PassOverSticky, world).is_ok() {
                 return;
             }
         }
-        if let Some(poller) = world.queues.claim(&queue, world.now) {
+        if let Some(poller) = world.queues.claim(&queue, world.monotonic) {
             self.start_for(key, offer.task, poller, None, world);
             return;
         }

@@ -10,6 +10,7 @@ use perennial_engine::schedule::Evaluated;
 
 use super::Surroundings;
 use crate::Evaluation;
+use crate::clock::Monotonic;
 
 /// A cell that takes its next turn this much later than it meant to was away: the machine was suspended, the process
 /// was stopped, or the store took no writes.
@@ -19,7 +20,7 @@ const GAP: Duration = Duration::from_secs(5);
 pub(super) struct Attendance {
     since: Time,
     /// When the cell means to take its next turn, by the clock that goes on while the machine is suspended.
-    due_back: Option<Duration>,
+    due_back: Option<Monotonic>,
     /// How long the machine had been suspended at the last turn.
     suspended: Duration,
     evaluation: Evaluation,
@@ -34,20 +35,20 @@ impl Attendance {
 
     /// The cell takes no turn for so long, unless something arrives. A cell that is away stays so.
     pub(super) fn leave(&mut self, surroundings: &Surroundings, wait: Duration) {
-        let due_back = || surroundings.since_boot().saturating_add(wait);
+        let due_back = || surroundings.monotonic().after(wait);
         self.due_back.get_or_insert_with(due_back);
     }
 
     /// How long until the cell means to take its next turn.
     pub(super) fn remaining(&self, surroundings: &Surroundings) -> Duration {
-        let due_back = self.due_back.unwrap_or(Duration::MAX);
-        due_back.saturating_sub(surroundings.since_boot())
+        let remaining = |due_back: Monotonic| due_back.since(surroundings.monotonic());
+        self.due_back.map_or(Duration::MAX, remaining)
     }
 
     /// The cell takes a turn in which what is due gets its verdict.
     pub(super) fn attend(&mut self, surroundings: &Surroundings) {
-        let since_boot = surroundings.since_boot();
-        let overdue = since_boot.saturating_sub(self.due_back.take().unwrap_or(since_boot));
+        let turn_at = surroundings.monotonic();
+        let overdue = turn_at.since(self.due_back.take().unwrap_or(turn_at));
         let suspended_before = std::mem::replace(&mut self.suspended, surroundings.suspended());
         let gap = overdue.max(self.suspended.saturating_sub(suspended_before));
         let now = surroundings.now();

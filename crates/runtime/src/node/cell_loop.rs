@@ -180,7 +180,8 @@ impl CellLoop {
         let now: Time = node.now();
         let (queues, damage) = (&node.queues, node.damage.as_ref());
         let evaluated = self.attendance.evaluated();
-        let world = World { now, evaluated, queues, namespaces: &namespaces, damage };
+        let monotonic = node.monotonic();
+        let world = World { now, monotonic, evaluated, queues, namespaces: &namespaces, damage };
         let (begun, asked) = (Instant::now(), inputs.first().map(Input::describe));
         let count = inputs.len();
         let Effects { loads, awaited_loads, commit, releases, load_wakes } =

@@ -34,7 +34,7 @@ impl Node {
         loop {
             match self.task_page(queue, reading) {
                 Ok(page) => {
-                    for met in self.queues.take_page(queue, page, self.now()) {
+                    for met in self.queues.take_page(queue, page, self.monotonic()) {
                         self.dispatch(Some(met));
                     }
                 }

@@ -9,6 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use perennial_engine::{FreshIds, Time};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::clock::Monotonic;
+
 /// See the module's documentation.
 pub(crate) enum Surroundings {
     /// The clock and the threads of the system, and chance as it has it.
@@ -18,6 +20,7 @@ pub(crate) enum Surroundings {
 }
 
 impl Surroundings {
+    /// The time that entities see.
     pub(crate) fn now(&self) -> Time {
         match self {
             Self::System => {
@@ -28,14 +31,14 @@ impl Surroundings {
         }
     }
 
-    /// A clock that only goes forward, also while the machine is suspended.
-    pub(crate) fn since_boot(&self) -> Duration {
-        match self {
+    /// Real time, which only goes forward.
+    pub(crate) fn monotonic(&self) -> Monotonic {
+        Monotonic::at(match self {
             Self::System => boot_clock(),
             Self::Simulated { since_boot, .. } => {
                 Duration::from_nanos(since_boot.load(Ordering::SeqCst).unsigned_abs())
             }
-        }
+        })
     }
 
     /// How long the machine has been suspended in all.

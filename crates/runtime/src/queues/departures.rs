@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use perennial_engine::{Span, Time};
+use std::time::Duration;
 
 use super::{Poller, QueueKind, QueueName};
 use crate::api::LeavingWorker;
+use crate::clock::Monotonic;
 
 /// A poll that was on its way when its worker went arrives within this time.
-const REMEMBERED_FOR: Span = Span::seconds(300);
+const REMEMBERED_FOR: Duration = Duration::from_secs(300);
 
 /// Which workers have left which queues, and when.
 ///
@@ -17,7 +17,7 @@ const REMEMBERED_FOR: Span = Span::seconds(300);
 /// the polls of the others.
 #[derive(Default)]
 pub(super) struct Departures {
-    left: Mutex<HashMap<Left, Time>>,
+    left: Mutex<HashMap<Left, Monotonic>>,
 }
 
 /// A worker's key, and the normal queue.
@@ -25,7 +25,7 @@ type Left = (String, QueueName);
 
 impl Departures {
     /// A worker goes.
-    pub(super) fn note(&self, leaving: &LeavingWorker, now: Time) {
+    pub(super) fn note(&self, leaving: &LeavingWorker, now: Monotonic) {
         if leaving.worker_instance_key.is_empty() || leaving.queue.is_empty() {
             return;
         }
@@ -53,7 +53,7 @@ impl Departures {
         left.contains_key(&(poller.info.worker_instance_key.clone(), queue))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Left, Time>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Left, Monotonic>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

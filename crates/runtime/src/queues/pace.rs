@@ -1,6 +1,8 @@
 //! How many tasks a second a queue hands out, as its workers ask.
 
-use perennial_engine::{Span, Time};
+use std::time::Duration;
+
+use crate::clock::Monotonic;
 
 /// Lets so many tasks a second go. What a second leaves unused may go at once later, no more.
 #[derive(Debug)]
@@ -8,18 +10,18 @@ pub(super) struct Pace {
     per_second: f64,
     /// How many may go at once, as of `at`.
     saved: f64,
-    at: Time,
+    at: Monotonic,
 }
 
 impl Pace {
-    pub(super) fn new(per_second: f64, now: Time) -> Self {
+    pub(super) fn new(per_second: f64, now: Monotonic) -> Self {
         let mut pace = Self { per_second, saved: 0.0, at: now };
         pace.saved = pace.saved_at_most();
         pace
     }
 
     /// From now on so many.
-    pub(super) fn set(&mut self, per_second: f64, now: Time) {
+    pub(super) fn set(&mut self, per_second: f64, now: Monotonic) {
         if per_second != self.per_second {
             self.catch_up(now);
             self.per_second = per_second;
@@ -28,7 +30,7 @@ impl Pace {
     }
 
     /// Whether a task may go now: then it counts.
-    pub(super) fn take(&mut self, now: Time) -> bool {
+    pub(super) fn take(&mut self, now: Monotonic) -> bool {
         self.catch_up(now);
         let may_go = self.saved >= 1.0;
         if may_go {
@@ -38,16 +40,16 @@ impl Pace {
     }
 
     /// How long it takes until a task may go.
-    pub(super) fn wait(&mut self, now: Time) -> Span {
+    pub(super) fn wait(&mut self, now: Monotonic) -> Duration {
         self.catch_up(now);
         let missing = (1.0 - self.saved).max(0.0);
         // Never, if nothing may go at all; then as good as that.
         let seconds = (missing / self.per_second.max(1e-6)).min(3_600.0);
-        Span((seconds * 1e9).ceil() as i64)
+        Duration::from_nanos((seconds * 1e9).ceil() as u64)
     }
 
-    fn catch_up(&mut self, now: Time) {
-        let seconds = now.since(self.at).0 as f64 / 1e9;
+    fn catch_up(&mut self, now: Monotonic) {
+        let seconds = now.since(self.at).as_secs_f64();
         self.saved = (self.saved + seconds * self.per_second).min(self.saved_at_most());
         self.at = now;
     }
@@ -62,8 +64,8 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn seconds(seconds: f64) -> Time {
-        Time((seconds * 1e9) as i64)
+    fn seconds(seconds: f64) -> Monotonic {
+        Monotonic::at(Duration::from_secs_f64(seconds))
     }
 
     /// How many may go at that time.
@@ -75,7 +77,7 @@ mod tests {
     fn a_second_lets_its_number_go_and_unused_time_no_more_than_that() {
         let mut pace = Pace::new(5.0, seconds(0.0));
         assert_eq!(taken(&mut pace, 0.0), 5);
-        assert_eq!(pace.wait(seconds(0.0)), Span(200_000_000));
+        assert_eq!(pace.wait(seconds(0.0)), Duration::from_millis(200));
         assert_eq!(taken(&mut pace, 0.5), 2);
         assert_eq!(taken(&mut pace, 1.0), 3);
         assert_eq!(taken(&mut pace, 100.0), 5);
@@ -93,7 +95,7 @@ mod tests {
     fn none_a_second_holds_everything_until_there_is_another_pace() {
         let mut pace = Pace::new(0.0, seconds(0.0));
         assert_eq!(taken(&mut pace, 1_000.0), 0);
-        assert_eq!(pace.wait(seconds(1_000.0)), Span::seconds(3_600));
+        assert_eq!(pace.wait(seconds(1_000.0)), Duration::from_secs(3_600));
         pace.set(2.0, seconds(1_000.0));
         assert_eq!(taken(&mut pace, 1_001.0), 2);
     }

@@ -102,8 +102,10 @@ async fn requests_and_answers_take_from_one_share_of_memory() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_that_nobody_reads_give_their_memory_back() {
-    let connections =
-        ConnectionLimits { request_time: Duration::from_millis(50), ..ConnectionLimits::default() };
+    let connections = ConnectionLimits {
+        request_time: Duration::from_millis(300),
+        ..ConnectionLimits::default()
+    };
     // Room for one answer of two megabytes while it is written, and hardly more.
     let http = HttpConfig { memory_bytes: 12_000_000, ..HttpConfig::default() };
     let config = ServerConfig { connections, http, ..ServerConfig::default() };
