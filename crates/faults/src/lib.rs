@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use perennial_faults::FaultyDisk;
-//! use perennial_store::{Durability, SqliteOptions, SqliteStore, Store};
+//! use perennial_store::{CellId, Durability, SqliteOptions, SqliteStore, Store};
 //!
 //! let disk = FaultyDisk::new();
 //! let options = |disk: &FaultyDisk| SqliteOptions {
@@ -14,12 +14,12 @@
 //!     ..SqliteOptions::from(Durability::PowerLoss)
 //! };
 //! let store = SqliteStore::open(disk.path("perennial.db"), options(&disk))?;
-//! let epoch = store.lease(0)?.epoch;
+//! let epoch = store.lease(CellId::FIRST, "test")?.epoch;
 //! // The power goes, and comes back.
 //! let after = disk.lose_power(7);
 //! drop(store);
 //! let store = SqliteStore::open(after.path("perennial.db"), options(&after))?;
-//! assert!(store.lease(0)?.epoch > epoch, "a lease is durable when it is given");
+//! assert!(store.lease(CellId::FIRST, "test")?.epoch > epoch, "a lease is durable when it is given");
 //! # Ok::<(), perennial_store::Error>(())
 //! ```
 

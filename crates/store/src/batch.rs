@@ -1,11 +1,11 @@
-//! What is committed together.
+//! Batches: the rows that are committed together.
 
 use bytes::Bytes;
 use perennial_engine::{EntityId, EntityKey, Kind, PartId, Slot, Time};
 
 use crate::{Epoch, visibility};
 
-/// Everything that some transitions of one cell's entities changed. Durable whole, or not at all.
+/// All rows that some transitions of one cell's entities changed. Committed atomically.
 ///
 /// Made by a cell; each key is in it at most once.
 #[derive(Debug, Clone)]
@@ -14,13 +14,13 @@ pub struct Batch {
     pub cell: CellId,
     /// The epoch of the cell's lease.
     pub epoch: Epoch,
-    /// One above that of the cell's batch before, from 1 at each lease.
+    /// The number of the batch, which counts from 1 at each lease.
     pub sequence: u64,
     /// Entities that changed.
     pub entities: Vec<EntityWrite>,
-    /// Tasks that wait for a worker, or no longer do.
+    /// Tasks to add or remove.
     pub tasks: Vec<TaskWrite>,
-    /// Messages to other entities, or their removal after delivery.
+    /// Messages to other entities to add, or to remove after delivery.
     pub messages: Vec<MessageWrite>,
     /// Namespaces and other single records.
     pub records: Vec<RecordWrite>,
@@ -49,7 +49,7 @@ impl std::fmt::Display for CellId {
     }
 }
 
-/// What changed of one entity.
+/// The changes of one entity.
 #[derive(Debug, Clone)]
 pub struct EntityWrite {
     /// The kind of the entity.
@@ -58,8 +58,8 @@ pub struct EntityWrite {
     pub key: EntityKey,
     /// Given in the batch that creates it, together with its head; for a run, with its first events too.
     pub created: Option<NewEntity>,
-    /// The entity and all its rows go: parts, logs, its own history unless another run goes on from it, its
-    /// visibility, the pointer that says it is current. Nothing else is set then. Unknown keys are fine.
+    /// Deletes the entity with all its rows: parts, logs, visibility, its own history unless another run needs it, and
+    /// the row that makes it current. Nothing else may be set then. An unknown key is no error.
     pub deleted: bool,
     /// For a run: from now on the current one of its workflow id. Of two writes in a batch the later one wins. An
     /// entity of another kind is current from its creation on.
@@ -74,7 +74,7 @@ pub struct EntityWrite {
     pub log: Vec<LogLine>,
     /// The new stored wake-up: `None` leaves it, `Some(Time::NONE)` removes it.
     pub wake_at: Option<Time>,
-    /// What lists show of it from now on.
+    /// The new row in lists.
     pub visibility: Option<Listed>,
 }
 
@@ -102,32 +102,32 @@ impl EntityWrite {
 pub struct NewEntity {
     /// Its id, from which its slot follows.
     pub id: EntityId,
-    /// For a run: what only runs have.
+    /// Given for a run.
     pub run: Option<NewRun>,
 }
 
-/// What only a run has from its beginning.
+/// The columns of a new run that other entities don't have.
 #[derive(Debug, Clone)]
 pub struct NewRun {
     /// Its run id: a UUID.
     pub run_id: String,
-    /// The branches of history it goes on from, if it was reset: their events stay until this run and
-    /// every other that names them are deleted.
+    /// If it is a reset run, the branches of history that it continues: their events stay until this run and all others
+    /// that name them are deleted.
     pub ancestors: Vec<EntityKey>,
     /// The branch its first event is in: its own, or the first of its ancestors'.
     pub first_branch: EntityKey,
 }
 
-/// A change to what lists show of an entity.
+/// A change of an entity's row in lists.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Listed {
-    /// All of it, over what was there.
+    /// Replaces the row.
     Row(Box<visibility::Row>),
-    /// It has closed, and the rest is as it was.
+    /// Updates the row of a run that has closed.
     Closed {
         /// `temporal.api.enums.v1.WorkflowExecutionStatus`.
         status: i32,
-        /// What is known of it now.
+        /// The columns of a closed run.
         closed: visibility::Closed,
     },
 }
@@ -154,15 +154,15 @@ pub struct LogLine {
     pub value: Vec<u8>,
 }
 
-/// Events of one commit, or some of many: an encoded `History`. Fragments concatenate; those of one branch don't overlap,
-/// which the cell that writes them sees to.
+/// Consecutive events: an encoded `History`. Fragments can be concatenated. The cell that writes them makes sure that
+/// those of one branch don't overlap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fragment {
-    /// Of the first event.
+    /// The id of the first event.
     pub first_event_id: i64,
-    /// Of the last event.
+    /// The id of the last event.
     pub last_event_id: i64,
-    /// The encoded `History`; shared by all who hold it.
+    /// The encoded `History`; clones share it.
     pub bytes: Bytes,
 }
 
@@ -180,46 +180,46 @@ pub struct TaskRow {
 /// A change to the waiting tasks.
 #[derive(Debug, Clone)]
 pub enum TaskWrite {
-    /// It waits.
+    /// Adds a task, or replaces it.
     Put(TaskRow),
-    /// It was taken, or is no longer wanted. Unknown keys are fine.
+    /// Removes a task. An unknown key is no error.
     Delete(i64),
 }
 
 /// A change to the undelivered messages.
 #[derive(Debug, Clone)]
 pub enum MessageWrite {
-    /// To be delivered once this batch is durable.
+    /// Adds a message, to be delivered once this batch is durable.
     Put {
         /// Ascending within a sender.
         key: i64,
-        /// Of the sender.
+        /// The slot of the sender.
         slot: Slot,
-        /// Encoded.
+        /// The encoded message.
         value: Vec<u8>,
     },
-    /// It was delivered. Unknown keys are fine.
+    /// Removes a delivered message. An unknown key is no error.
     Delete(i64),
 }
 
-/// What a record is about.
+/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RecordKind {
-    /// By the namespace's key.
+    /// A namespace, by its key.
     Namespace,
-    /// By namespace and job id.
+    /// A batch job, by namespace and job id.
     BatchJob,
-    /// By name: facts about the whole cluster.
+    /// A fact about the whole cluster, by name.
     Cluster,
 }
 
 /// A record to write, or to remove.
 #[derive(Debug, Clone)]
 pub struct RecordWrite {
-    /// What it is about.
+    /// Its kind.
     pub kind: RecordKind,
-    /// Which one: not empty, for a page that goes on after "" is the first one.
+    /// Its key. Not empty: the page after "" is the first one.
     pub key: String,
-    /// Its new value, or nothing if it goes.
+    /// Its new value; `None` removes it.
     pub value: Option<Vec<u8>>,
 }

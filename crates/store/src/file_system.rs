@@ -1,4 +1,4 @@
-//! The files that a store keeps beside its database, and where they come from.
+//! The file system under a store.
 //!
 //! A server uses [`SystemFiles`]. Tests put a disk of their own underneath that fails, fills up and loses power.
 
@@ -10,7 +10,7 @@ use std::path::Path;
 /// A file system as a store sees it. SQLite reaches the same files through the VFS of [`Self::sqlite_vfs`].
 pub trait FileSystem: Debug + Send + Sync {
     /// Opens a file for reading and writing, or creates it. A created file is readable by its owner only, and a
-    /// symbolic link is refused: whoever can write the folder must not choose where we write.
+    /// symbolic link is refused: a user who can write to the folder must not choose which file we write.
     fn open(&self, path: &Path) -> io::Result<Box<dyn StoreFile>>;
 
     /// Removes a file; one that isn't there is fine.
@@ -135,7 +135,7 @@ impl StoreFile for SystemFile {
             return Ok(());
         }
         match fallocate(&self.0, FallocateFlags::empty(), 0, bytes) {
-            // The file system can't: then the space is taken by nobody, and the length stands.
+            // The file system can't reserve space: then only the length changes.
             Err(rustix::io::Errno::OPNOTSUPP) => Ok(()),
             done => Ok(done?),
         }

@@ -1,10 +1,11 @@
-//! The durable truth.
+//! Durable storage.
 //!
-//! A [`Store`] takes [`Batch`]es and makes them durable whole or not at all; it gives back rows. It knows
-//! nothing of what the rows mean: state and history are bytes to it. What it must never do is answer
-//! `Ok` to a commit that a crash could undo, or accept a batch of an owner that has been replaced.
+//! A [`Store`] commits [`Batch`]es atomically and durably, and reads rows. It doesn't know what the rows mean: state and
+//! history are bytes to it. It must never answer `Ok` to a commit that a crash could undo, nor accept a batch of an
+//! owner that has been replaced.
 //!
-//! Start with [`Store`]. [`MemoryStore`] says in maps what a store does; [`SqliteStore`] does it on a disk.
+//! Start with [`Store`]. [`MemoryStore`] is the simplest implementation; [`SqliteStore`] stores in a file. Tests wrap
+//! one of them with [`StoreWrapper`].
 
 mod batch;
 mod check;
@@ -67,24 +68,24 @@ pub struct LastBatch {
     pub sequence: u64,
 }
 
-/// Why a store didn't do as asked, named by what the caller does next.
+/// Why a store failed, named by what the caller does next.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// This process may not write any more, or can't: stop. Someone else has taken over, the file was removed, a
+    /// This process may not or can't write any more: stop. Another process has taken over, the file was removed, or a
     /// thread of the store died.
     #[error("{0}")]
     Fenced(String),
-    /// The batch contradicts itself or what is stored, and nothing of it was written: drop what isn't
-    /// committed, take a new lease, load again.
+    /// The batch contradicts itself or the stored rows, and nothing of it was written: drop uncommitted state, take a
+    /// new lease, load again.
     #[error("the batch doesn't fit: {0}")]
     Conflict(String),
-    /// It may or may not have happened. Take a new lease, which says so, then go on.
+    /// The commit may or may not have happened. Take a new lease, which tells, then go on.
     #[error("the store didn't answer: {0}")]
     Unavailable(String),
-    /// No room: refuse writes, serve reads.
+    /// The disk is full: refuse writes, serve reads.
     #[error("the store is full: {0}")]
     Full(String),
-    /// What was read can't have been written by us.
+    /// The stored data is damaged.
     #[error("the store holds what it can't hold: {0}")]
     Corrupt(String),
 }
@@ -123,7 +124,7 @@ pub struct Wake {
 pub struct StoredMessage {
     /// Ascending within a sender.
     pub key: i64,
-    /// Of the sender.
+    /// The slot of the sender.
     pub slot: Slot,
     /// Encoded.
     pub value: Vec<u8>,
@@ -140,7 +141,7 @@ pub struct HistoryRange {
     pub last_event_id: i64,
 }
 
-/// What any backend does. Methods block: callers have threads for them.
+/// The interface of every backend. Methods block: call them on threads of their own.
 pub trait Store: Send + Sync + 'static {
     /// All cells, in the order of their slots. Together they have every slot once.
     fn cells(&self) -> Result<Vec<StoredCell>, Error>;
@@ -162,20 +163,19 @@ pub trait Store: Send + Sync + 'static {
     /// [`Error::Fenced`] won't. Cheap enough to ask every second.
     fn health(&self) -> Result<(), Error>;
 
-    /// Makes the batches durable, all of them or none, as if one after the other. Each must carry its
-    /// cell's current epoch and a sequence number one above that of the batch before. Whatever the
-    /// error, nothing of them is to be seen afterwards, unless it is [`Error::Unavailable`].
+    /// Makes the batches durable, all of them or none, as if one after the other. Each must carry its cell's current epoch
+    /// and a sequence number one above that of the batch before. After an error nothing of them is stored, except that
+    /// after [`Error::Unavailable`] all of them may be.
     fn commit(&self, batches: &[Batch]) -> Result<(), Error>;
 
-    /// Entities by their ids: for each, what was found.
+    /// Entities by their ids: a result for each, in order.
     fn load(&self, wanted: &[EntityRef]) -> Vec<Result<Option<StoredEntity>, Error>>;
 
     /// Entities by their keys, in the order asked for; unknown keys are left out.
     fn load_by_keys(&self, keys: &[EntityKey]) -> Result<Vec<StoredEntity>, Error>;
 
-    /// The fragments that hold the range's events, in order (or the other way round), as many as fit
-    /// `max_bytes` and always at least one if any is there. The first may begin before the range and the
-    /// last end after it.
+    /// The fragments that hold the range's events, in order or reversed, as many as fit `max_bytes` and at least one if
+    /// there is any. The first may begin before the range and the last may end after it.
     fn history(
         &self,
         range: HistoryRange,
@@ -183,7 +183,7 @@ pub trait Store: Send + Sync + 'static {
         reverse: bool,
     ) -> Result<Vec<Fragment>, Error>;
 
-    /// Lines of an entity's log with positions `first..=last`, in order or the other way round, `limit` at most.
+    /// Lines of an entity's log with positions `first..=last`, in order or reversed, `limit` at most.
     fn log(
         &self,
         key: EntityKey,
@@ -232,6 +232,6 @@ pub trait Store: Send + Sync + 'static {
         after: Option<&Position>,
     ) -> Result<Page, Error>;
 
-    /// How many `query` finds, split as it says.
+    /// The number of runs and schedules that `query` finds, grouped as it says.
     fn count(&self, namespace: NamespaceKey, query: &Query) -> Result<Count, Error>;
 }

@@ -1,4 +1,4 @@
-//! What a batch does to the tables.
+//! Applies batches to the tables.
 
 use perennial_engine::{EntityKey, Kind, PartId, Time};
 

@@ -32,17 +32,17 @@ pub struct Disk {
     pub(super) visibility: Table<i64, visibility::Row>,
 }
 
-/// An entity without what is in tables of its own.
+/// The columns of an entity that have no table of their own.
 #[derive(Debug, Clone)]
 pub(super) struct EntityRow {
     pub(super) id: EntityId,
-    /// For a run.
+    /// Given for runs.
     pub(super) run: Option<RunColumns>,
     pub(super) head: Vec<u8>,
     pub(super) wake_at: Time,
 }
 
-/// What only runs have.
+/// The columns that only runs have.
 #[derive(Debug, Clone)]
 pub(super) struct RunColumns {
     pub(super) run_id: String,
@@ -120,7 +120,7 @@ impl Disk {
         self.ids.range(all).next_back().map(|((_, latest), ())| *latest)
     }
 
-    /// Every table, to do the same with each.
+    /// Keeps or undoes the changes of every table.
     fn for_each_table(&mut self, keep: bool) {
         macro_rules! each {
             ($($table:ident)*) => {$(
@@ -133,12 +133,12 @@ impl Disk {
         }
     }
 
-    /// Everything applied so far is committed.
+    /// Commits everything that was applied so far.
     pub(super) fn keep(&mut self) {
         self.for_each_table(true);
     }
 
-    /// Nothing applied since the last `keep` has happened.
+    /// Undoes everything that was applied since the last `keep`.
     pub(super) fn undo(&mut self) {
         self.for_each_table(false);
     }

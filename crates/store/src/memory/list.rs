@@ -1,4 +1,4 @@
-//! Lists and counts, by looking at every run.
+//! Lists and counts, by a scan of all rows.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A store in maps: what the others are compared with, and the disk of a simulated world.
+//! A store in memory: the model that other backends are compared with, and the disk of simulations.
 
 mod apply;
 mod disk;
@@ -18,9 +18,9 @@ use crate::{
     Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake, check,
 };
 
-/// A store that keeps everything in memory, and does the same with the same batches every time.
+/// A deterministic store in memory.
 ///
-/// What it holds is always committed state: to model a crash, keep the store (or its [`Disk`]) and drop
+/// It holds committed state only: to model a crash, keep the store (or its [`Disk`]) and drop
 /// everything else.
 ///
 /// ```
@@ -54,7 +54,7 @@ impl MemoryStore {
     }
 
     fn lock(&self) -> MutexGuard<'_, Disk> {
-        // A panic in between leaves changes that aren't kept: the next commit takes them back.
+        // A panic leaves changes that aren't kept: the next commit undoes them.
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! What is read from the tables.
+//! Reads from the tables.
 
 use std::ops::Bound::{Excluded, Included, Unbounded};
 

@@ -1,14 +1,15 @@
-//! A map that can take back what was done to it.
+//! A map with undo.
 
 use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 
-/// An ordered map with a memory of what it held before each change since the last [`Table::keep`].
+/// An ordered map that can undo all changes since the last [`Table::keep`].
 ///
-/// A commit that turns out not to fit is taken back whole with [`Table::undo`].
+/// A refused commit is undone as a whole with [`Table::undo`].
 #[derive(Debug, Clone)]
 pub(super) struct Table<K, V> {
     rows: BTreeMap<K, V>,
+    /// The former value of each change.
     before: Vec<(K, Option<V>)>,
 }
 
@@ -50,12 +51,12 @@ impl<K: Ord + Clone, V: Clone> Table<K, V> {
         keys.iter().for_each(|key| self.remove(key));
     }
 
-    /// What was done stays.
+    /// Commits the changes.
     pub(super) fn keep(&mut self) {
         self.before.clear();
     }
 
-    /// What was done since the last `keep` never was.
+    /// Undoes the changes since the last `keep`.
     pub(super) fn undo(&mut self) {
         while let Some((key, before)) = self.before.pop() {
             match before {

@@ -200,7 +200,7 @@ mod tests {
         let other = EntityWrite { key: EntityKey(2), ..current() };
         let deleted = EntityWrite { deleted: true, ..change(vec![]) };
         let runs = merged(vec![batch(vec![current(), other, current(), deleted])]);
-        let said: Vec<_> = runs.iter().map(|run| (run.key.0, run.deleted)).collect();
-        assert_eq!(said, [(1, false), (2, false), (1, false), (1, true)]);
+        let order: Vec<_> = runs.iter().map(|run| (run.key.0, run.deleted)).collect();
+        assert_eq!(order, [(1, false), (2, false), (1, false), (1, true)]);
     }
 }

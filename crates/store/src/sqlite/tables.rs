@@ -485,7 +485,7 @@ fn apply_recovered(
             // Commits didn't wait for the disk, and this one is missing: later ones can't be applied.
             Err(_) if !recovered.is_synced => Ok(Action::Stop),
             Err(error) => Err(Error::Corrupt(format!(
-                "the file `-redo` beside it isn't of this state of the database ({error}); bring back the files \
+                "the file `-redo` doesn't belong to this state of the database ({error}); bring back the files \
              that were together, or move it away and lose what only it holds"
             ))),
         }

@@ -1,4 +1,4 @@
-//! What can be asked about in a namespace.
+//! The search attributes of a namespace.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub struct Attributes {
     custom: HashMap<String, AttributeColumn>,
 }
 
-/// A custom attribute that can't be.
+/// Why a custom attribute is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AttributeError {
     /// The name means something already.
@@ -33,12 +33,12 @@ pub enum AttributeError {
 }
 
 impl Attributes {
-    /// Only those every namespace has.
+    /// The attributes that every namespace has.
     pub fn builtin() -> Self {
         Self::default()
     }
 
-    /// And one that users registered, kept in the `number`th column of its type (from 1).
+    /// Adds an attribute that users registered, kept in the `number`th column of its type (from 1).
     pub fn with_custom(
         mut self,
         name: impl Into<String>,
@@ -58,8 +58,8 @@ impl Attributes {
 
     /// The column a query means by `name`.
     ///
-    /// A schedule's id is the id of the workflow that it was before schedules were a thing of their
-    /// own; and the prefix `Temporal` may be left out or put before any built-in name.
+    /// `ScheduleId` means the workflow id: in Temporal a schedule is a workflow. The prefix `Temporal` may be left out or
+    /// put before any built-in name.
     pub(super) fn resolve(&self, name: &str) -> Option<Column> {
         if let Some(column) = builtin(name) {
             return Some(column);

@@ -1,4 +1,4 @@
-//! Syntax to filters: which attribute, which type, which operator.
+//! Turns syntax into filters: checks attributes, types and operators.
 
 use super::attributes::Attributes;
 use super::column::{AttributeColumn, Column, Predefined, ValueType};
@@ -8,8 +8,8 @@ use super::literal::Written;
 use super::syntax::{Is, Literal, Operator, Syntax};
 use super::{datetime, duration, status, text_tokens};
 
-/// Turns syntax into filters, in the order Temporal's server looks at it: the attribute, the value, then
-/// the operator. The first thing wrong is the one reported.
+/// Turns syntax into filters. Checks in the order of Temporal's server, the attribute, the value, then the operator, and
+/// reports the first problem.
 pub(super) struct Checker<'a> {
     attributes: &'a Attributes,
     names_division: bool,
@@ -20,7 +20,7 @@ impl<'a> Checker<'a> {
         Self { attributes, names_division: false }
     }
 
-    /// Whether `TemporalNamespaceDivision` was met.
+    /// Whether the query names `TemporalNamespaceDivision`.
     pub(super) fn names_division(&self) -> bool {
         self.names_division
     }
@@ -128,7 +128,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A value that fits its attribute, or several in parentheses.
+/// A value of the attribute's type, or several in parentheses.
 enum Fitting {
     One(Operand),
     Several(Vec<Fitting>),
@@ -171,7 +171,7 @@ impl Fitting {
     }
 }
 
-/// A column and the name it was called by, for messages.
+/// A column and its name in the query, for messages.
 struct Attribute<'a> {
     column: Column,
     name: &'a str,
@@ -297,7 +297,7 @@ impl Attribute<'_> {
         })
     }
 
-    /// The operand a written value is, or why it doesn't fit.
+    /// The value as an operand of the attribute's type, or the refusal.
     fn fit(&self, written: Written) -> Result<Operand, QueryError> {
         match self.column {
             Column::ExecutionStatus => fit_status(&written),

@@ -1,4 +1,4 @@
-//! The columns of the visibility table that can be asked about.
+//! The columns of the visibility table that filters can use.
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ impl ValueType {
         Self::Datetime,
     ];
 
-    /// The name messages and preallocated columns have it by.
+    /// Its name in messages and in the names of preallocated columns.
     pub fn name(self) -> &'static str {
         match self {
             Self::Keyword => "Keyword",
@@ -56,7 +56,7 @@ impl ValueType {
     }
 }
 
-/// Something a filter can name.
+/// A column that a filter can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "named as in Temporal's documentation of list filters")]
 pub enum Column {
@@ -76,12 +76,12 @@ pub enum Column {
     ParentRunId,
     RootWorkflowId,
     RootRunId,
-    /// What is kept in the run's search attributes.
+    /// A search attribute.
     Attribute(AttributeColumn),
 }
 
 impl Column {
-    /// The ones every run has a field for.
+    /// The columns that aren't search attributes.
     pub(super) const SYSTEM: [Self; 16] = [
         Self::WorkflowId,
         Self::RunId,
@@ -149,11 +149,11 @@ impl Column {
 /// A column filled from a run's search attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AttributeColumn {
-    /// One that every namespace has.
+    /// An attribute that every namespace has.
     Predefined(Predefined),
-    /// One of the columns kept for attributes that users register.
+    /// A column for an attribute that users register.
     Custom {
-        /// What it holds.
+        /// The type of its values.
         value_type: ValueType,
         /// From 1 to [`ValueType::custom_columns`].
         number: u8,

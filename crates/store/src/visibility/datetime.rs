@@ -1,4 +1,4 @@
-//! Instants as queries write them.
+//! Parses times in queries.
 
 /// Microseconds since the Unix epoch of an RFC 3339 time, as Temporal's server reads one: fractions of
 /// any length after a dot or a comma (cut to microseconds), an hour of one digit, offsets up to 24:60.

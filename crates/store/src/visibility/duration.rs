@@ -1,4 +1,4 @@
-//! Durations as queries write them.
+//! Parses durations in queries.
 
 /// Nanoseconds of a duration: a plain number of them, `1h30m` with units from `ns` to `d`, or
 /// `hh:mm:ss`.
@@ -59,7 +59,7 @@ fn unit_nanos(unit: &str) -> Option<i128> {
     })
 }
 
-/// `hh:mm:ss`, with as many hours as one likes.
+/// `hh:mm:ss`, with any number of hours.
 fn parse_clock(text: &str) -> Option<i64> {
     let mut fields = text.trim_start().split(':');
     let mut number = || fields.next()?.parse::<i64>().ok().filter(|number| *number >= 0);

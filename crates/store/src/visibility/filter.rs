@@ -1,12 +1,12 @@
-//! A condition on runs that makes sense.
+//! Checked conditions on rows.
 
 use super::column::Column;
 use super::row::to_micros;
 
-/// A checked condition, independent of any database. Made by [`Query::parse`](super::Query::parse), and by code
-/// that asks something itself. Conditions are combined as trees, never as text.
+/// A checked condition, independent of any database. Made by [`Query::parse`](super::Query::parse), and by code that
+/// needs a query of its own. Conditions are combined as trees, never as text.
 ///
-/// It is true, false or unknown of a row, as in SQL: comparing with what a row doesn't have is unknown,
+/// A filter is true, false or unknown of a row, as in SQL: a comparison with a missing value is unknown,
 /// and so is its negation. A row matches if the answer is true. Operands fit their columns: text for
 /// keywords, numbers for the rest; booleans are 0 and 1, times are microseconds since the epoch,
 /// statuses are their numbers.
@@ -16,24 +16,24 @@ pub enum Filter {
     And(Vec<Filter>),
     /// Any of them.
     Or(Vec<Filter>),
-    /// Not so; still unknown if it was.
+    /// The negation; unknown stays unknown.
     Not(Box<Filter>),
-    /// The row's value stands so to the operand.
+    /// Compares the row's value with the operand.
     Compare {
         /// Neither a list nor text.
         column: Column,
         /// How they compare.
         comparison: Comparison,
-        /// What it is compared with.
+        /// The value to compare with.
         operand: Operand,
     },
-    /// The row's value is neither below nor above.
+    /// The row's value lies between two operands, both included.
     Between {
         /// Neither a list nor text.
         column: Column,
-        /// The least there may be.
+        /// The lower bound.
         low: Operand,
-        /// The most there may be.
+        /// The upper bound.
         high: Operand,
     },
     /// The row's value is one of these.
@@ -75,7 +75,7 @@ impl Filter {
         Self::Compare { column, comparison: Comparison::Equal, operand }
     }
 
-    /// The row's status stands so to the one of this number.
+    /// Compares the row's status with the one of this number.
     pub fn status(comparison: Comparison, status: i32) -> Self {
         let operand = Operand::Integer(status.into());
         Self::Compare { column: Column::ExecutionStatus, comparison, operand }

@@ -1,5 +1,5 @@
-//! Tokens to syntax: the part of MySQL's grammar that filters can use, and enough of the rest to say
-//! what was meant.
+//! Parses tokens into syntax: the part of MySQL's grammar that filters can use, and enough of the rest for helpful
+//! refusals.
 
 use super::error::QueryError;
 use super::lex::{Kind, Lexer, Token, is_reserved};
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Clauses, QueryError> {
     Parser { lexer, token, nesting: 0 }.clauses(has_condition)
 }
 
-/// Temporal's server looks at no more than this.
+/// Whether the text begins with a clause. Temporal's server checks no more than this.
 fn starts_with_clause(text: &str) -> bool {
     text.get(..8).is_some_and(|start| {
         start.eq_ignore_ascii_case("order by") || start.eq_ignore_ascii_case("group by")
@@ -42,7 +42,7 @@ fn starts_with_clause(text: &str) -> bool {
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
-    /// The next token, not yet part of anything.
+    /// The next token.
     token: Token,
     nesting: usize,
 }
@@ -162,7 +162,7 @@ impl Parser<'_> {
         Ok(predicate)
     }
 
-    /// What follows a value: a comparison with another, or nothing.
+    /// The comparison that follows a value, if there is one.
     fn comparison(&mut self, left: Syntax) -> Parsed {
         let operator = match &self.token.kind {
             Kind::Symbol("=") => Operator::Equal,
@@ -221,7 +221,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands after IN.
+    /// The list after IN.
     fn tuple(&mut self) -> Parsed {
         if self.token.kind == Kind::ListParameter {
             self.advance();
@@ -311,7 +311,7 @@ impl Parser<'_> {
         Ok(if group_concat { Syntax::GroupConcat } else { Syntax::Function })
     }
 
-    /// Of a function; each may be given a name.
+    /// The arguments of a function; each may have a name.
     fn arguments(&mut self) -> Parsed<()> {
         loop {
             self.expression()?;

@@ -1,15 +1,15 @@
-//! Text to tokens, as MySQL and Temporal's server cut it.
+//! Splits text into tokens, as MySQL and Temporal's server do.
 
 use super::error::QueryError;
 
-/// Cuts a query into tokens, one at a time: what can't be cut is only an error when it is reached.
+/// Splits a query into tokens, one at a time. An invalid token is an error only when it is reached.
 pub(super) struct Lexer<'a> {
     text: &'a [u8],
     at: usize,
     parameters: usize,
 }
 
-/// A piece of a query.
+/// A token of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -29,14 +29,14 @@ pub(super) enum Kind {
     Text(String),
     Integer(String),
     Float(String),
-    /// `0x1F`, `:name`, `?`: read, and of no use.
+    /// `0x1F`, `:name`, `?`: valid tokens that no filter can use.
     OtherLiteral(String),
     /// `::name`.
     ListParameter,
     /// Punctuation of one or more characters.
     Symbol(&'static str),
     End,
-    /// Nothing that can stand in a query: a strange byte, or quotes that don't close.
+    /// An invalid byte, or quotes that aren't closed.
     Unreadable,
 }
 

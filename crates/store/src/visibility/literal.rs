@@ -1,9 +1,9 @@
-//! Values as a query writes them, before their attribute's type is known to fit.
+//! Values in queries, before they are checked against the type of their attribute.
 
 use super::error::QueryError;
 use super::syntax::{Literal, Syntax};
 
-/// What was written, read as far as its own looks tell.
+/// A value in a query, with the type that its own spelling tells.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Written {
     Text(String),
@@ -18,7 +18,7 @@ impl Written {
             Literal::Text(text) => return Ok(Self::Text(text.clone())),
             Literal::Integer(digits) | Literal::Float(digits) | Literal::Other(digits) => digits,
         };
-        // Numbers too long for an integer are still numbers; beyond that they are nothing.
+        // A number that doesn't fit an integer is a float.
         let integer = number.parse().map(Self::Integer).ok();
         let float = || number.parse().ok().filter(|float: &f64| float.is_finite()).map(Self::Float);
         integer.or_else(float).ok_or_else(|| {

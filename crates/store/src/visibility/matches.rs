@@ -1,4 +1,4 @@
-//! Filters asked of rows in memory.
+//! Evaluates filters on rows in memory.
 
 use std::cmp::Ordering;
 
@@ -8,12 +8,12 @@ use super::row::{Row, Value, to_micros};
 use super::text_tokens;
 
 impl Filter {
-    /// Whether the filter is true of a row; the same as asking a database that holds the row.
+    /// Whether a row matches. A database that holds the row gives the same answer.
     pub fn matches(&self, row: &Row) -> bool {
         self.answer(row) == Some(true)
     }
 
-    /// None is unknown.
+    /// The answer for a row; `None` is unknown.
     fn answer(&self, row: &Row) -> Option<bool> {
         match self {
             Self::And(terms) => all(terms.iter().map(|term| term.answer(row))),
@@ -54,7 +54,7 @@ impl Filter {
     }
 }
 
-/// False if any is, else unknown if any is.
+/// AND of three-valued logic: false if any is false, else unknown if any is unknown.
 fn all(answers: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     let mut so_far = Some(true);
     for answer in answers {

@@ -1,4 +1,4 @@
-//! Which runs there are: Temporal's list filters over the visibility table.
+//! Visibility: Temporal's list filters over a table of runs and schedules.
 //!
 //! A filter is text (`WorkflowType = 'Order' AND StartTime > '2026-01-01T00:00:00Z'`). [`Query::parse`]
 //! checks it against the [`Attributes`] of a namespace and makes a [`Filter`], which knows nothing of

@@ -1,4 +1,4 @@
-//! The one order of lists, and the place in it where a page ends.
+//! The order of lists, and positions in it.
 
 use std::cmp::Ordering;
 
@@ -7,11 +7,11 @@ use super::row::{Execution, to_micros};
 /// A place in a list. Open runs come first, then the last to close; among those the last to start; then
 /// by run id.
 ///
-/// Compares as the list is ordered, so `executions.sort_by_key(Position::of)` makes a list, and a page
-/// after a position has what is greater. As [bytes](Position::to_token) it is a page token.
+/// Positions compare in the order of the list: `executions.sort_by_key(Position::of)` makes a list, and a page after a
+/// position holds greater positions. Encoded as [bytes](Position::to_token) it is a page token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// An open run's is the end of time.
+    /// `NEVER` for an open run.
     pub(super) close_micros: i64,
     pub(super) start_micros: i64,
     pub(super) run_id: String,
@@ -26,7 +26,7 @@ pub struct InvalidPageToken;
 pub(super) const NEVER: i64 = i64::MAX;
 
 impl Position {
-    /// Where a run stands.
+    /// The position of a run.
     pub fn of(execution: &Execution) -> Self {
         let closed = execution.closed.as_ref();
         Self {

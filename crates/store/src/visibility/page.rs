@@ -1,4 +1,4 @@
-//! What lists and counts answer.
+//! The results of lists and counts.
 
 use super::order::Position;
 use super::row::Execution;
@@ -13,7 +13,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// The first `limit` of those that come next in a list. One more than that tells of another page.
+    /// The first `limit` of the executions that come next in a list. If there is one more, there is another page.
     pub(crate) fn of(mut executions: Vec<Execution>, limit: usize) -> Self {
         let more = executions.len() > limit;
         executions.truncate(limit);
@@ -31,16 +31,16 @@ pub struct Count {
     pub groups: Vec<Group>,
 }
 
-/// One part of a count that was split.
+/// A group of a count with GROUP BY.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// What the runs have in common.
+    /// The value that the runs share.
     pub key: GroupKey,
     /// How many there are.
     pub count: i64,
 }
 
-/// What the runs of a group have in common.
+/// The value that the runs of a group share.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GroupKey {
     /// `temporal.api.enums.v1.WorkflowExecutionStatus`.

@@ -1,4 +1,4 @@
-//! A query as a whole.
+//! Parses and checks queries.
 
 use super::attributes::Attributes;
 use super::check::Checker;
@@ -21,13 +21,13 @@ use super::grammar::{self, Clauses};
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// Which runs.
+    /// The condition that rows have to meet.
     pub filter: Filter,
     /// How a count is split. Lists don't look at it.
     pub group_by: Option<GroupBy>,
 }
 
-/// What a count can be split by.
+/// The attribute that a count is grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupBy {
     /// One count for each status.
@@ -36,7 +36,7 @@ pub enum GroupBy {
     NamespaceDivision,
 }
 
-/// The longest query that is read: it has room for thousands of ids, and becomes one statement of SQL.
+/// The longest query that is read: thousands of ids fit, and becomes one statement of SQL.
 const TEXT_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 impl Query {
@@ -72,7 +72,7 @@ impl Query {
     }
 }
 
-/// What a text says, before it is known among which rows.
+/// A checked text, before a condition on the division is added.
 struct Checked {
     condition: Option<Filter>,
     names_division: bool,

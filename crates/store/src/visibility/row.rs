@@ -1,15 +1,15 @@
-//! A run as it stands in the visibility table.
+//! A row of the visibility table.
 
 use std::collections::BTreeMap;
 
 use super::column::{AttributeColumn, ValueType};
 
-/// One row of the visibility table: what lists show of a run, and what else filters look at.
+/// A row of the visibility table: the columns that lists show, and those that only filters use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// The namespace it belongs to.
     pub namespace: i64,
-    /// What lists show.
+    /// The columns that lists show.
     pub execution: Execution,
     /// The search attributes, in the columns that hold them.
     pub values: Values,
@@ -37,7 +37,7 @@ pub struct Execution {
     pub start_time_nanos: i64,
     /// When its first workflow task was due: later than the start for cron and delayed runs.
     pub execution_time_nanos: i64,
-    /// What is known once it has closed.
+    /// Given once it has closed.
     pub closed: Option<Closed>,
     /// The run that started it as a child.
     pub parent: Option<ExecutionKey>,
@@ -63,10 +63,10 @@ impl Execution {
     }
 }
 
-/// What a closed run has besides. Until then filters find none of it.
+/// The columns that only a closed run has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closed {
-    /// When, in nanoseconds since the Unix epoch.
+    /// The close time in nanoseconds since the Unix epoch.
     pub time_nanos: i64,
     /// From execution time to close time.
     pub execution_duration_nanos: i64,
@@ -78,7 +78,7 @@ pub struct Closed {
     pub state_transition_count: i64,
 }
 
-/// Names one run.
+/// The workflow id and run id of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExecutionKey {
     /// Its workflow id.
@@ -90,19 +90,19 @@ pub struct ExecutionKey {
 /// A value of a search attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Of a [`ValueType::Keyword`].
+    /// A value of type [`ValueType::Keyword`].
     Keyword(String),
-    /// Of a [`ValueType::KeywordList`].
+    /// A value of type [`ValueType::KeywordList`].
     KeywordList(Vec<String>),
-    /// Of a [`ValueType::Text`].
+    /// A value of type [`ValueType::Text`].
     Text(String),
-    /// Of a [`ValueType::Int`].
+    /// A value of type [`ValueType::Int`].
     Int(i64),
-    /// Of a [`ValueType::Double`].
+    /// A value of type [`ValueType::Double`].
     Double(f64),
-    /// Of a [`ValueType::Bool`].
+    /// A value of type [`ValueType::Bool`].
     Bool(bool),
-    /// Of a [`ValueType::Datetime`], in nanoseconds since the Unix epoch.
+    /// A value of type [`ValueType::Datetime`], in nanoseconds since the Unix epoch.
     Datetime(i64),
 }
 
@@ -125,7 +125,7 @@ impl Value {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Values(BTreeMap<AttributeColumn, Value>);
 
-/// A value was to be put into a column of another type.
+/// The refusal of a value for a column of another type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("column {column} holds {expected} values, not {found}; register the attribute as {found}")]
 pub struct ValueTypeMismatch {
@@ -135,7 +135,7 @@ pub struct ValueTypeMismatch {
 }
 
 impl Values {
-    /// Sets the value of a column. A double that is no number is no value.
+    /// Sets the value of a column. NaN is no value.
     pub fn set(&mut self, column: AttributeColumn, value: Value) -> Result<(), ValueTypeMismatch> {
         let (expected, found) = (column.value_type(), value.value_type());
         if expected != found {

@@ -1,4 +1,4 @@
-//! What a query says, before anyone asks whether it makes sense.
+//! The syntax tree of a query, before attributes and types are checked.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ pub(super) enum Syntax {
     Other(&'static str),
 }
 
-/// What can stand between a column and a value.
+/// An operator between a column and a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
     Equal,
@@ -112,7 +112,7 @@ pub(super) enum Literal {
 }
 
 impl Syntax {
-    /// How deep the tree of conditions would be if every AND and OR joined two, the first two first.
+    /// The depth of the tree if every AND and OR had two operands, joined from the left.
     pub(super) fn depth(&self) -> usize {
         match self {
             Self::And(terms) | Self::Or(terms) => {
@@ -148,7 +148,7 @@ impl Syntax {
     }
 }
 
-/// As SQL, for messages: what is no value is only hinted at.
+/// SQL for messages. Parts that aren't values are abbreviated.
 impl fmt::Display for Syntax {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

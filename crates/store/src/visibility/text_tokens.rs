@@ -1,4 +1,4 @@
-//! Text as it is searched: its words, without case and accents.
+//! Words of a text for full-text search, without case and accents.
 
 /// The words of a text, each between two spaces: ` hello world `. A phrase is part of a text if its
 /// words are part of the text's in this form, so a database needs no more than to look for a substring.

@@ -15,7 +15,7 @@ pub(crate) struct Owner<'a> {
     pub(crate) store: &'a dyn Store,
     pub(crate) cell: CellId,
     pub(crate) epoch: Epoch,
-    /// Of the last batch that was committed.
+    /// The number of the last batch that was committed.
     pub(crate) sequence: u64,
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn new_run(key: i64, workflow_id: &str) -> EntityWrite {
     }
 }
 
-/// What only runs have, of a write that creates one.
+/// The columns that only runs have, of a write that creates a run.
 pub(crate) fn created_run(write: &mut EntityWrite) -> &mut NewRun {
     write.created.as_mut().and_then(|created| created.run.as_mut()).unwrap()
 }
@@ -188,7 +188,7 @@ pub(crate) fn run_id(key: i64) -> String {
     format!("0190163d-8694-7000-8000-{key:012x}")
 }
 
-/// What a store says of one entity.
+/// Loads one entity.
 pub(crate) fn try_load(
     store: &dyn Store,
     wanted: EntityRef,

@@ -1,8 +1,7 @@
-//! Batches as bytes, and back.
+//! Encodes and decodes batches.
 //!
-//! Numbers have their full width, the least significant byte first; texts and bytes come after their length.
-//! What is read has a checksum and was written by the same version of the file: what doesn't fit is damage. The
-//! bytes are pinned by a test.
+//! Numbers have their full width in little-endian order; texts and bytes come after their length. A record has a
+//! checksum and the version of its file, so bytes that can't be decoded are damage. A test pins the encoding.
 
 use bytes::Bytes;
 use perennial_engine::{EntityId, EntityKey, Kind, NamespaceKey, PartId, Slot, Time};
@@ -29,7 +28,7 @@ pub(super) trait Encoded: Sized {
     fn take(from: &mut &[u8]) -> Option<Self>;
 }
 
-/// An element of a list. Bytes are none: they are copied whole.
+/// An element of a list. `u8` isn't one: byte strings are copied as a whole.
 pub(super) trait Item: Encoded {}
 
 fn put_all<T: Item>(items: &[T], out: &mut Vec<u8>) {
@@ -64,7 +63,7 @@ macro_rules! numbers {
 
 numbers! { u8 u16 u32 u64 i32 i64 f64 }
 
-/// A number with a meaning.
+/// Implements [`Encoded`] for types that wrap a number.
 macro_rules! named_numbers {
     ($($name:ident)*) => {$(
         impl Encoded for $name {
@@ -81,7 +80,7 @@ macro_rules! named_numbers {
 
 named_numbers! { CellId Epoch NamespaceKey EntityKey Slot Time }
 
-/// One field after the other.
+/// Implements [`Encoded`] for structs: one field after the other.
 macro_rules! structs {
     ($($name:ident { $($field:ident)* })*) => {$(
         impl Encoded for $name {
@@ -121,7 +120,7 @@ structs! {
     }
 }
 
-/// A number for each variant, then what it holds. Numbers are never used again.
+/// Implements [`Encoded`] for enums: the number of the variant, then its fields. A number is never reused.
 macro_rules! enums {
     ($($name:ident { $($number:literal $variant:ident $(($($held:ident),*))? $({$($field:ident)*})?)* })*) => {$(
         impl Encoded for $name {
@@ -349,7 +348,7 @@ mod tests {
         }
     }
 
-    /// One with everything in it that a batch can have.
+    /// A batch with every kind of row and value.
     fn batch() -> Batch {
         let new_run = NewRun {
             run_id: "run".into(),
@@ -423,8 +422,8 @@ mod tests {
         }
     }
 
-    /// Servers read what another build of the same version wrote. When this fails, raise `VERSION` of the file
-    /// with the new bytes.
+    /// A server reads records that another build of the same version wrote. If this fails, raise `VERSION` of the file
+    /// and update the bytes.
     #[test]
     fn batches_are_written_as_they_always_were() {
         let hex: String = encoded(&[batch()]).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -434,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_has_more_is_no_record() {
+    fn truncated_or_longer_record_is_refused() {
         let whole = encoded(&[batch()]);
         for length in 0..whole.len() {
             assert!(decode(&whole[..length]).is_none(), "{length} of {} bytes", whole.len());

@@ -15,7 +15,7 @@ use crate::{Batch, EntityWrite, Epoch, Error, NewEntity};
 /// If there are more, all that are in the tables are dropped from the cache.
 const MAX_CACHED_ENTITIES: usize = 20_000;
 
-/// What is known of entities without a look into the tables.
+/// The states of recently written entities.
 #[derive(Debug, Default)]
 pub(super) struct EntityCache {
     entities: HashMap<i64, EntityState>,

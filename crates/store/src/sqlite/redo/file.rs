@@ -269,7 +269,7 @@ mod tests {
         let rest = remaining(&database, 8);
         assert_eq!(rest.records, [b"nine".to_vec(), b"ten".to_vec()]);
         assert_eq!((rest.unreachable, rest.has_torn_end), (0, false));
-        // What this use of the segment wrote over was in the tables, or it is missed now.
+        // The reused segment no longer holds records 7 and 8: if they aren't in the tables, that is damage.
         assert_eq!(remaining(&database, 6).unreachable, 2);
     }
 

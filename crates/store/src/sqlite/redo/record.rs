@@ -1,4 +1,4 @@
-//! How the redo file is laid out: pinned by golden bytes in the tests, changed only with [`VERSION`].
+//! The layout of the redo file. Golden bytes in the tests pin it; it changes only with [`VERSION`].
 //!
 //! ```text
 //! 0      header: magic, version, whether commits waited for the disk, database id, salt, checksum
@@ -8,12 +8,12 @@
 //! record: length u32, checksum u32, number u64, payload (all little-endian)
 //! ```
 //!
-//! Records are numbered without gaps over the life of a database. The tables say which number they have got to,
-//! so what an earlier use of a segment left behind is known by its number, and a missing record is noticed.
+//! Records are numbered without gaps over the life of a database. The tables hold the number of the last applied
+//! record. So old records of a reused segment are known by their numbers, and a missing record is noticed.
 
 use std::ops::Range;
 
-/// Begins the file.
+/// The first bytes of the file.
 pub(super) const MAGIC: &[u8; 8] = b"PRENredo";
 /// The version of the layout and of the encoding of batches.
 pub(super) const VERSION: u8 = 3;
@@ -22,27 +22,27 @@ pub(super) const OLDEST_VERSION: u8 = 2;
 
 /// The unit in which a disk writes.
 pub(super) const BLOCK_BYTES: u64 = 4096;
-/// Where the first segment begins: the header has a block of its own.
+/// The offset of the first segment: the header has a block of its own.
 const SEGMENTS_AT: u64 = BLOCK_BYTES;
 pub(super) const SEGMENT_BYTES: u64 = 8 << 20;
-/// Before each payload.
+/// The size of the header before each payload.
 pub(in crate::sqlite) const RECORD_HEADER_BYTES: usize = 4 + 4 + 8;
 /// Records begin at multiples of this, so that a search for one is short.
 const RECORD_ALIGNMENT: usize = 8;
 
 const HEADER_BYTES: usize = MAGIC.len() + 2 + 16 + 16 + 4;
 
-/// Names a database, whatever its file is called.
+/// A random id of a database, independent of its file name.
 pub(in crate::sqlite) type DatabaseId = [u8; 16];
 
-/// What the file says of itself. Written once, before the file gets its name.
+/// The header of the file. Written once, before the file gets its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sqlite) struct Header {
     pub(super) version: u8,
     pub(super) database: DatabaseId,
     /// Whether each record was durable before the next one was written.
     pub(super) is_synced: bool,
-    /// Goes into every checksum, so that bytes somebody chose (a workflow's input) never pass for a record.
+    /// A part of every checksum, so that a user's bytes (a workflow's input) are never taken for a record.
     pub(super) salt: [u8; 16],
 }
 
@@ -83,7 +83,7 @@ impl Header {
     }
 }
 
-/// Fills in the header of a record, whose payload follows the room for it.
+/// Fills in the header of a record. `record` is space for the header, then the payload.
 pub(super) fn fill_record_header(salt: &[u8; 16], number: u64, record: &mut [u8]) -> Option<()> {
     let (header, payload) = record.split_at_mut_checked(RECORD_HEADER_BYTES)?;
     let length = u32::try_from(payload.len()).ok()?;
@@ -93,7 +93,7 @@ pub(super) fn fill_record_header(salt: &[u8; 16], number: u64, record: &mut [u8]
     Some(())
 }
 
-/// What a record of this many bytes takes in its segment.
+/// The space that a record of this many bytes takes in its segment.
 pub(super) fn aligned(bytes: usize) -> u64 {
     bytes.next_multiple_of(RECORD_ALIGNMENT) as u64
 }
@@ -102,36 +102,36 @@ pub(super) fn segment_at(segment: usize) -> u64 {
     SEGMENTS_AT + segment as u64 * SEGMENT_BYTES
 }
 
-/// A record as it is in a segment.
+/// A record in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Record<'a> {
     pub(super) number: u64,
     pub(super) payload: &'a [u8],
 }
 
-/// What is in a segment.
+/// The content of a segment.
 #[derive(Debug, Default)]
 pub(super) struct Segment<'a> {
-    /// From its beginning, each the successor of the one before.
+    /// The records from the beginning of the segment, with consecutive numbers.
     pub(super) records: Vec<Record<'a>>,
-    /// Numbers of whole records after the first place where none follows.
+    /// The numbers of whole records that come later, after a gap.
     pub(super) stray: Vec<u64>,
-    /// What stands where the next record would.
+    /// The bytes after the last of `records`.
     pub(super) rest: &'a [u8],
 }
 
 impl Segment<'_> {
-    /// Whether the record of this number was begun after the last whole one, and isn't whole.
+    /// Whether an incomplete or damaged record of this number follows the last of `records`.
     pub(super) fn has_begun(&self, number: u64, salt: &[u8; 16]) -> bool {
-        let Some((length, sum, said, rest)) = header_of(self.rest) else { return false };
-        // A flipped bit hides the number, or anything else of the record, but not both.
+        let Some((length, sum, stored_number, rest)) = header_of(self.rest) else { return false };
+        // One flipped bit changes the number, or another part of the record, but not both.
         let is_all_but_its_number =
             || rest.get(..length).is_some_and(|it| checksum(salt, number, it) == sum);
-        said == number || is_all_but_its_number()
+        stored_number == number || is_all_but_its_number()
     }
 }
 
-/// Reads a segment. Records up to `last_applied` are in the tables: as strays they say nothing.
+/// Reads a segment. Records up to `last_applied` are in the tables, so they don't count as strays.
 pub(super) fn read_segment<'a>(
     file: &'a [u8],
     segment: usize,
@@ -173,7 +173,7 @@ fn record_at<'a>(segment: &'a [u8], at: usize, salt: &[u8; 16]) -> Option<Record
     (number > 0 && checksum(salt, number, payload) == sum).then_some(Record { number, payload })
 }
 
-/// Length, checksum and number, and what comes after them.
+/// Length, checksum and number of a record, and the bytes after them.
 fn header_of(bytes: &[u8]) -> Option<(usize, u32, u64, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (sum, rest) = rest.split_first_chunk::<4>()?;

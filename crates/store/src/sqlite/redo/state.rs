@@ -41,7 +41,7 @@ pub(in crate::sqlite) fn set_in_use(connection: &Connection, is_in_use: bool) ->
     Ok(())
 }
 
-/// Bytes that nobody can guess.
+/// Random bytes that users can't guess.
 pub(in crate::sqlite) fn fresh_salt(connection: &Connection) -> Result<[u8; 16], Error> {
     Ok(connection.query_row("SELECT randomblob(16)", (), |row| row.get(0))?)
 }

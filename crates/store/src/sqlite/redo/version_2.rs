@@ -1,7 +1,7 @@
 //! Records of version 2, which had runs and schedules in lists of their own and one cell, number 0.
 //!
-//! A server of that version that was killed leaves such records. They are written anew in the present version
-//! before anything else is done with them.
+//! A killed server of that version leaves such records. They are converted to the present version before anything else
+//! is done with them.
 
 use perennial_engine::{EntityId, EntityKey, Kind, NamespaceKey, PartId, Slot};
 
@@ -120,13 +120,13 @@ mod tests {
         let batches = decode(&upgraded(&record()).unwrap()).unwrap();
         let [batch] = batches.as_slice() else { panic!("one batch: {batches:?}") };
         assert_eq!((batch.cell, batch.epoch, batch.sequence), (CellId(Slot(1)), Epoch(2), 3));
-        let said: Vec<_> = batch
+        let summary: Vec<_> = batch
             .entities
             .iter()
             .map(|it| (it.kind, it.key.0, it.parts.len(), it.history.len(), it.log.len()))
             .collect();
         assert_eq!(
-            said,
+            summary,
             [
                 (Kind::Run, 7, 3, 1, 0),
                 (Kind::Run, 7, 3, 1, 0),
@@ -175,7 +175,7 @@ mod tests {
         out
     }
 
-    /// What a killed server of schema version 7 leaves in a folder: tables, and a redo file of version 2.
+    /// Creates the files that a killed server of schema version 7 leaves: tables, and a redo file of version 2.
     fn leave_version_7(path: &Path) {
         let mut connection = Connection::open(path).unwrap();
         migrate_to(&mut connection, 7).unwrap();

@@ -1,10 +1,10 @@
-//! Rows of a list to what it shows.
+//! Decodes rows of lists.
 
 use rusqlite::{Result, Row};
 
 use crate::visibility::row::{Closed, Execution, ExecutionKey};
 
-/// In the order [`decode`] reads them.
+/// The columns that [`decode`] reads, in its order.
 pub(super) const LISTED_COLUMNS: &str = "run_key, workflow_id, run_id, workflow_type, task_queue, \
      status, start_time, execution_time, close_time, execution_duration, history_length, \
      history_size_bytes, state_transition_count, parent_workflow_id, parent_run_id, \

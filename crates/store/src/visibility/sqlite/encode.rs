@@ -1,4 +1,4 @@
-//! Rows to parameters.
+//! Encodes rows as parameters of SQL.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -34,7 +34,7 @@ const COLUMNS: [&str; 20] = [
     "search_attributes",
 ];
 
-/// What never changes of a run. Left out of an update, so are the indexes over it.
+/// Columns that never change. An update leaves them out, and so doesn't touch their indexes.
 const FIXED_COLUMNS: [&str; 6] =
     ["run_key", "namespace", "workflow_id", "run_id", "parent_workflow_id", "parent_run_id"];
 

@@ -26,7 +26,7 @@ pub(crate) const CREATE_TABLE: &str = include_str!("create_table.sql");
 /// Adds the column of labels to the table.
 pub(crate) const ADD_LABELS: &str = include_str!("add_labels.sql");
 
-/// Drops the indexes of custom attributes, which [`put`] makes when there is something to be found by them.
+/// Drops the indexes of custom attributes. [`put`] creates an index when the first run has a value of the attribute.
 pub(crate) const DROP_ATTRIBUTE_INDEXES: &str = include_str!("drop_attribute_indexes.sql");
 
 /// Close time in the order of lists. The index in `create_table.sql` has the same words.
@@ -36,7 +36,7 @@ const CLOSE_ORDER: &str = "coalesce(close_time, 9223372036854775807)";
 pub(crate) fn put(connection: &Connection, row: &Row) -> Result<()> {
     for (column, _) in row.values.iter() {
         if let Some(index) = encode::index_statement(column) {
-            // There already but for the first time, and then there is nothing to do.
+            // Does nothing if the index exists.
             connection.execute_batch(&index)?;
         }
     }
@@ -46,9 +46,9 @@ pub(crate) fn put(connection: &Connection, row: &Row) -> Result<()> {
     Ok(())
 }
 
-/// Notes in a run's row that it has closed, and changes nothing else.
+/// Updates a run's row when it closes, and changes nothing else.
 ///
-/// Of the many indexes that [`put`] has to look at only two are over these columns.
+/// Only two of the many indexes that [`put`] has to check contain these columns.
 pub(crate) fn close(
     connection: &Connection,
     run_key: i64,
@@ -100,7 +100,7 @@ pub(crate) fn list(
         columns = decode::LISTED_COLUMNS,
     );
     if let Some(after) = after {
-        // The first comparison says nothing new, but it is one the index can start from.
+        // The first comparison is redundant, but the index can start from it.
         sql += &format!(
             " AND {CLOSE_ORDER} <= ? AND ({CLOSE_ORDER} < ? OR start_time < ? \
              OR (start_time = ? AND run_id > ?))"

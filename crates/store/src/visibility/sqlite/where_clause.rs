@@ -1,4 +1,4 @@
-//! Filters to SQL.
+//! Translates filters to SQL.
 
 use rusqlite::types::Value as SqlValue;
 

@@ -1,4 +1,4 @@
-//! Whole, or not at all.
+//! Commits are atomic.
 
 use perennial_engine::{RunPart, Slot, SlotRange};
 use perennial_store::{

@@ -1,5 +1,5 @@
-//! A file as a server writes it, against memory: both say the same, also of what isn't in the tables yet, and
-//! so does what a crash leaves behind.
+//! Compares a file with a store in memory: both hold the same, also while batches aren't in the tables yet, and after
+//! crashes.
 
 use std::fs;
 use std::path::Path;
@@ -14,22 +14,22 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::lists::{closed, listed, shown};
-use super::model::{WORKFLOWS, everything, found, kind};
+use super::model::{WORKFLOWS, describe_all, kind, with_error_kind};
 use crate::writing::{
     NAMESPACE, Rows, change, change_schedule, created_run, delete, delete_schedule, fragment,
     new_run, new_schedule, reset_run, run_id, try_load,
 };
 
-/// Numbers choose among what there is.
+/// A step of the test. Numbers choose among existing entities.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     Commit(Vec<Op>),
     /// The owner is replaced.
     Lease,
-    /// Looks at one thing.
-    Load(usize, usize),
-    /// Looks at everything.
-    Look,
+    /// Compares one workflow and one schedule.
+    CompareOne(usize, usize),
+    /// Compares everything.
+    CompareAll,
     /// The process dies, and another goes on with what it left.
     Crash,
 }
@@ -62,22 +62,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn file_and_what_a_crash_leaves_of_it_say_what_memory_says(steps in vec(step(), 1..60)) {
+    fn file_holds_what_memory_holds_also_after_crashes(steps in vec(step(), 1..60)) {
         let mut folder = TempDir::new().unwrap();
         let mut file = open(folder.path());
-        let mut life = Life::default();
-        life.lease(&file);
+        let mut workload = Workload::default();
+        workload.lease(&file);
         for step in steps {
             if let Step::Crash = step {
-                let left = what_is_left(folder.path());
-                file = open(left.path());
-                folder = left;
+                let copy = copy_as_after_crash(folder.path());
+                file = open(copy.path());
+                folder = copy;
             }
-            life.step(&step, &file)?;
+            workload.step(&step, &file)?;
         }
-        life.step(&Step::Look, &file)?;
+        workload.step(&Step::CompareAll, &file)?;
         drop(file);
-        life.step(&Step::Look, &open(folder.path()))?;
+        workload.step(&Step::CompareAll, &open(folder.path()))?;
     }
 }
 
@@ -86,9 +86,9 @@ fn open(folder: &Path) -> SqliteStore {
     SqliteStore::open(folder.join("perennial.db"), Durability::ProcessCrash).unwrap()
 }
 
-/// What a process that dies now leaves behind. What isn't in the tables is copied before they are: it may be
-/// there by then, and what was there stays.
-fn what_is_left(folder: &Path) -> TempDir {
+/// Copies the files as a process that dies now would leave them. The redo file is copied before the tables, so that no
+/// batch is missing in both.
+fn copy_as_after_crash(folder: &Path) -> TempDir {
     let copy = TempDir::new().unwrap();
     for name in ["perennial.db-redo", "perennial.db-wal", "perennial.db"] {
         fs::copy(folder.join(name), copy.path().join(name)).unwrap();
@@ -96,9 +96,9 @@ fn what_is_left(folder: &Path) -> TempDir {
     copy
 }
 
-/// What has been written so far.
+/// The writes so far, and a store in memory that holds their result.
 #[derive(Default)]
-pub(crate) struct Life {
+pub(crate) struct Workload {
     pub(crate) memory: MemoryStore,
     batch: Option<Batch>,
     /// Each with its last event.
@@ -108,12 +108,12 @@ pub(crate) struct Life {
     values: u64,
 }
 
-impl Life {
+impl Workload {
     fn lease(&mut self, file: &SqliteStore) {
         self.leased(file.lease(CellId::FIRST, "test").unwrap().epoch);
     }
 
-    /// The file has given a lease; others before it may have been lost.
+    /// Call when the file has given a lease; earlier ones may have been lost.
     pub(crate) fn leased(&mut self, epoch: Epoch) {
         while self.memory.lease(CellId::FIRST, "test").unwrap().epoch < epoch {}
         self.batch = Some(Batch::empty(CellId::FIRST, epoch, 0));
@@ -130,7 +130,7 @@ impl Life {
         batch
     }
 
-    /// That batch is durable.
+    /// Call when that batch is durable.
     pub(crate) fn committed(&mut self) {
         self.batch.as_mut().unwrap().sequence += 1;
     }
@@ -146,22 +146,22 @@ impl Life {
             Step::Lease => self.lease(file),
             Step::Commit(ops) => {
                 let batches = [self.batch(ops)];
-                let (said, expected) = (file.commit(&batches), self.memory.commit(&batches));
-                prop_assert_eq!(kind(&said), kind(&expected), "{:?} {:?}", said, expected);
-                if said.is_ok() {
+                let (result, expected) = (file.commit(&batches), self.memory.commit(&batches));
+                prop_assert_eq!(kind(&result), kind(&expected), "{:?} {:?}", result, expected);
+                if result.is_ok() {
                     self.committed();
                 }
             }
-            Step::Load(which, id) => {
+            Step::CompareOne(which, id) => {
                 let key = choose(&self.runs, *which).map_or(0, |(key, _)| key);
                 let id = WORKFLOWS[id % WORKFLOWS.len()];
-                prop_assert_eq!(one_thing(file, key, id), one_thing(&self.memory, key, id));
+                prop_assert_eq!(describe_one(file, key, id), describe_one(&self.memory, key, id));
             }
-            Step::Look | Step::Crash => {
+            Step::CompareAll | Step::Crash => {
                 let keys = |n: i64| n..n + 40;
                 for epoch in 1..=self.last_key >> 32 {
-                    let seen = everything(file, keys(epoch << 32), &self.schedules);
-                    let expected = everything(&self.memory, keys(epoch << 32), &self.schedules);
+                    let seen = describe_all(file, keys(epoch << 32), &self.schedules);
+                    let expected = describe_all(&self.memory, keys(epoch << 32), &self.schedules);
                     prop_assert_eq!(seen, expected);
                 }
             }
@@ -174,7 +174,7 @@ impl Life {
         self.last_key
     }
 
-    /// One that was never written before.
+    /// A value that was never written before.
     fn value(&mut self) -> Vec<u8> {
         self.values += 1;
         self.values.to_le_bytes().to_vec()
@@ -280,23 +280,23 @@ fn choose<T: Copy>(among: &[T], which: usize) -> Option<T> {
     among.get(which % among.len().max(1)).copied()
 }
 
-/// A run, its events and a schedule, as text.
-fn one_thing(store: &dyn Store, key: i64, id: &str) -> String {
-    let run = found(try_load(store, EntityRef::run(NAMESPACE, id, "")));
-    let by_id = found(try_load(store, EntityRef::run(NAMESPACE, id, &run_id(key))));
+/// A workflow, its events and a schedule, as text.
+fn describe_one(store: &dyn Store, key: i64, id: &str) -> String {
+    let run = with_error_kind(try_load(store, EntityRef::run(NAMESPACE, id, "")));
+    let by_id = with_error_kind(try_load(store, EntityRef::run(NAMESPACE, id, &run_id(key))));
     let range = HistoryRange { branch: EntityKey(key), first_event_id: 1, last_event_id: i64::MAX };
-    let events = found(store.history(range, usize::MAX, false));
+    let events = with_error_kind(store.history(range, usize::MAX, false));
     let schedule = EntityRef::current(EntityId::schedule(NAMESPACE, id));
-    let schedule = found(try_load(store, schedule));
+    let schedule = with_error_kind(try_load(store, schedule));
     format!("{run:?} {by_id:?} {events:?} {schedule:?}")
 }
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         12 => vec(op(), 1..4).prop_map(Step::Commit),
-        6 => (any::<usize>(), any::<usize>()).prop_map(|(which, id)| Step::Load(which, id)),
+        6 => (any::<usize>(), any::<usize>()).prop_map(|(which, id)| Step::CompareOne(which, id)),
         1 => Just(Step::Lease),
-        1 => Just(Step::Look),
+        1 => Just(Step::CompareAll),
         1 => Just(Step::Crash),
     ]
 }

@@ -1,4 +1,4 @@
-//! What goes with a run, and what stays.
+//! Deletion of runs: which rows are deleted, and which stay.
 
 use perennial_engine::{EntityId, EntityKey, EntityRef, RunPart};
 use perennial_store::{Error, Fragment, HistoryRange, Store};
@@ -33,7 +33,7 @@ pub(crate) fn deleted_run_is_gone_with_all_its_rows(store: &dyn Store) {
 pub(crate) fn damaged_run_is_gone_when_it_is_deleted(store: &dyn Store) {
     let mut owner = Owner::first(store);
     owner.commit(current(reset_run(2, "order", &[1])));
-    // A look at everything: what is committed next isn't where this is.
+    // A read of everything applies the redo file, so that the next commit is in another place than this one.
     super::wakes::all(store);
     let load = || try_load(store, EntityRef::current(EntityId::workflow(NAMESPACE, "order")));
     assert!(matches!(load(), Err(Error::Corrupt(_))), "there is no run 1");

@@ -1,4 +1,4 @@
-//! What entities of every kind have in common.
+//! Facts about entities of every kind.
 
 use perennial_engine::{EntityId, EntityKey, EntityRef, Kind};
 use perennial_store::Store;

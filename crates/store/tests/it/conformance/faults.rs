@@ -1,5 +1,5 @@
-//! A file on a disk that fails and loses power, against memory: what was acknowledged is there, and nothing else is
-//! but what nobody was told of.
+//! Compares a file on a disk that fails and loses power with a store in memory: it holds all acknowledged batches, and
+//! besides them only batches whose commit failed with `Unavailable`.
 
 use perennial_faults::{Fault, FaultyDisk};
 use perennial_store::{
@@ -8,7 +8,7 @@ use perennial_store::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::crashes::{Life, Op, Step, op};
+use super::crashes::{Op, Step, Workload, op};
 use super::model::kind;
 use crate::writing::{Owner, Rows, current, load, load_by_id, new_run};
 
@@ -17,8 +17,8 @@ enum Event {
     Commit(Vec<Op>),
     /// An operation of the disk fails, so many after this moment.
     Fail(u64, Fault),
-    /// Everything is compared.
-    Look,
+    /// Compares everything.
+    CompareAll,
     /// The power goes, and comes back. The seed decides what of the unsynced is left.
     LosePower(u64),
 }
@@ -30,12 +30,12 @@ proptest! {
     fn nothing_acknowledged_is_lost_whatever_the_disk_does(events in vec(event(), 1..40)) {
         let disk = FaultyDisk::new();
         let store = open(&disk).unwrap();
-        let mut world = World { disk, store: Some(store), life: Life::default() };
+        let mut world = World { disk, store: Some(store), workload: Workload::default() };
         world.lease()?;
         for event in events {
             world.take(event)?;
         }
-        world.take(Event::Look)?;
+        world.take(Event::CompareAll)?;
         world.take(Event::LosePower(7))?;
     }
 }
@@ -48,7 +48,7 @@ fn open(disk: &FaultyDisk) -> Result<SqliteStore, Error> {
 struct World {
     disk: FaultyDisk,
     store: Option<SqliteStore>,
-    life: Life,
+    workload: Workload,
 }
 
 impl World {
@@ -60,14 +60,14 @@ impl World {
         match event {
             Event::Fail(after, fault) => self.disk.fail(after, fault),
             Event::Commit(ops) => self.commit(&ops)?,
-            Event::Look => {
+            Event::CompareAll => {
                 self.disk.stop_failing();
                 let store = self.store.take().unwrap();
-                self.life.step(&Step::Look, &store)?;
+                self.workload.step(&Step::CompareAll, &store)?;
                 self.store = Some(store);
             }
             Event::LosePower(seed) => {
-                let acknowledged = self.life.last_batch();
+                let acknowledged = self.workload.last_batch();
                 let after = self.disk.lose_power(seed);
                 drop(self.store.take());
                 self.disk = after;
@@ -75,38 +75,38 @@ impl World {
                 prop_assert!(opened.is_ok(), "{:?}", opened.err());
                 self.store = opened.ok();
                 prop_assert_eq!(self.lease()?, acknowledged);
-                self.take(Event::Look)?;
+                self.take(Event::CompareAll)?;
             }
         }
         Ok(())
     }
 
     fn commit(&mut self, ops: &[Op]) -> Result<(), TestCaseError> {
-        let batches = [self.life.batch(ops)];
+        let batches = [self.workload.batch(ops)];
         let batch = LastBatch { epoch: batches[0].epoch, sequence: batches[0].sequence };
-        let said = self.store().commit(&batches);
-        match &said {
+        let result = self.store().commit(&batches);
+        match &result {
             Ok(()) | Err(Error::Conflict(_)) => {
-                let expected = self.life.memory.commit(&batches);
-                prop_assert_eq!(kind(&said), kind(&expected), "{:?} {:?}", said, expected);
-                if said.is_ok() {
-                    self.life.committed();
+                let expected = self.workload.memory.commit(&batches);
+                prop_assert_eq!(kind(&result), kind(&expected), "{:?} {:?}", result, expected);
+                if result.is_ok() {
+                    self.workload.committed();
                 }
             }
             Err(Error::Unavailable(_)) => {
-                let before = self.life.last_batch();
+                let before = self.workload.last_batch();
                 let lease = self.take_lease()?;
                 match lease.last_batch {
                     stored if stored == batch => {
-                        let landed = self.life.memory.commit(&batches);
+                        let landed = self.workload.memory.commit(&batches);
                         prop_assert!(landed.is_ok(), "{:?}", landed);
                     }
                     stored => prop_assert_eq!(stored, before),
                 }
-                self.life.leased(lease.epoch);
+                self.workload.leased(lease.epoch);
             }
             Err(Error::Fenced(_) | Error::Full(_) | Error::Corrupt(_)) => {
-                prop_assert!(false, "{:?}", said);
+                prop_assert!(false, "{:?}", result);
             }
         }
         Ok(())
@@ -114,7 +114,7 @@ impl World {
 
     fn lease(&mut self) -> Result<LastBatch, TestCaseError> {
         let lease = self.take_lease()?;
-        self.life.leased(lease.epoch);
+        self.workload.leased(lease.epoch);
         Ok(lease.last_batch)
     }
 
@@ -139,7 +139,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         12 => vec(op(), 1..4).prop_map(Event::Commit),
         4 => (0..12_u64, fault).prop_map(|(after, fault)| Event::Fail(after, fault)),
-        1 => Just(Event::Look),
+        1 => Just(Event::CompareAll),
         2 => any::<u64>().prop_map(Event::LosePower),
     ]
 }

@@ -1,4 +1,4 @@
-//! Who may write.
+//! Leases: which owner may write.
 
 use perennial_store::{CellId, Epoch, Error, LastBatch, Store};
 

@@ -1,4 +1,4 @@
-//! SQLite against memory: whatever is committed, both say the same.
+//! Compares SQLite with a store in memory: after any commits, both hold the same.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,9 +21,9 @@ use crate::writing::{
     new_schedule, reset_run, run_id, try_load,
 };
 
-/// Few enough that writes meet.
+/// Few keys, so that many writes have the same.
 const KEYS: Range<i64> = 3..9;
-/// No run has a schedule's number; some are below those of runs, some above.
+/// Keys of schedules: none of a run, some smaller, some greater.
 const SCHEDULE_KEYS: [i64; 4] = [1, 2, 9, 10];
 const LOGS: [Log; 3] = [Log::Audit, Log::Ledger, Log::ManualLedger];
 pub(crate) const WORKFLOWS: [&str; 3] = ["", "order", "\0"];
@@ -40,7 +40,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn sqlite_says_what_memory_says(steps in vec(step(), 1..30)) {
+    fn sqlite_holds_what_memory_holds(steps in vec(step(), 1..30)) {
         let memory = MemoryStore::new();
         let sqlite = SqliteStore::in_memory().unwrap();
         divide_in_two(&memory);
@@ -57,15 +57,15 @@ proptest! {
                 Step::Commit(mut batches) => {
                     let mut last = sequences.clone();
                     number(&mut last, &mut batches);
-                    let (said, expected) = (sqlite.commit(&batches), memory.commit(&batches));
-                    prop_assert_eq!(kind(&said), kind(&expected), "{:?} {:?}", said, expected);
-                    if said.is_ok() {
+                    let (result, expected) = (sqlite.commit(&batches), memory.commit(&batches));
+                    prop_assert_eq!(kind(&result), kind(&expected), "{:?} {:?}", result, expected);
+                    if result.is_ok() {
                         sequences = last;
                     }
                 }
             }
-            let seen = everything(&sqlite, KEYS, &SCHEDULE_KEYS);
-            prop_assert_eq!(seen, everything(&memory, KEYS, &SCHEDULE_KEYS));
+            let seen = describe_all(&sqlite, KEYS, &SCHEDULE_KEYS);
+            prop_assert_eq!(seen, describe_all(&memory, KEYS, &SCHEDULE_KEYS));
         }
     }
 }
@@ -92,21 +92,21 @@ pub(crate) fn kind(result: &Result<(), Error>) -> &'static str {
     }
 }
 
-/// All that can be read of these runs and schedules, as text.
-pub(crate) fn everything(store: &dyn Store, runs: Range<i64>, schedules: &[i64]) -> String {
-    let mut said = Vec::new();
+/// Everything that a store holds of these runs and schedules, as text.
+pub(crate) fn describe_all(store: &dyn Store, runs: Range<i64>, schedules: &[i64]) -> String {
+    let mut text = Vec::new();
     for namespace in [NAMESPACE, NamespaceKey(2)] {
         for workflow in WORKFLOWS {
             let run_ids = std::iter::once(String::new()).chain(runs.clone().map(run_id));
             for run_id in run_ids {
                 let run = try_load(store, EntityRef::run(namespace, workflow, &run_id));
-                said.push(format!("{:?}", found(run)));
+                text.push(format!("{:?}", with_error_kind(run)));
             }
         }
     }
-    said.push(format!("{:?}", store.cells()));
+    text.push(format!("{:?}", store.cells()));
     for key in runs.clone().map(EntityKey) {
-        said.push(format!("{:?}", found(store.load_by_keys(&[key]))));
+        text.push(format!("{:?}", with_error_kind(store.load_by_keys(&[key]))));
     }
     for branch in runs.map(EntityKey) {
         for (first_event_id, last_event_id) in [(1, i64::MAX), (2, 3), (4, 4)] {
@@ -114,56 +114,56 @@ pub(crate) fn everything(store: &dyn Store, runs: Range<i64>, schedules: &[i64])
             for (max_bytes, reverse) in
                 [(usize::MAX, false), (usize::MAX, true), (5, false), (5, true)]
             {
-                said.push(format!("{:?}", store.history(range, max_bytes, reverse)));
+                text.push(format!("{:?}", store.history(range, max_bytes, reverse)));
             }
         }
     }
     for namespace in [NAMESPACE, NamespaceKey(2)] {
         for id in WORKFLOWS {
             let schedule = EntityRef::current(EntityId::schedule(namespace, id));
-            said.push(format!("{:?}", found(try_load(store, schedule))));
+            text.push(format!("{:?}", with_error_kind(try_load(store, schedule))));
         }
     }
     let keys: Vec<_> = schedules.iter().copied().map(EntityKey).collect();
-    said.push(format!("{:?}", found(store.load_by_keys(&keys))));
+    text.push(format!("{:?}", with_error_kind(store.load_by_keys(&keys))));
     for (key, log) in keys.iter().flat_map(|key| LOGS.map(|log| (*key, log))) {
         for (positions, limit, reverse) in
             [((i64::MIN, i64::MAX), 100, false), ((-1, 1), 2, false), ((-1, 1), 2, true)]
         {
             let lines = store.log(key, log, positions, limit, reverse);
-            said.push(format!("{lines:?}"));
+            text.push(format!("{lines:?}"));
         }
     }
-    said.push(format!(
+    text.push(format!(
         "{:?}",
         store.wakes(SlotRange::ALL, (Time(i64::MIN), EntityKey(0)), Time(i64::MAX), 100)
     ));
-    said.push(format!("{:?}", store.wakes(SlotRange::ALL, (Time(2), EntityKey(5)), Time(3), 2)));
-    said.push(format!("{:?}", store.wakes(SlotRange::ALL, (Time(3), EntityKey(9)), Time(4), 2)));
-    said.push(format!("{:?}", store.tasks(SlotRange::ALL, i64::MIN, 100)));
-    said.push(format!("{:?}", store.messages(SlotRange::ALL, 2, 2)));
+    text.push(format!("{:?}", store.wakes(SlotRange::ALL, (Time(2), EntityKey(5)), Time(3), 2)));
+    text.push(format!("{:?}", store.wakes(SlotRange::ALL, (Time(3), EntityKey(9)), Time(4), 2)));
+    text.push(format!("{:?}", store.tasks(SlotRange::ALL, i64::MIN, 100)));
+    text.push(format!("{:?}", store.messages(SlotRange::ALL, 2, 2)));
     for slots in SlotRange::divided(3) {
-        said.push(format!("{:?}", store.wakes(slots, (Time(2), EntityKey(5)), Time(4), 2)));
-        said.push(format!("{:?}", store.tasks(slots, 1, 2)));
-        said.push(format!("{:?}", store.messages(slots, 1, 2)));
+        text.push(format!("{:?}", store.wakes(slots, (Time(2), EntityKey(5)), Time(4), 2)));
+        text.push(format!("{:?}", store.tasks(slots, 1, 2)));
+        text.push(format!("{:?}", store.messages(slots, 1, 2)));
     }
-    said.push(format!("{:?}", store.records(RecordKind::Cluster, "", "", 100)));
-    said.push(format!("{:?}", store.records(RecordKind::Cluster, "a", "a", 2)));
-    for text in [
+    text.push(format!("{:?}", store.records(RecordKind::Cluster, "", "", 100)));
+    text.push(format!("{:?}", store.records(RecordKind::Cluster, "a", "a", 2)));
+    for filter in [
         "",
         "ExecutionStatus = 'Running'",
         "CloseTime > '1970-01-01T00:00:09Z' GROUP BY ExecutionStatus",
     ] {
-        let query = Query::parse(text, &Attributes::builtin()).unwrap();
+        let query = Query::parse(filter, &Attributes::builtin()).unwrap();
         let page = store.list(NAMESPACE, &query, 2, None).unwrap();
         let next = store.list(NAMESPACE, &query, 100, page.next.as_ref());
-        said.push(format!("{page:?} {next:?} {:?}", store.count(NAMESPACE, &query)));
+        text.push(format!("{page:?} {next:?} {:?}", store.count(NAMESPACE, &query)));
     }
-    said.join("\n")
+    text.join("\n")
 }
 
-/// Errors differ in their words.
-pub(crate) fn found<T>(result: Result<T, Error>) -> Result<T, &'static str> {
+/// The same, with the kind of the error: texts differ between backends.
+pub(crate) fn with_error_kind<T>(result: Result<T, Error>) -> Result<T, &'static str> {
     result.map_err(|error| kind(&Err(error)))
 }
 

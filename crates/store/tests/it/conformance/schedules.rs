@@ -36,7 +36,7 @@ fn row(key: i64, schedule_id: &str, closed_at: Option<i64>) -> Listed {
     Listed::Row(Box::new(listed(key, schedule_id, closed_at)))
 }
 
-/// All that is to be seen of schedule `key`, without what is to be seen of others.
+/// Everything that a store holds of schedule `key`, as text.
 fn seen(store: &dyn Store, key: i64) -> String {
     let loaded = store.load_by_keys(&[EntityKey(key)]).unwrap();
     let logs = LOGS.map(|log| read(store, key, log, (i64::MIN, i64::MAX), 10, false));

@@ -1,4 +1,4 @@
-//! Names and values that nobody expects.
+//! Unusual names and values.
 
 use perennial_engine::{EntityId, EntityKey, EntityRef, RunPart, SlotRange, Time};
 use perennial_store::{EntityWrite, RecordKind, Store};

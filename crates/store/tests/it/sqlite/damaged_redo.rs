@@ -1,4 +1,4 @@
-//! A redo file that is damaged, cut or missing is noticed, and what it says is kept up to the damage.
+//! A redo file that is damaged, cut or missing is noticed, and the batches before the damage are kept.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use perennial_store::{
 use tempfile::TempDir;
 
 const BATCHES: u64 = 6;
-/// Where the first record is, and what each of these takes.
+/// The offset of the first record.
 const FIRST_RECORD: usize = 4096;
 
 fn options(on_damage: OnDamage) -> SqliteOptions {
@@ -29,8 +29,8 @@ fn commit(store: &SqliteStore, epoch: Epoch, sequence: u64, key: usize) {
     store.commit(&[Batch { records, ..batch }]).unwrap();
 }
 
-/// How many of the commits are there: the first ones, or the count would mean nothing.
-fn kept(store: &SqliteStore) -> usize {
+/// Counts the commits that are in the store, and checks that they are the first ones.
+fn count_kept(store: &SqliteStore) -> usize {
     let records = store.records(RecordKind::Cluster, "", "", 100).unwrap();
     let keys: Vec<_> = records.into_iter().map(|(key, _)| key).collect();
     let expected: Vec<_> = (1..=keys.len()).map(|n| format!("{n:03}")).collect();
@@ -38,37 +38,37 @@ fn kept(store: &SqliteStore) -> usize {
     keys.len()
 }
 
-/// What a killed process leaves, none of whose commits had got into the tables.
-struct Left {
+/// The files of a killed server, none of whose commits are in the tables.
+struct KilledServer {
     folder: TempDir,
     record_bytes: usize,
 }
 
-impl Left {
-    fn behind() -> Self {
-        // The tables follow when nothing is committed for a moment: a machine that stops just then is tried again.
+impl KilledServer {
+    fn new() -> Self {
+        // Commits are applied to the tables after a short idle time. If that has happened already, try again.
         for _ in 0..100 {
-            let life = TempDir::new().unwrap();
-            let store = open(&life.path().join("perennial.db"), OnDamage::Refuse).unwrap();
+            let running = TempDir::new().unwrap();
+            let store = open(&running.path().join("perennial.db"), OnDamage::Refuse).unwrap();
             let epoch = store.lease(CellId::FIRST, "test").unwrap().epoch;
-            // The lease goes into the tables themselves, and so before the records.
+            // The lease is written to the tables directly, before the records.
             let folder = TempDir::new().unwrap();
             (1..=BATCHES).for_each(|n| commit(&store, epoch, n, n as usize));
             for name in ["perennial.db-redo", "perennial.db-wal", "perennial.db"] {
-                fs::copy(life.path().join(name), folder.path().join(name)).unwrap();
+                fs::copy(running.path().join(name), folder.path().join(name)).unwrap();
             }
             let tables = rusqlite::Connection::open(folder.path().join("perennial.db")).unwrap();
-            let settled: i64 =
+            let last_applied: i64 =
                 tables.query_row("SELECT settled FROM redo", (), |row| row.get(0)).unwrap();
             drop(tables);
             let redo = fs::read(folder.path().join("perennial.db-redo")).unwrap();
             let length = redo[FIRST_RECORD..].first_chunk().copied().map(u32::from_le_bytes);
             let record_bytes = (16 + length.unwrap() as usize).next_multiple_of(8);
-            if settled == 0 {
+            if last_applied == 0 {
                 return Self { folder, record_bytes };
             }
         }
-        panic!("the tables were always quicker");
+        panic!("the commits were always applied before the copy");
     }
 
     fn file(&self) -> PathBuf {
@@ -86,72 +86,72 @@ impl Left {
         fs::write(self.redo(), bytes).unwrap();
     }
 
-    /// It is refused with these words, and without a change; and when it is told to, it goes on with so many.
-    fn assert_damage(&self, says: &[&str], kept_before_it: usize) {
+    /// Opening is refused with these texts, and changes nothing. With `OnDamage::Discard`, so many commits are kept.
+    fn assert_damage(&self, texts: &[&str], kept: usize) {
         for _ in 0..2 {
             let refused = open(&self.file(), OnDamage::Refuse).unwrap_err();
             assert!(matches!(refused, Error::Corrupt(_)), "{refused:?}");
-            for says in says.iter().chain(&["--discard-damaged-redo"]) {
-                assert!(refused.to_string().contains(says), "{refused}");
+            for text in texts.iter().chain(&["--discard-damaged-redo"]) {
+                assert!(refused.to_string().contains(text), "{refused}");
             }
         }
         let store = open(&self.file(), OnDamage::Discard).unwrap();
-        assert_eq!(kept(&store), kept_before_it);
+        assert_eq!(count_kept(&store), kept);
         let epoch = store.lease(CellId::FIRST, "test").unwrap().epoch;
-        commit(&store, epoch, 1, kept_before_it + 1);
+        commit(&store, epoch, 1, kept + 1);
         drop(store);
-        assert_eq!(kept(&open(&self.file(), OnDamage::Refuse).unwrap()), kept_before_it + 1);
+        assert_eq!(count_kept(&open(&self.file(), OnDamage::Refuse).unwrap()), kept + 1);
     }
 }
 
 #[test]
 fn whole_file_is_brought_into_the_tables() {
-    let left = Left::behind();
-    assert_eq!(kept(&open(&left.file(), OnDamage::Refuse).unwrap()), BATCHES as usize);
+    let server = KilledServer::new();
+    assert_eq!(count_kept(&open(&server.file(), OnDamage::Refuse).unwrap()), BATCHES as usize);
 }
 
 #[test]
 fn flipped_bit_before_a_whole_record_is_damage() {
     for record in 0..BATCHES as usize - 1 {
-        let left = Left::behind();
-        left.flip(record);
+        let server = KilledServer::new();
+        server.flip(record);
         let later = BATCHES as usize - 1 - record;
         let number = record + 1;
         let follows = format!("record {number} is damaged or missing, and {later} whole records");
-        left.assert_damage(&[&follows], record);
-        let aside = format!("perennial.db-redo.damaged-{record}");
-        assert!(left.folder.path().join(aside).exists(), "it is kept for a look");
+        server.assert_damage(&[&follows], record);
+        let kept_as = format!("perennial.db-redo.damaged-{record}");
+        assert!(server.folder.path().join(kept_as).exists(), "the damaged file is kept");
     }
 }
 
 #[test]
 fn flipped_bit_in_the_last_record_cuts_it_off() {
-    let left = Left::behind();
-    left.flip(BATCHES as usize - 1);
-    assert_eq!(kept(&open(&left.file(), OnDamage::Refuse).unwrap()), BATCHES as usize - 1);
+    let server = KilledServer::new();
+    server.flip(BATCHES as usize - 1);
+    assert_eq!(count_kept(&open(&server.file(), OnDamage::Refuse).unwrap()), BATCHES as usize - 1);
 }
 
 #[test]
 fn missing_file_is_damage() {
-    let left = Left::behind();
-    fs::remove_file(left.redo()).unwrap();
-    left.assert_damage(&["is missing"], 0);
+    let server = KilledServer::new();
+    fs::remove_file(server.redo()).unwrap();
+    server.assert_damage(&["is missing"], 0);
 }
 
 #[test]
 fn emptied_file_is_damage() {
-    let left = Left::behind();
-    fs::write(left.redo(), "").unwrap();
-    left.assert_damage(&["the beginning of", "can't be read"], 0);
+    let server = KilledServer::new();
+    fs::write(server.redo(), "").unwrap();
+    server.assert_damage(&["the beginning of", "can't be read"], 0);
 }
 
 #[test]
 fn damaged_header_is_damage() {
-    let left = Left::behind();
-    let mut bytes = fs::read(left.redo()).unwrap();
+    let server = KilledServer::new();
+    let mut bytes = fs::read(server.redo()).unwrap();
     bytes[20] ^= 1;
-    fs::write(left.redo(), bytes).unwrap();
-    left.assert_damage(&["the beginning of"], 0);
+    fs::write(server.redo(), bytes).unwrap();
+    server.assert_damage(&["the beginning of"], 0);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn older_copy_of_the_database_is_refused_beside_a_newer_file() {
     fs::write(folder.path().join("perennial.db-redo"), newer).unwrap();
     let refused = open(&file, OnDamage::Refuse).unwrap_err();
     assert!(refused.to_string().contains("an older copy"), "{refused}");
-    assert_eq!(kept(&open(&file, OnDamage::Discard).unwrap()), 0);
+    assert_eq!(count_kept(&open(&file, OnDamage::Discard).unwrap()), 0);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What only a store in a file has: an owner, a file that can be wrong, a log that is moved.
+//! Opening, damage and checkpoints of a database file.
 
 use std::fs;
 use std::path::Path;
@@ -125,8 +125,9 @@ fn log_stays_bounded_under_many_commits() {
     assert!(load(&store, "order-1500").is_some());
 }
 
-/// What a process that dies now leaves behind. What isn't in the tables is copied before they are.
-fn what_is_left(folder: &Path) -> TempDir {
+/// Copies the files as a process that dies now would leave them. The redo file is copied before the tables, so that no
+/// batch is missing in both.
+fn copy_as_after_crash(folder: &Path) -> TempDir {
     let copy = TempDir::new().unwrap();
     for name in ["perennial.db-redo", "perennial.db-wal", "perennial.db"] {
         fs::copy(folder.join(name), copy.path().join(name)).unwrap();
@@ -134,33 +135,33 @@ fn what_is_left(folder: &Path) -> TempDir {
     copy
 }
 
-fn runs_there(store: &SqliteStore, of: u64) -> usize {
+fn count_runs(store: &SqliteStore, of: u64) -> usize {
     (1..=of).filter_map(|n| load(store, &format!("order-{n}"))).count()
 }
 
 #[test]
-fn what_isnt_in_the_tables_is_brought_there_when_the_file_is_opened() {
+fn redo_file_is_applied_to_the_tables_when_the_database_is_opened() {
     let folder = TempDir::new().unwrap();
     let store = open(folder.path().join("perennial.db")).unwrap();
     let epoch = store.lease(CellId::FIRST, "test").unwrap().epoch;
-    // The tables follow soon: now and then they have before the files are copied.
+    // The tables follow soon, sometimes before the files are copied: then try again.
     let missing = (1..=100).find_map(|sequence| {
         store.commit(&[batch(epoch, sequence, 100)]).unwrap();
-        let left = what_is_left(folder.path());
-        let tables = rusqlite::Connection::open(left.path().join("perennial.db")).unwrap();
-        let there: i64 =
+        let copy = copy_as_after_crash(folder.path());
+        let tables = rusqlite::Connection::open(copy.path().join("perennial.db")).unwrap();
+        let stored: i64 =
             tables.query_row("SELECT COUNT(*) FROM runs", (), |row| row.get(0)).unwrap();
-        (there < sequence as i64).then_some((left, sequence))
+        (stored < sequence as i64).then_some((copy, sequence))
     });
-    let (left, sequence) = missing.unwrap();
-    let store = open(left.path().join("perennial.db")).unwrap();
-    assert_eq!(runs_there(&store, sequence), sequence as usize);
+    let (copy, sequence) = missing.unwrap();
+    let store = open(copy.path().join("perennial.db")).unwrap();
+    assert_eq!(count_runs(&store, sequence), sequence as usize);
     assert_eq!(
         store.lease(CellId::FIRST, "test").unwrap().last_batch,
         LastBatch { epoch, sequence }
     );
     drop(store);
-    assert!(!left.path().join("perennial.db-redo").exists(), "a clean end leaves one file");
+    assert!(!copy.path().join("perennial.db-redo").exists(), "a clean end leaves one file");
 }
 
 #[test]
@@ -190,6 +191,6 @@ fn batch_larger_than_the_file_for_it_goes_into_the_tables() {
     store.commit(&[batch(epoch, 1, 100)]).unwrap();
     store.commit(&[batch(epoch, 2, 20 << 20)]).unwrap();
     store.commit(&[batch(epoch, 3, 100)]).unwrap();
-    let left = what_is_left(folder.path());
-    assert_eq!(runs_there(&open(left.path().join("perennial.db")).unwrap(), 3), 3);
+    let copy = copy_as_after_crash(folder.path());
+    assert_eq!(count_runs(&open(copy.path().join("perennial.db")).unwrap(), 3), 3);
 }

@@ -1,4 +1,4 @@
-//! A process that dies at any moment loses nothing it was told is durable.
+//! A process that is killed at any moment loses no acknowledged commit.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -19,20 +19,23 @@ const ROUNDS: u64 = 6;
 const RUNS_A_BATCH: i64 = 5;
 
 #[test]
-fn killed_process_loses_no_batch_it_was_told_of() {
+fn killed_process_loses_no_acknowledged_batch() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("perennial.db");
     let mut batches = 0;
     for round in 0..ROUNDS {
-        let told = told_before_kill(&file, 1 + chance(round) % 150);
-        batches += told;
+        let acknowledged = acknowledged_before_kill(&file, 1 + chance(round) % 150);
+        batches += acknowledged;
         let store = SqliteStore::open(&file, Durability::PowerLoss).unwrap();
         let last_batch = store.lease(CellId::FIRST, "test").unwrap().last_batch;
         let (Epoch(epoch), stored) = (last_batch.epoch, last_batch.sequence);
-        assert!(stored >= told, "round {round}: {told} were told, {stored} are stored");
         assert!(
-            stored <= told + 1,
-            "round {round}: only the batch under way may have landed untold"
+            stored >= acknowledged,
+            "round {round}: {acknowledged} were acknowledged, {stored} are stored"
+        );
+        assert!(
+            stored <= acknowledged + 1,
+            "round {round}: only the batch in flight may be stored without an acknowledgement"
         );
         for sequence in 1..=stored {
             assert_whole(&store, epoch, sequence);
@@ -44,7 +47,7 @@ fn killed_process_loses_no_batch_it_was_told_of() {
     assert!(batches > 0, "no child ever committed");
 }
 
-/// Not a fact by itself: the process that the test above starts and kills.
+/// Not a test by itself: the process that the test above starts and kills.
 #[test]
 fn child_commits_until_it_is_killed() {
     let Some(file) = std::env::var_os(FILE) else { return };
@@ -61,27 +64,27 @@ fn child_commits_until_it_is_killed() {
     }
 }
 
-/// Starts a child, kills it after it has told of so many batches, and says how many it told of.
-fn told_before_kill(file: &Path, kill_after: u64) -> u64 {
+/// Starts a child, kills it after it has acknowledged so many batches, and returns how many it acknowledged.
+fn acknowledged_before_kill(file: &Path, kill_after: u64) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "sqlite::kill::child_commits_until_it_is_killed", "--nocapture"])
         .env(FILE, file)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut told = 0;
+    let mut acknowledged = 0;
     for line in BufReader::new(child.stdout.take().unwrap()).lines() {
         let line = line.unwrap();
         let Some(sequence) = line.strip_prefix("committed ") else { continue };
-        told = sequence.parse().unwrap();
-        if told == kill_after {
-            // SIGKILL, in the midst of whatever it does by now; the loop then reads the rest.
+        acknowledged = sequence.parse().unwrap();
+        if acknowledged == kill_after {
+            // SIGKILL, at any point of the next commits; the loop then reads the rest of the output.
             child.kill().unwrap();
         }
     }
     let status = child.wait().unwrap();
     assert!(!status.success(), "the child ended by itself");
-    told
+    acknowledged
 }
 
 fn assert_whole(store: &SqliteStore, epoch: i64, sequence: u64) {

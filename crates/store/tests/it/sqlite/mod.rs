@@ -1,4 +1,4 @@
-//! What only a store in a SQLite file has: an owner, a redo file, and damage.
+//! Tests of SQLite files: ownership, redo file, damage, kills.
 
 mod damaged_redo;
 mod file;

@@ -15,7 +15,7 @@ const FILE: &str = "PERENNIAL_TEST_FILE_TO_OWN";
 /// Another process that has a file open, until it is dropped.
 struct Owner {
     child: Child,
-    /// Or the child couldn't say how it ends.
+    /// Kept open, because the child prints at its end.
     _output: Lines<BufReader<ChildStdout>>,
 }
 
@@ -45,7 +45,7 @@ impl Drop for Owner {
     }
 }
 
-/// Not a fact by itself: the process that the tests start.
+/// Not a test by itself: the process that the tests start.
 #[test]
 fn child_holds_a_file_until_its_input_ends() {
     let Some(file) = std::env::var_os(FILE) else { return };

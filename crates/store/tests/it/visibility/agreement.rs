@@ -1,4 +1,4 @@
-//! A law: of any row, a filter says in memory what it says in SQLite. And no text breaks the parser.
+//! A filter finds the same rows in memory and in SQLite, and no text makes the parser fail.
 
 use std::sync::LazyLock;
 
@@ -270,7 +270,7 @@ proptest! {
             let page = store.list(NAMESPACE, query, 100, None).unwrap();
             page.executions.into_iter().map(|execution| execution.run_id).collect()
         };
-        // What a type can't do is refused, which is another test's matter.
+        // Refused queries are skipped: they have tests of their own.
         for (text, query) in
             queries.iter().filter_map(|text| Some((text, Query::parse(text, &ATTRIBUTES).ok()?)))
         {

@@ -1,4 +1,4 @@
-//! Queries: what they find, and what is refused.
+//! Queries: results and refusals.
 
 mod agreement;
 mod refusals;

@@ -1,4 +1,4 @@
-//! What a query may not say, and the words it is refused with: those of Temporal's server.
+//! Refusals of queries have the texts of Temporal's server.
 
 use perennial_store::visibility::{Attributes, Query, ValueType};
 
