@@ -1,6 +1,6 @@
-//! The README shows what the binary prints.
+//! The examples in README.md and docs/calendar.md print what the pages show.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
 
 use std::env;
 use std::path::Path;
@@ -8,13 +8,34 @@ use std::process::Command;
 
 #[test]
 fn every_example_in_the_readme_prints_what_it_says() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-    let examples = examples(&readme);
-    assert!(examples.len() >= 4, "the README has examples");
-    for Example { command, output } in examples {
-        assert_eq!(run(&command), output.trim_end(), "$ {command}");
+    assert_eq!(check_examples("README.md"), 1);
+}
+
+#[test]
+fn every_example_in_the_calendar_docs_prints_what_it_says() {
+    assert_eq!(check_examples("docs/calendar.md"), 5);
+}
+
+#[test]
+fn the_readme_names_the_demo_and_the_test_command() {
+    let readme = read("README.md");
+    for command in ["cargo run --release -- demo", "cargo xtask test"] {
+        assert!(readme.contains(&format!("```sh\n{command}\n```")), "{command}");
     }
+}
+
+/// Runs each example of a page, and returns how many there are.
+fn check_examples(page: &str) -> usize {
+    let examples = examples(&read(page));
+    for Example { command, output } in &examples {
+        assert_eq!(run(command), output.trim_end(), "$ {command}");
+    }
+    examples.len()
+}
+
+fn read(page: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::read_to_string(root.join(page)).unwrap()
 }
 
 struct Example {
@@ -22,7 +43,7 @@ struct Example {
     output: String,
 }
 
-/// What stands in `console` blocks: a command after `$ `, and the lines it prints.
+/// The commands in `console` blocks (after `$ `), with the lines they print.
 fn examples(markdown: &str) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
     let mut in_console = false;
