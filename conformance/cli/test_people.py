@@ -219,11 +219,11 @@ async def test_why_answers_for_every_instant(ours, name):
 
 async def test_help_says_which_ends_of_a_window_count(ours, name):
     matching = " ".join((await ours("schedule", "list-matching-times", "--help", alone=True)).split())
-    assert "a time at the very beginning of the window isn't listed, one at its end is" in matching
+    assert "the window excludes its start and includes its end" in matching
     preview = " ".join((await ours("schedule", "preview", "--help", alone=True)).split())
-    assert "Look at this time and those after it" in preview
+    assert "The window includes --from and --to" in preview
     backfill = " ".join((await ours("schedule", "backfill", "--help", alone=True)).split())
-    assert "Beginning of the window, a time at it included" in backfill
+    assert "Start of the window (inclusive)" in backfill
 
     noon, end = "2099-03-01T12:00:00Z", "2099-03-02T12:00:00Z"
     previewed = await ours("schedule", "preview", "--cron", "0 12 * * *", "--from", noon, "--to", end, alone=True)
@@ -237,4 +237,4 @@ async def test_help_says_which_ends_of_a_window_count(ours, name):
 
 async def test_help_says_what_a_start_delay_does(ours):
     told = " ".join((await ours("workflow", "start", "--help", alone=True)).split())
-    assert "An update or signal-with-start begins it at once; a plain signal waits for the end of the delay" in told
+    assert "An update or signal-with-start ends the delay, a signal doesn't" in told

@@ -1,4 +1,4 @@
-//! The command line before it is read: other ways of saying the same, and presets.
+//! Rewrites the command line before clap parses it: alternative spellings, and presets for flags.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -7,7 +7,7 @@ use clap::Command;
 
 use crate::client::{ConfigArgs, Environment, Presets};
 
-/// `schedule:history` is `schedule history`: the first argument that names a group and a command of it.
+/// Splits `schedule:history` into `schedule history`, if it is the first argument that is no flag.
 pub(crate) fn split_group(arguments: Vec<OsString>, command: &Command) -> Vec<OsString> {
     let Some(place) = arguments.iter().skip(1).position(|it| !is_flag(it)).map(|n| n + 1) else {
         return arguments;
@@ -26,7 +26,8 @@ pub(crate) fn split_group(arguments: Vec<OsString>, command: &Command) -> Vec<Os
     expanded
 }
 
-/// `--workflow_id` is `--workflow-id`, as tctl's users type it. What comes after `--` or `=` is no flag.
+/// Replaces underscores in flags: `--workflow_id`, as in tctl, becomes `--workflow-id`. Values after `--` or
+/// `=` stay as they are.
 pub(crate) fn dash_flags(arguments: Vec<OsString>) -> Vec<OsString> {
     let values = arguments.iter().position(|it| it == "--").unwrap_or(arguments.len());
     let dashed = arguments.into_iter().enumerate().map(|(n, argument)| {
@@ -43,8 +44,8 @@ pub(crate) fn dash_flags(arguments: Vec<OsString>) -> Vec<OsString> {
     dashed.collect()
 }
 
-/// The values that the older presets file has for flags: of the environment that is named, or of `default`.
-/// They have to be known before the rest can be read, as they may stand for flags that are required.
+/// Reads presets from the older presets file: values of flags, for the environment that `--env` names, or for
+/// `default`. Clap needs them before it parses, because a preset can replace a required flag.
 pub(crate) fn presets(arguments: &[OsString]) -> anyhow::Result<BTreeMap<String, String>> {
     let config = ConfigArgs {
         env: value_of("--env", arguments),
@@ -57,7 +58,7 @@ pub(crate) fn presets(arguments: &[OsString]) -> anyhow::Result<BTreeMap<String,
     Ok(presets.env.remove(&config.env_name(&environment)).unwrap_or_default())
 }
 
-/// The same command, whose flags have these values unless others are given.
+/// Makes the presets the default values of the command's flags.
 pub(crate) fn with_presets(command: Command, presets: &BTreeMap<String, String>) -> Command {
     if presets.is_empty() {
         return command;
@@ -68,7 +69,7 @@ pub(crate) fn with_presets(command: Command, presets: &BTreeMap<String, String>)
             None => argument,
         })
         .mut_subcommands(|inner| match inner.get_name() {
-            // These are about presets and profiles themselves.
+            // `env` and `config` manage presets and profiles; `server` has its own settings.
             "env" | "config" | "server" => inner,
             _ => with_presets(inner, presets),
         })

@@ -1,15 +1,15 @@
-//! `perennial completion`: what a shell needs to complete the command line.
+//! `perennial completion`: shell completion scripts.
 
 use std::io::Write;
 
 use clap::{Command, ValueEnum};
 use clap_complete::{Shell, generate};
 
-/// Print the script that makes a shell complete this command
+/// Print a shell completion script
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Which shell
+    /// Shell that runs the script
     shell: ShellName,
 }
 

@@ -1,11 +1,11 @@
-//! Questions before something that can't be taken back.
+//! Asks for confirmation before something irreversible.
 
 use std::io::{BufRead, Write};
 
-use crate::failure::{Ends, Exit, Usage};
+use crate::failure::{Exit, ExitError, Usage};
 use crate::output::{Format, Output};
 
-/// Asks whether to go on. A program isn't asked: it has to have said `--yes`.
+/// Asks for confirmation. With `--output json` nobody can answer, so `--yes` is required.
 pub(crate) fn confirm(question: &str, yes: bool, output: &mut Output) -> anyhow::Result<()> {
     let answer = match ask(question, "y/N", yes, output)? {
         None => return Ok(()),
@@ -13,11 +13,11 @@ pub(crate) fn confirm(question: &str, yes: bool, output: &mut Output) -> anyhow:
     };
     match answer.as_str() {
         "y" | "yes" => Ok(()),
-        _ => Err(refused().into()),
+        _ => Err(not_confirmed().into()),
     }
 }
 
-/// Asks for a name to be typed, where a `y` would be too easy.
+/// Asks the user to type a name, where a `y` would be too easy.
 pub(crate) fn confirm_name(
     question: &str,
     name: &str,
@@ -27,11 +27,11 @@ pub(crate) fn confirm_name(
     match ask(question, "Type its name to confirm:", yes, output)? {
         None => Ok(()),
         Some(answer) if answer == name => Ok(()),
-        Some(_) => Err(refused().into()),
+        Some(_) => Err(not_confirmed().into()),
     }
 }
 
-/// The answer; `None` if it was given beforehand.
+/// Reads the user's answer; `None` if `--yes` was given.
 fn ask(
     question: &str,
     hint: &str,
@@ -42,7 +42,9 @@ fn ask(
         return Ok(None);
     }
     if output.format != Format::Table {
-        let message = format!("programs aren't asked, so say it beforehand with --yes: {question}");
+        let message = format!(
+            "{question} Confirm with --yes: there is no prompt with --output json, jsonl or none"
+        );
         return Err(Usage::new(message).into());
     }
     output.flush()?;
@@ -54,9 +56,9 @@ fn ask(
     Ok(Some(line.trim().to_owned()))
 }
 
-fn refused() -> Ends {
-    Ends {
-        with: Exit::Failed,
-        message: "not confirmed, so nothing was done; --yes confirms beforehand".to_owned(),
+fn not_confirmed() -> ExitError {
+    ExitError {
+        exit: Exit::Failed,
+        message: "not confirmed, nothing was done; --yes skips the question".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! How a command fails: what it says, and its exit code.
+//! Error messages, hints and exit codes of a command that fails.
 
 use std::error::Error as _;
 use std::io;
@@ -7,25 +7,25 @@ use std::process::ExitCode;
 use tonic::{Code, Status};
 
 use crate::client::Settings;
-use crate::terminal::say;
+use crate::terminal::print_stderr;
 
-/// What scripts can tell failures by. Documented in docs/cli.md, and in `perennial --help`.
+/// Exit codes, for scripts. Documented in docs/cli.md and in `perennial --help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Anything that has no code of its own.
+    /// Any failure without a code of its own.
     Failed = 1,
-    /// An argument that can't be read, or that the server refuses.
+    /// An invalid argument, found by the CLI or by the server.
     Usage = 2,
     NotFound = 3,
-    /// It is there already, or is no longer what the caller saw.
+    /// The thing already exists, or someone else has changed it.
     Conflict = 4,
-    /// No server, or one that can't answer now: worth another try.
+    /// The server can't be reached or is unavailable. A retry may succeed.
     Unreachable = 5,
     TimedOut = 6,
     NotAllowed = 7,
 }
 
-/// An argument that is readable to clap but makes no sense to us.
+/// An invalid argument that clap accepts.
 #[derive(Debug)]
 pub(crate) struct Usage(String);
 
@@ -43,23 +43,23 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// There is no way to the server.
+/// The server can't be reached.
 #[derive(Debug)]
 pub(crate) struct Unreachable(String);
 
 impl Unreachable {
     pub(crate) fn because(settings: &Settings, why: impl std::fmt::Display) -> Self {
         let Settings { address, tls, .. } = settings;
-        let advice = match (tls.is_some(), is_here(address)) {
+        let hint = match (tls.is_some(), is_local(address)) {
             (true, _) => {
-                "does the server speak TLS there, and is its certificate trusted? See --tls-ca-path, --tls-server-name"
+                "does the server use TLS, and is its certificate trusted? See --tls-ca-path and --tls-server-name"
             }
             (false, true) => {
-                "is it running? `perennial server start-dev` starts one; --address names another"
+                "is it running? `perennial server start-dev` starts a server; --address connects to another one"
             }
-            (false, false) => "is the address right, and does the server want --tls?",
+            (false, false) => "is the address right? Does the server need --tls?",
         };
-        Unreachable(format!("cannot reach the server at {address}: {why}\n{advice}"))
+        Unreachable(format!("cannot reach the server at {address}: {why}\n{hint}"))
     }
 }
 
@@ -71,50 +71,50 @@ impl std::fmt::Display for Unreachable {
 
 impl std::error::Error for Unreachable {}
 
-/// A failure that says by itself what code it ends with.
+/// A failure with an exit code.
 #[derive(Debug)]
-pub(crate) struct Ends {
-    pub(crate) with: Exit,
+pub(crate) struct ExitError {
+    pub(crate) exit: Exit,
     pub(crate) message: String,
 }
 
-impl std::fmt::Display for Ends {
+impl std::fmt::Display for ExitError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Ends {}
+impl std::error::Error for ExitError {}
 
-/// Says what went wrong and gives the exit code. A reader that left (`| head`) is not a failure.
+/// Prints the error and returns the exit code. A closed pipe (`| head`) is not a failure.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
-    // What broke under a request is the connection, not the reader's pipe.
+    // A broken pipe below a gRPC status is the connection to the server, not standard output.
     let ours = error.chain().take_while(|cause| !cause.is::<Status>());
     if ours.into_iter().any(is_closed_pipe) {
         return ExitCode::SUCCESS;
     }
     let exit = error.chain().find_map(exit_of).unwrap_or(Exit::Failed);
     let mut words: Vec<String> = Vec::new();
-    let mut advice = None;
+    let mut hint = None;
     for cause in error.chain() {
         match cause.downcast_ref::<Status>() {
             Some(status) => {
                 words.push(in_words(status));
-                advice = advice_on(status);
+                hint = hint_for(status);
                 break;
             }
             None => words.push(cause.to_string()),
         }
     }
-    say(format_args!("error: {}", words.join(": ")));
-    if let Some(advice) = advice {
-        say(format_args!("{advice}"));
+    print_stderr(format_args!("error: {}", words.join(": ")));
+    if let Some(hint) = hint {
+        print_stderr(format_args!("{hint}"));
     }
     ExitCode::from(exit as u8)
 }
 
-fn is_here(address: &str) -> bool {
-    ["localhost", "127.", "[::1]", "::1"].iter().any(|here| address.starts_with(here))
+fn is_local(address: &str) -> bool {
+    ["localhost", "127.", "[::1]", "::1"].iter().any(|local| address.starts_with(local))
 }
 
 fn is_closed_pipe(cause: &(dyn std::error::Error + 'static)) -> bool {
@@ -129,8 +129,8 @@ fn exit_of(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if let Some(status) = cause.downcast_ref::<Status>() {
         return Some(exit_of_status(status));
     }
-    if let Some(ends) = cause.downcast_ref::<Ends>() {
-        return Some(ends.with);
+    if let Some(error) = cause.downcast_ref::<ExitError>() {
+        return Some(error.exit);
     }
     if cause.is::<Unreachable>() {
         return Some(Exit::Unreachable);
@@ -151,7 +151,7 @@ fn exit_of_status(status: &Status) -> Exit {
         Code::AlreadyExists | Code::FailedPrecondition | Code::Aborted => Exit::Conflict,
         Code::Unavailable => Exit::Unreachable,
         Code::DeadlineExceeded => Exit::TimedOut,
-        // Without one of the server's, it is this side that gave up.
+        // The client's own timeout: tonic reports it as a cancellation.
         Code::Cancelled if status.message().contains("Timeout expired") => Exit::TimedOut,
         Code::PermissionDenied | Code::Unauthenticated => Exit::NotAllowed,
         Code::Ok
@@ -164,7 +164,7 @@ fn exit_of_status(status: &Status) -> Exit {
     }
 }
 
-/// What broke, if no server said this.
+/// Why the connection broke; `None` if the status comes from the server.
 fn broken_connection(status: &Status) -> Option<String> {
     let mut cause: &dyn std::error::Error = status.source()?;
     if cause.is::<tonic::TimeoutExpired>() {
@@ -176,7 +176,7 @@ fn broken_connection(status: &Status) -> Option<String> {
     Some(cause.to_string())
 }
 
-/// The server's words, or ours where it has none.
+/// The server's message, or ours if the server sent none.
 fn in_words(status: &Status) -> String {
     if let Some(why) = broken_connection(status) {
         return format!("the connection broke: {why}");
@@ -191,38 +191,38 @@ fn in_words(status: &Status) -> String {
     }
 }
 
-/// In Perennial's words, or in those of Temporal's server, whose schedules are workflows.
+/// Recognises Perennial's message and that of Temporal's server, where a schedule is a workflow.
 fn is_about_a_schedule(status: &Status) -> bool {
     let message = status.message();
     message.contains("schedule not found") || message.contains("temporal-sys-scheduler:")
 }
 
-/// What to do about it, where the server's words don't say so.
-fn advice_on(status: &Status) -> Option<&'static str> {
+/// A hint what to do next, where the server's message has none.
+fn hint_for(status: &Status) -> Option<&'static str> {
     if broken_connection(status).is_some() {
         return Some(
-            "does the server speak TLS there, or want a certificate? See --tls, --tls-cert-path",
+            "does the server use TLS, or need a client certificate? See --tls and --tls-cert-path",
         );
     }
     match exit_of_status(status) {
-        Exit::Unreachable => Some("try again; `perennial doctor` looks at what is wrong"),
+        Exit::Unreachable => Some("try again; `perennial doctor` checks what is wrong"),
         Exit::TimedOut => Some(
-            "what was asked may still happen; --command-timeout gives it longer, `perennial doctor` looks at what is wrong",
+            "the server may still complete the request; --command-timeout sets a longer timeout, `perennial doctor` checks what is wrong",
         ),
         Exit::NotAllowed => {
-            Some("name a key with --api-key, or a profile that has one with --profile")
+            Some("pass a key with --api-key, or a profile that has one with --profile")
         }
         Exit::Failed if status.code() == Code::Unimplemented => {
-            Some("this server doesn't have it; `perennial server` is one that does")
+            Some("this server doesn't support it; `perennial server` does")
         }
         Exit::Failed if status.code() == Code::ResourceExhausted => {
-            Some("wait a little, then try again")
+            Some("try again in a few seconds")
         }
         Exit::NotFound if status.message().to_lowercase().contains("namespace") => Some(
-            "`perennial operator namespace list` shows those that are there; --namespace names one",
+            "`perennial operator namespace list` lists the namespaces; choose one with --namespace",
         ),
         Exit::NotFound if is_about_a_schedule(status) => Some(
-            "`perennial schedule list` shows those that are there; --namespace names another namespace",
+            "`perennial schedule list` lists the schedules; --namespace selects another namespace",
         ),
         Exit::Failed | Exit::Usage | Exit::NotFound | Exit::Conflict => None,
     }

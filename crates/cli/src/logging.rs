@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use serde::Deserialize;
 use tracing_subscriber::filter::LevelFilter;
 
-/// What is worth a line.
+/// The lowest level that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogLevel {
@@ -19,7 +19,7 @@ pub(crate) enum LogLevel {
     Never,
 }
 
-/// What a line looks like.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum LogFormat {
@@ -32,7 +32,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Sends what the program logs to standard error from here on.
+/// Starts logging to standard error.
 pub(crate) fn start(level: LogLevel, format: LogFormat) -> anyhow::Result<()> {
     let level = match level {
         LogLevel::Trace => LevelFilter::TRACE,
@@ -44,31 +44,33 @@ pub(crate) fn start(level: LogLevel, format: LogFormat) -> anyhow::Result<()> {
     };
     let log = tracing_subscriber::fmt().with_max_level(level);
     let started = match format {
-        LogFormat::Text => log.with_ansi(false).with_writer(|| OneLine(io::stderr())).try_init(),
+        LogFormat::Text => {
+            log.with_ansi(false).with_writer(|| SingleLineWriter(io::stderr())).try_init()
+        }
         LogFormat::Json => log.json().with_writer(io::stderr).try_init(),
     };
-    started.map_err(|error| anyhow::anyhow!("the log can't be written: {error}"))?;
+    started.map_err(|error| anyhow::anyhow!("cannot start logging: {error}"))?;
     log_panics();
     Ok(())
 }
 
-/// A thread that panics says so in the log, and not beside it.
+/// Writes panics to the log, in its format, instead of plain text to standard error.
 fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
-        let message = panic.payload_as_str().unwrap_or("it says no more");
+        let message = panic.payload_as_str().unwrap_or("no message");
         let thread = std::thread::current();
-        let thread = thread.name().unwrap_or("without a name");
+        let thread = thread.name().unwrap_or("unnamed");
         let location = panic.location().map(ToString::to_string).unwrap_or_default();
         let backtrace = Backtrace::capture();
         tracing::error!(thread, location, message, %backtrace, "a thread panicked");
     }));
 }
 
-/// Writes each event as one line: what clients chose (names, ids) must not look like lines of the log, nor move
-/// the cursor of whoever reads it.
-struct OneLine<W>(W);
+/// Escapes control characters, so that each event is one line. Names and ids chosen by clients can neither forge
+/// log lines nor move the cursor of a terminal.
+struct SingleLineWriter<W>(W);
 
-impl<W: Write> Write for OneLine<W> {
+impl<W: Write> Write for SingleLineWriter<W> {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(event);
         let (line, end) = text.strip_suffix('\n').map_or((&*text, ""), |line| (line, "\n"));
@@ -94,11 +96,11 @@ impl<W: Write> Write for OneLine<W> {
 mod tests {
     use std::io::Write;
 
-    use super::OneLine;
+    use super::SingleLineWriter;
 
     #[test]
     fn event_is_one_line_whatever_is_in_it() {
-        let mut log = OneLine(Vec::new());
+        let mut log = SingleLineWriter(Vec::new());
         log.write_all("INFO a\nERROR forged \x1b[2J \u{9b} é\n".as_bytes()).unwrap();
         log.write_all(b"INFO plain\n").unwrap();
         let lines = String::from_utf8(log.0).unwrap();

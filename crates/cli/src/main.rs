@@ -1,19 +1,19 @@
 //! The `perennial` command.
 //!
-//! It turns arguments into calls and answers into text: tables for people, JSON for programs. It is
-//! the only place that reads the clock, the environment and the system's zone database for the
-//! calendar, and hands them in. It must never decide when something fires (that is the `calendar`
-//! crate), never hold in memory an answer whose length the user chooses, and never print anything
-//! but the answer on standard output.
+//! The command turns arguments into RPCs and responses into text: tables for people, JSON for
+//! programs. For the calendar, it reads the clock, the environment and the system's time zone database
+//! and passes them in. It must never compute when a schedule fires (the `calendar` crate does), never
+//! hold a response of unbounded length in memory, and never print anything but the response on
+//! standard output.
 //!
-//! Start reading at [`calendar::run`].
+//! Start reading at [`calendar::run`], a command without a server, or at [`session::run`], which connects
+//! to one. [`help`] keeps the help of command groups to one screen.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a command talks through its standard streams"
 )]
 
-mod absent;
 mod activity;
 mod arguments;
 mod batch;
@@ -26,6 +26,7 @@ mod demo;
 mod doctor;
 mod env;
 mod failure;
+mod help;
 mod input;
 mod logging;
 mod operator;
@@ -36,6 +37,7 @@ mod session;
 mod system_zones;
 mod task_queue;
 mod terminal;
+mod unsupported;
 mod user;
 mod workflow;
 
@@ -52,7 +54,7 @@ use session::GlobalArgs;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Durable workflows and schedules.
+/// Durable workflows and schedules, compatible with Temporal's API
 #[derive(Debug, Parser)]
 #[command(name = "perennial", version, arg_required_else_help = true, after_help = AFTER_HELP)]
 struct Cli {
@@ -63,38 +65,31 @@ struct Cli {
     global: GlobalArgs,
 }
 
-const AFTER_HELP: &str = r#"Exit codes:
-  0  done
-  1  failed
-  2  an argument can't be read, or the server refuses it
-  3  not found
-  4  there already, or changed by someone else meanwhile
-  5  the server can't be reached
-  6  not done in time
-  7  not allowed
-
-Examples:
+const AFTER_HELP: &str = r#"Examples:
   perennial demo
-  perennial server start-dev
-  perennial schedule list
-  perennial schedule explain --cron '0 9 * * MON-FRI' --time-zone Europe/Oslo
+  perennial server start-dev --db-filename perennial.db
+  perennial schedule create nightly --cron '0 2 * * *' --type Report --task-queue main
+  perennial workflow list --query 'ExecutionStatus = "Running"'
+
+Exit codes: 0 success, 1 failure, 2 invalid argument, 3 not found, 4 conflict,
+  5 server unreachable, 6 timeout, 7 permission denied
 "#;
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Schedule(Box<schedule::Args>),
-    Calendar(Box<calendar::Args>),
+    Demo(demo::Args),
+    Server(Box<server::Args>),
     #[command(visible_alias = "wf")]
     Workflow(Box<workflow::Args>),
+    Schedule(Box<schedule::Args>),
+    Calendar(Box<calendar::Args>),
     Activity(Box<activity::Args>),
     Batch(Box<batch::Args>),
     #[command(visible_alias = "tq", alias = "taskqueue")]
     TaskQueue(Box<task_queue::Args>),
-    Server(Box<server::Args>),
     Operator(Box<operator::Args>),
     #[command(hide = true)]
     Namespace(Box<operator::NamespaceArgs>),
-    Demo(demo::Args),
     Doctor(Box<doctor::Args>),
     Config(config::Args),
     Env(env::Args),
@@ -110,7 +105,7 @@ fn main() -> ExitCode {
     let cli = match read(arguments, &presets) {
         Ok(cli) => cli,
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Asked for nothing, so asked what there is: that is no mistake.
+            // A command without arguments is a request for help, not a mistake.
             return finish(write!(io::stdout(), "{}", error.render()).map_err(Into::into));
         }
         Err(error) => error.exit(),
@@ -135,7 +130,8 @@ fn main() -> ExitCode {
 }
 
 fn read(arguments: Vec<OsString>, presets: &BTreeMap<String, String>) -> Result<Cli, clap::Error> {
-    let mut command = arguments::with_presets(Cli::command(), presets);
+    let command = arguments::with_presets(Cli::command(), presets);
+    let mut command = help::shorten_groups(command);
     let arguments = arguments::split_group(arguments::dash_flags(arguments), &command);
     let mut matches = command.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))

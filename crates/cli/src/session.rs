@@ -1,44 +1,44 @@
-//! A command that talks to a server, from its flags to its end.
+//! Runs a command that talks to a server: connects, calls it, writes its output.
 
 use std::time::Duration;
 
 use perennial_proto::json::Payloads;
 
 use crate::client::{Client, ConfigArgs, ConnectionArgs, Environment, Settings};
-use crate::failure::{Ends, Exit};
+use crate::failure::{Exit, ExitError};
 use crate::logging::{self, LogFormat, LogLevel};
 use crate::output::{Format, Output, TimeFormat, Times};
 use crate::terminal::{Color, Look};
 
-/// The flags of every command, allowed before it too.
+/// Flags that every command has. They may also precede the command.
 #[derive(Debug, Default, Clone, clap::Args)]
 #[group(id = "global-args")]
 pub(crate) struct GlobalArgs {
-    /// Colour the output
+    /// When to colour the output
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
     #[arg(help_heading = "Output")]
     pub(crate) color: Color,
 
-    /// How to write the answer
+    /// Output format
     #[arg(long, short, global = true, value_enum, value_name = "FORMAT", default_value_t)]
     #[arg(help_heading = "Output")]
     pub(crate) output: Format,
 
-    /// How to write times in tables
+    /// Time format in tables
     #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t)]
     #[arg(help_heading = "Output", hide_short_help = true)]
     pub(crate) time_format: TimeFormat,
 
-    /// In JSON, show payloads as they are stored, not what they hold
+    /// Show payloads in JSON as stored, with metadata and base64 data
     #[arg(long, global = true, help_heading = "Output", hide_short_help = true)]
     pub(crate) no_json_shorthand_payloads: bool,
 
-    /// What to log, on standard error [default: never]
+    /// Log level; the log goes to standard error [default: never]
     #[arg(long, global = true, value_enum, value_name = "LEVEL", help_heading = "Log")]
     #[arg(hide_short_help = true)]
     pub(crate) log_level: Option<LogLevel>,
 
-    /// How to log [default: text]
+    /// Log format [default: text]
     #[arg(long, global = true, value_enum, value_name = "FORMAT", help_heading = "Log")]
     #[arg(hide_short_help = true)]
     pub(crate) log_format: Option<LogFormat>,
@@ -48,7 +48,7 @@ pub(crate) struct GlobalArgs {
 }
 
 impl GlobalArgs {
-    /// Where the answer goes.
+    /// The output that these flags describe, on standard output.
     pub(crate) fn output(&self) -> Output {
         let look = Look::of_stdout(self.color);
         let times = Times::here(self.time_format);
@@ -60,13 +60,13 @@ impl GlobalArgs {
     }
 }
 
-/// What a command works with: a server, and where its answer goes.
+/// What a command works with: a connection to a server, and the output.
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) output: Output,
 }
 
-/// Connects, runs the command, and sees that its answer is written.
+/// Connects, runs the command and flushes its output.
 pub(crate) fn run(
     global: &GlobalArgs,
     connection: ConnectionArgs,
@@ -83,13 +83,13 @@ pub(crate) fn run(
         let mut session = Session { client, output };
         let done = command(&mut session).await;
         output = session.output;
-        // What was answered before it failed was answered.
+        // A command that fails half-way has written part of its output: show that part too.
         output.flush()?;
         done
     })
 }
 
-/// Waits for it, but not longer than the user wants to.
+/// Runs `work` to its end, or until `--command-timeout` has passed.
 pub(crate) fn block_on(
     timeout: Option<Duration>,
     work: impl Future<Output = anyhow::Result<()>>,
@@ -101,10 +101,10 @@ pub(crate) fn block_on(
         };
         match tokio::time::timeout(timeout, work).await {
             Ok(done) => done,
-            Err(_) => Err(Ends {
-                with: Exit::TimedOut,
+            Err(_) => Err(ExitError {
+                exit: Exit::TimedOut,
                 message: format!(
-                    "not done within {timeout:?}, as --command-timeout says; what was asked may still happen"
+                    "timed out after {timeout:?} (--command-timeout); the server may still complete the request"
                 ),
             }
             .into()),

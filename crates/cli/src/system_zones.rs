@@ -1,4 +1,4 @@
-//! The zone database of this machine, and the embedded one where it falls short.
+//! The system's time zone database, with the embedded one as a fallback.
 
 use anyhow::Context;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
@@ -6,9 +6,9 @@ use perennial_calendar::{Error, ZoneSource, Zones};
 
 use crate::failure::Usage;
 
-/// Zones that know the one asked for. The system's come first because they are kept up to date;
-/// the embedded ones step in where the system has none, or lacks this one (Debian ships `US/Pacific`
-/// and its like in a package of their own).
+/// A zone database that contains the zone. The system's comes first because it is kept up to date. The
+/// embedded one is used if the system has none, or lacks this zone (Debian ships `US/Pacific` and
+/// similar names in a separate package).
 pub(crate) fn zones_with(source: &ZoneSource) -> Result<Zones, Error> {
     let system = Zones::new(TimeZoneDatabase::from_env());
     match system.resolve(source) {
@@ -22,9 +22,9 @@ pub(crate) fn zones_with(source: &ZoneSource) -> Result<Zones, Error> {
     }
 }
 
-/// The name of the zone this machine's clock is set to.
+/// The IANA name of this machine's time zone.
 pub(crate) fn local_name() -> anyhow::Result<String> {
-    let local = TimeZone::try_system().context("this machine's time zone is not known")?;
+    let local = TimeZone::try_system().context("cannot determine this machine's time zone")?;
     let unnamed = || Usage::new("this machine's time zone has no name; give --tz an IANA name");
     Ok(local.iana_name().ok_or_else(unnamed)?.to_owned())
 }

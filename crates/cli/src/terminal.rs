@@ -1,4 +1,4 @@
-//! What the output may look like: its width and colours.
+//! Width and colours of the terminal.
 
 use std::env;
 use std::fmt;
@@ -17,7 +17,7 @@ pub(crate) enum Color {
     Never,
 }
 
-/// How a piece of text stands out.
+/// How a piece of text is highlighted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
@@ -26,11 +26,11 @@ pub(crate) enum Style {
     Faint,
 }
 
-/// The look of standard output.
+/// Whether standard output is coloured, and how wide it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     pub(crate) colored: bool,
-    /// In columns; `None` when nothing limits it, as in a file.
+    /// Width in columns; `None` if unlimited, as in a file.
     pub(crate) width: Option<u16>,
 }
 
@@ -52,7 +52,7 @@ impl Look {
         Look { colored, width }
     }
 
-    /// The text with the codes that make it stand out, if colours are wanted.
+    /// Adds the colour codes of the style, if output is coloured.
     pub(crate) fn paint(self, style: Style, text: &str) -> String {
         if !self.colored || text.is_empty() {
             return text.to_owned();
@@ -67,12 +67,12 @@ impl Look {
     }
 }
 
-/// Warnings beside an answer, also one that a program reads.
+/// Prints warnings to standard error, whatever the output format.
 pub(crate) fn warn(warnings: &[String]) {
-    warnings.iter().for_each(|warning| say(format_args!("warning: {warning}")));
+    warnings.iter().for_each(|warning| print_stderr(format_args!("warning: {warning}")));
 }
 
-/// Says something beside the answer. There is nobody to tell if standard error is closed.
-pub(crate) fn say(message: fmt::Arguments<'_>) {
+/// Prints a line to standard error. A closed standard error is ignored: nobody could be told.
+pub(crate) fn print_stderr(message: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{message}");
 }

@@ -1,8 +1,8 @@
-//! Who runs this program.
+//! The name of the user who runs this program.
 
 use std::env;
 
-/// The user's name: as the environment has it or, where it says nothing (as in containers), as the system does.
+/// The user's name, from the environment or, if that has none (as in containers), from the system.
 pub(crate) fn user_name() -> Option<String> {
     let said = env::var("USER").or_else(|_| env::var("USERNAME")).ok();
     said.filter(|name| !name.is_empty()).or_else(of_process)
@@ -19,7 +19,7 @@ fn of_process() -> Option<String> {
     None
 }
 
-/// The name of the user with this id, by lines of `name:password:id:…`.
+/// Finds the name of a user id in `/etc/passwd`: lines of `name:password:id:…`.
 #[cfg_attr(not(unix), allow(dead_code, reason = "other systems have no such file"))]
 fn name_in<'p>(passwd: &'p str, id: &str) -> Option<&'p str> {
     passwd.lines().find_map(|line| {

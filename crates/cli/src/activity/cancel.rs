@@ -8,16 +8,16 @@ use super::ActivityRefArgs;
 use crate::input::{json_payload, json_value};
 use crate::session::Session;
 
-/// Cancel an activity in the place of its worker
+/// Report an activity as canceled, on behalf of its worker
 ///
-/// Its workflow has to have asked for that, or been asked to cancel itself.
+/// Cancellation of the activity or of its workflow must have been requested before.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     activity: ActivityRefArgs,
 
-    /// Why: the details of the cancellation, as text
+    /// Reason, passed as the details of the cancellation
     #[arg(long, value_name = "TEXT", conflicts_with = "detail")]
     reason: Option<String>,
 
@@ -43,5 +43,5 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         ..RespondActivityTaskCanceledByIdRequest::default()
     };
     session.client.workflow().respond_activity_task_canceled_by_id(request).await?;
-    session.output.done("Activity canceled")
+    session.output.success("Activity canceled")
 }

@@ -8,14 +8,14 @@ use super::ActivityRefArgs;
 use crate::input::{json_payload, json_value};
 use crate::session::Session;
 
-/// Complete an activity in the place of its worker
+/// Complete an activity, on behalf of its worker
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     activity: ActivityRefArgs,
 
-    /// What it returns
+    /// Result as JSON
     #[arg(long, value_name = "JSON", value_parser = json_value, allow_hyphen_values = true)]
     result: Value,
 }
@@ -36,5 +36,5 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         ..RespondActivityTaskCompletedByIdRequest::default()
     };
     session.client.workflow().respond_activity_task_completed_by_id(request).await?;
-    session.output.done("Activity completed")
+    session.output.success("Activity completed")
 }

@@ -10,14 +10,14 @@ use super::ActivityRefArgs;
 use crate::input::{json_payload, json_value};
 use crate::session::Session;
 
-/// Fail an activity in the place of its worker; it isn't tried again
+/// Fail an activity without retry, on behalf of its worker
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     activity: ActivityRefArgs,
 
-    /// Why: the message of the failure
+    /// Reason, used as the failure message
     #[arg(long, value_name = "TEXT", default_value = "")]
     reason: String,
 
@@ -53,5 +53,5 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         ..RespondActivityTaskFailedByIdRequest::default()
     };
     session.client.workflow().respond_activity_task_failed_by_id(request).await?;
-    session.output.done("Activity failed")
+    session.output.success("Activity failed")
 }

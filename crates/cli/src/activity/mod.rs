@@ -11,12 +11,12 @@ mod update_options;
 
 use clap::Subcommand;
 
-use crate::absent::{AbsentArgs, absent};
 use crate::client::ConnectionArgs;
 use crate::input::ExecutionArgs;
 use crate::session::{self, GlobalArgs};
+use crate::unsupported::{UnsupportedArgs, unsupported};
 
-/// End, pause and change activities that workflows wait for
+/// Complete, fail, pause, reset and update activities of workflows
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -37,7 +37,7 @@ enum Command {
     Reset(reset::Args),
     UpdateOptions(update_options::Args),
     #[command(hide = true, aliases = ["execute", "result", "describe", "list", "count", "terminate", "delete"])]
-    Start(AbsentArgs),
+    Start(UnsupportedArgs),
 }
 
 const EXAMPLES: &str = r#"Examples:
@@ -45,7 +45,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial activity pause -w order-42 --activity-id 5 --reason "bank is closed"
 "#;
 
-/// Which activity of which workflow.
+/// Arguments that name an activity.
 #[derive(Debug, clap::Args)]
 struct ActivityRefArgs {
     #[command(flatten)]
@@ -56,7 +56,7 @@ struct ActivityRefArgs {
     activity_id: String,
 }
 
-/// Runs one of the commands about activities.
+/// Runs an `activity` command.
 pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     let Args { command, connection } = args;
     session::run(global, connection, async |session| match command {
@@ -67,9 +67,9 @@ pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
         Command::Unpause(args) => unpause::run(args, session).await,
         Command::Reset(args) => reset::run(args, session).await,
         Command::UpdateOptions(args) => update_options::run(args, session).await,
-        Command::Start(_) => Err(absent(
+        Command::Start(_) => Err(unsupported(
             "activities without a workflow",
-            "`perennial workflow describe` shows the activities of one",
+            "`perennial workflow describe` shows the activities of a workflow",
         )),
     })
 }

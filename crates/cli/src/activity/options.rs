@@ -1,4 +1,4 @@
-//! The options of an activity, as flags change them.
+//! Flags for activity options.
 
 use std::time::Duration;
 
@@ -9,49 +9,49 @@ use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 
 use crate::input::length;
 
-/// What changes; the rest stays as it is.
+/// Options to change; the others stay as they are.
 #[derive(Debug, clap::Args)]
 #[group(id = "options-args")]
 pub(super) struct OptionsArgs {
-    /// Task queue whose workers run it
+    /// Task queue of the workers that run it
     #[arg(long, alias = "tq", value_name = "NAME")]
     task_queue: Option<String>,
 
-    /// How long all attempts may take together
+    /// Timeout of all attempts together
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     schedule_to_close_timeout: Option<Duration>,
 
-    /// How long it may wait for a worker
+    /// Maximum wait for a worker
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     schedule_to_start_timeout: Option<Duration>,
 
-    /// How long an attempt may take
+    /// Timeout of an attempt
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     start_to_close_timeout: Option<Duration>,
 
-    /// How long there may be between two heartbeats
+    /// Maximum time between heartbeats
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     heartbeat_timeout: Option<Duration>,
 
-    /// How long to wait before the first retry
+    /// Delay before the first retry
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     retry_initial_interval: Option<Duration>,
 
-    /// How long to wait at most
+    /// Maximum delay between retries
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     retry_maximum_interval: Option<Duration>,
 
-    /// How much longer to wait each time
+    /// Factor by which the delay grows
     #[arg(long, value_name = "FACTOR")]
     retry_backoff_coefficient: Option<f64>,
 
-    /// How many attempts there are; 0 for any number
+    /// Maximum number of attempts; 0 for no limit
     #[arg(long, value_name = "N")]
     retry_maximum_attempts: Option<i32>,
 }
 
 impl OptionsArgs {
-    /// The options, and the names of those that were given.
+    /// The options, and the field names of those given.
     pub(super) fn read(&self) -> anyhow::Result<(ActivityOptions, Vec<String>)> {
         let retry_policy = RetryPolicy {
             initial_interval: optional(self.retry_initial_interval)?,
@@ -86,7 +86,7 @@ impl OptionsArgs {
     }
 }
 
-/// A length of time as messages have it, if there is one.
+/// Converts to a protobuf duration.
 pub(super) fn optional(
     given: Option<Duration>,
 ) -> anyhow::Result<Option<perennial_proto::Duration>> {

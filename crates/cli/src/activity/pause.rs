@@ -7,14 +7,14 @@ use super::ActivityRefArgs;
 use crate::client::Client;
 use crate::session::Session;
 
-/// Pause an activity: it isn't tried again until it is unpaused
+/// Pause an activity: no further attempts until it is unpaused
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     activity: ActivityRefArgs,
 
-    /// Why
+    /// Reason
     #[arg(long, value_name = "TEXT", default_value = "")]
     reason: String,
 }
@@ -33,5 +33,5 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         activity: Some(Activity::Id(args.activity.activity_id)),
     };
     session.client.workflow().pause_activity(request).await?;
-    session.output.done("Activity paused")
+    session.output.success("Activity paused")
 }

@@ -11,26 +11,26 @@ use super::ActivityRefArgs;
 use super::options::optional;
 use crate::session::Session;
 
-/// Begin an activity anew, with its first attempt
+/// Restart an activity from its first attempt
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     activity: ActivityRefArgs,
 
-    /// Leave it paused if it is
+    /// Keep the activity paused
     #[arg(long)]
     keep_paused: bool,
 
-    /// Forget what it said with its heartbeats
+    /// Discard its heartbeat details
     #[arg(long, alias = "reset-heartbeats")]
     clear_heartbeat_details: bool,
 
-    /// Give it the options back that it was scheduled with
+    /// Restore the options it was scheduled with
     #[arg(long)]
     restore_original_options: bool,
 
-    /// Start at some time within this
+    /// Start after a random delay up to this
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     jitter: Option<Duration>,
 }
@@ -39,7 +39,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial activity reset order-42 --activity-id 5 --clear-heartbeat-details
 "#;
 
-/// As Temporal's command line tells of it.
+/// JSON output, with the field names of Temporal's command line.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Reset {

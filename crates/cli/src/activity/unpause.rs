@@ -10,22 +10,22 @@ use super::ActivityRefArgs;
 use super::options::optional;
 use crate::session::Session;
 
-/// Let a paused activity go on
+/// Unpause an activity
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     activity: ActivityRefArgs,
 
-    /// Count its attempts from one again
+    /// Reset its attempts
     #[arg(long)]
     reset_attempts: bool,
 
-    /// Forget what it said with its heartbeats
+    /// Discard its heartbeat details
     #[arg(long, alias = "reset-heartbeats")]
     reset_heartbeat: bool,
 
-    /// Start at some time within this
+    /// Start after a random delay up to this
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     jitter: Option<Duration>,
 }
@@ -45,5 +45,5 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         activity: Some(Activity::Id(args.activity.activity_id)),
     };
     session.client.workflow().unpause_activity(request).await?;
-    session.output.done("Activity unpaused")
+    session.output.success("Activity unpaused")
 }

@@ -10,7 +10,7 @@ use crate::failure::Usage;
 use crate::output::{Card, duration};
 use crate::session::Session;
 
-/// Change the options of an activity that is waited for
+/// Change the options of a pending activity
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -20,7 +20,7 @@ pub(super) struct Args {
     #[command(flatten)]
     options: OptionsArgs,
 
-    /// Give it the options back that it was scheduled with
+    /// Restore the options it was scheduled with
     #[arg(long)]
     restore_original_options: bool,
 }
@@ -30,7 +30,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial activity update-options order-42 --activity-id 5 --restore-original-options
 "#;
 
-/// As Temporal's command line tells of it, durations in nanoseconds.
+/// JSON output, as in Temporal's command line: durations are in nanoseconds.
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct Options {
@@ -48,7 +48,8 @@ struct Options {
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
     let (options, names) = args.options.read()?;
     if names.is_empty() && !args.restore_original_options {
-        let message = "say what to change, such as --start-to-close-timeout 5m";
+        let message =
+            "nothing to change: give at least one flag, such as --start-to-close-timeout 5m";
         return Err(Usage::new(message).into());
     }
     let mut request = UpdateActivityOptionsRequest {
@@ -91,7 +92,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
             .field(
                 "MaximumAttempts",
                 match options.maximum_attempts {
-                    0 => "any number".to_owned(),
+                    0 => "unlimited".to_owned(),
                     most => most.to_string(),
                 },
             );

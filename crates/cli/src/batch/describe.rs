@@ -7,7 +7,7 @@ use super::{JobIdArgs, about_job};
 use crate::output::{Card, instant, short_name};
 use crate::session::Session;
 
-/// Show how far a batch job is
+/// Show the progress of a batch job
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  perennial batch describe --job-id 5f0c6c51-…\n")]
 pub(super) struct Args {

@@ -10,7 +10,7 @@ use crate::session::Session;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  perennial batch list --limit 5\n")]
 pub(super) struct Args {
-    /// No more than so many
+    /// Show at most this many
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }
@@ -46,7 +46,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         }
     }
     if list.finish()? == 0 {
-        session.output.remark(format!("no batch jobs in the namespace {}", client.namespace))?;
+        session.output.note(format!("no batch jobs in the namespace {}", client.namespace))?;
     }
     Ok(())
 }

@@ -8,10 +8,10 @@ use clap::Subcommand;
 use tonic::{Code, Status};
 
 use crate::client::ConnectionArgs;
-use crate::failure::{Ends, Exit};
+use crate::failure::{Exit, ExitError};
 use crate::session::{self, GlobalArgs};
 
-/// See and stop batch jobs, which `workflow` commands with --query start
+/// List, describe and stop batch jobs
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -36,14 +36,14 @@ const EXAMPLES: &str = r#"Examples:
   perennial batch describe --job-id 5f0c6c51-…
 "#;
 
-/// Which job, by its place or as a flag.
+/// Arguments that name a batch job.
 #[derive(Debug, clap::Args)]
 struct JobIdArgs {
     /// Job id
     #[arg(value_name = "JOB_ID", conflicts_with = "job_id", required_unless_present = "job_id")]
     id: Option<String>,
 
-    /// The same as a flag
+    /// Job id, as a flag
     #[arg(long = "job-id", value_name = "ID", id = "job_id")]
     flag: Option<String>,
 }
@@ -54,7 +54,7 @@ impl JobIdArgs {
     }
 }
 
-/// The server's words are about the workflow that a job is inside of it.
+/// Replaces the server's message, which is about the workflow that runs the job.
 fn about_job(job_id: &str, status: Status) -> anyhow::Error {
     if status.code() != Code::NotFound {
         return status.into();
@@ -62,13 +62,13 @@ fn about_job(job_id: &str, status: Status) -> anyhow::Error {
     let message = match status.message().contains("already completed") {
         true => format!("batch job {job_id} has ended already"),
         false => {
-            format!("there is no batch job {job_id}; `perennial batch list` shows those there are")
+            format!("there is no batch job {job_id}; `perennial batch list` lists the batch jobs")
         }
     };
-    Ends { with: Exit::NotFound, message }.into()
+    ExitError { exit: Exit::NotFound, message }.into()
 }
 
-/// Runs one of the commands about batch jobs.
+/// Runs a `batch` command.
 pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     let Args { command, connection } = args;
     session::run(global, connection, async |session| match command {

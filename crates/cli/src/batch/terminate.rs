@@ -5,14 +5,14 @@ use perennial_proto::temporal::workflowservice::v1::StopBatchOperationRequest;
 use super::{JobIdArgs, about_job};
 use crate::session::Session;
 
-/// Stop a batch job; what it has done stays done
+/// Stop a batch job; its effects so far stay
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     job: JobIdArgs,
 
-    /// Why
+    /// Reason
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
@@ -31,5 +31,5 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     };
     let stopped = session.client.workflow().stop_batch_operation(request).await;
     stopped.map_err(|status| about_job(&job_id, status))?;
-    session.output.done(format!("Terminated batch job {job_id}"))
+    session.output.success(format!("Terminated batch job {job_id}"))
 }

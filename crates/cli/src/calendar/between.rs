@@ -11,15 +11,15 @@ use crate::terminal::warn;
 
 /// List every time of a spec in a window
 ///
-/// The window is open at --from and closed at --to. It needs an end: --to, --count or the spec's own --end. A table stops
-/// after 1,000 rows unless --count asks for more; json and jsonl do not.
+/// The window excludes --from and includes --to. It needs an end: --to, --count or --end. A table stops after
+/// 1,000 rows unless --count is larger; json and jsonl have no limit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     spec: SpecArgs,
 
-    /// List no more than so many times
+    /// List at most this many times
     #[arg(long, short = 'n', value_name = "N", help_heading = "Window")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,

@@ -4,11 +4,11 @@ use jiff::fmt::friendly::{Spacing, SpanPrinter};
 use perennial_calendar::{DstPolicy, Spec};
 use serde::Serialize;
 
-/// As intervals are written: `1m30s`.
+/// Format of intervals: `1m30s`.
 const DURATION: SpanPrinter = SpanPrinter::new().spacing(Spacing::None);
 
-/// What was entered, in one form whatever it was typed as. Each part is text that reads back as
-/// the same part. The names are part of the product.
+/// The canonical form of a spec. Parsing the text of a part yields the same part. Field names are a
+/// stable interface.
 #[derive(Debug, Serialize)]
 pub(super) struct Canonical {
     calendars: Vec<String>,
@@ -21,7 +21,7 @@ pub(super) struct Canonical {
     end: Option<String>,
     jitter: Option<String>,
     time_zone: String,
-    /// `None` where the parts differ, each by its own default.
+    /// `None` if unset: then parts have different defaults.
     dst: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl Canonical {
         }
     }
 
-    /// Its lines: what it is called, and what it is.
+    /// Lines of label and value.
     pub(super) fn lines(&self) -> Vec<(String, &str)> {
         let lists = [
             ("calendar", &self.calendars),

@@ -1,49 +1,49 @@
-//! What the coming changes of the clock do to a spec.
+//! Effects of the next clock changes (daylight saving) on a spec.
 
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use perennial_calendar::{OnRepeat, PartRef, Period, Reason, Spec, Traced};
 use serde::{Serialize, Serializer};
 
-/// How far ahead to look: every zone that changes its clock by the season does so in this time.
+/// How far ahead to search: a year covers every seasonal clock change.
 const AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
 
-/// Some zones have changed their clocks four times in a year, none more often.
+/// Bound on clock changes examined. Some zones have had four in a year, none more.
 const CHANGES_MAX: usize = 8;
 
-/// So many of the times that a change concerns are listed.
+/// Affected times listed for each clock change.
 const TIMES_MAX: usize = 100;
 
-/// Something out of the ordinary that happens to a spec when the clock changes.
+/// An effect of a clock change on a spec.
 #[derive(Debug, Serialize)]
 pub(super) struct Anomaly {
-    /// What the clock shows when it changes, and what it shows next.
+    /// Local time just before and after the change.
     #[serde(serialize_with = "as_text")]
     pub(super) from: DateTime,
     #[serde(serialize_with = "as_text")]
     pub(super) to: DateTime,
     pub(super) effect: Effect,
-    /// How many times on the clock it happens to.
+    /// Number of local times affected.
     pub(super) count: usize,
-    /// The first of them.
+    /// The first affected times.
     #[serde(serialize_with = "as_texts")]
     pub(super) times: Vec<DateTime>,
 }
 
-/// What happens to times that the clock jumps over or shows twice.
+/// What happens to local times that don't occur, or occur twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Effect {
     Skipped,
-    /// They fire later by the length of the gap.
+    /// Fires later, by the length of the gap.
     Shifted,
     FiresTwice,
     FiresFirst,
     FiresLast,
 }
 
-/// What the changes within a year after `from` do. `skipping` is the same spec under a policy that
-/// skips what the clock jumps over: what fires only without it was shifted.
+/// Effects of the clock changes within a year after `from`. `skipping` is the same spec with a policy that
+/// skips gaps: times that fire only without that policy were shifted.
 pub(super) fn anomalies(spec: &Spec, skipping: &Spec, from: Timestamp) -> Vec<Anomaly> {
     let rules = spec.zone().at(from).time_zone().clone();
     let end = from.saturating_add(AHEAD).unwrap_or(Timestamp::MAX);
@@ -127,13 +127,13 @@ impl Change {
     }
 }
 
-/// Windows are open at the beginning: this one begins so many seconds earlier, that one included.
+/// The instant this many seconds earlier, minus one: windows exclude their start.
 fn just_before(instant: Timestamp, seconds: i32) -> Timestamp {
     let earlier = SignedDuration::from_secs(i64::from(seconds) + 1);
     instant.saturating_sub(earlier).unwrap_or(instant)
 }
 
-/// Whether it is by the clock, not by counting seconds, that the part fires.
+/// Whether the part fires by local time, as opposed to elapsed seconds.
 fn keeps_a_clock(part: PartRef, spec: &Spec) -> bool {
     match part {
         PartRef::Calendar(_) | PartRef::Recurrence(_) => true,

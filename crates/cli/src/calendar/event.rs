@@ -1,4 +1,4 @@
-//! One line of an answer: a time that fires, or one that was left out.
+//! A time in the output: one that fires, or one that is left out.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::part;
 
-/// A time of a spec, or one that it might have had.
+/// A time of a spec, or a time that was left out.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub(super) nominal: Timestamp,
@@ -15,14 +15,14 @@ pub(super) struct Event {
     pub(super) fate: Fate,
 }
 
-/// What becomes of a time.
+/// Whether a time fires, or why not.
 #[derive(Clone, Debug)]
 pub(super) enum Fate {
     Fires {
         due: Timestamp,
     },
     LeftOut {
-        /// What the clock shows then, or would show if it did not jump over it.
+        /// The local time. For a time in a gap, the local time that was skipped.
         civil: DateTime,
         why: String,
     },
@@ -47,7 +47,7 @@ impl From<Occurrence> for Event {
     }
 }
 
-/// An event as programs read it. The names are part of the product.
+/// JSON output of an event. Field names are a stable interface.
 #[derive(Serialize)]
 pub(super) struct Record<'s> {
     #[serde(serialize_with = "as_text")]
@@ -58,7 +58,7 @@ pub(super) struct Record<'s> {
     part: String,
     #[serde(skip_serializing_if = "str::is_empty")]
     comment: &'s str,
-    /// For a time left out, what the clock shows: of one in a gap there is no `local`.
+    /// Local time without an offset, for a time that was left out: a time in a gap has no `local`.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_optional_text")]
     civil: Option<DateTime>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -15,19 +15,19 @@ use super::spec_args::SpecArgs;
 use super::view::{View, ViewArgs, Window};
 use crate::output::{Format, printable, write_wrapped};
 use crate::session::GlobalArgs;
-use crate::terminal::{Look, Style, say};
+use crate::terminal::{Look, Style, print_stderr};
 
-/// Say in plain English what a spec means, and what to look out for
+/// Explain in words when a spec fires, with warnings
 ///
-/// Shows the meaning in one sentence, warnings, the canonical form, what the coming changes of the
-/// clock do to it, and the next times.
+/// Shows the meaning in one sentence, warnings, the canonical form, the effects of the next clock
+/// changes, and the next times.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     spec: SpecArgs,
 
-    /// How many of the next times to show; 0 for none
+    /// Number of next times to show; 0 for none
     #[arg(long, short = 'n', value_name = "N", default_value_t = 5, help_heading = "Window")]
     #[arg(value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     count: u64,
@@ -36,11 +36,11 @@ pub(super) struct Args {
     view: ViewArgs,
 }
 
-/// An explanation is one document, which is put together in memory.
+/// Maximum of `--count`: an explanation is one document, built in memory.
 const COUNT_MAX: u64 = 10_000;
 
-/// So many times are named for one change of the clock.
-const TIMES_NAMED: usize = 4;
+/// Times listed for each clock change.
+const TIMES_LISTED_MAX: usize = 4;
 
 const EXAMPLES: &str = r#"Examples:
   Is this every Monday that is the 13th, or every Monday and every 13th?
@@ -55,7 +55,7 @@ const EXAMPLES: &str = r#"Examples:
     perennial calendar explain '0 0 31 * *' --output json
 "#;
 
-/// Everything there is to say about a spec. The names are part of the product.
+/// JSON output. Field names are a stable interface.
 #[derive(Serialize)]
 struct Report<'s> {
     sentence: String,
@@ -73,8 +73,8 @@ pub(super) fn run(args: Args, global: &GlobalArgs, out: &mut impl Write) -> anyh
     explain(&spec, &skipping, mistakes, window, args.count, args.view.view(global), out)
 }
 
-/// Explains a spec. `skipping` is the same, except that it skips what the clock jumps over; `mistakes` are what its
-/// author probably didn't mean.
+/// Explains a spec. `skipping` is the same spec with a policy that skips gaps. `mistakes` are likely mistakes in its
+/// text.
 pub(crate) fn explain(
     spec: &Spec,
     skipping: &Spec,
@@ -108,7 +108,7 @@ pub(crate) fn explain(
         return Ok(remark.map_or(Ok(()), |remark| write_wrapped("  ", &remark, view.look, out))?);
     }
     if let Some(remark) = remark {
-        say(format_args!("{remark}"));
+        print_stderr(format_args!("{remark}"));
     }
     report.next = events.iter().map(|event| Record::new(event, spec)).collect();
     match view.format {
@@ -149,10 +149,10 @@ fn describe(anomaly: &Anomaly) -> String {
         _ => time.strftime("%H:%M:%S").to_string(),
     };
     let Anomaly { from, to, effect, count, times } = anomaly;
-    let named: Vec<String> = times.iter().take(TIMES_NAMED).map(clock).collect();
+    let named: Vec<String> = times.iter().take(TIMES_LISTED_MAX).map(clock).collect();
     let mut named = named.join(", ");
-    if *count > TIMES_NAMED {
-        named.push_str(&format!(" and {} more", count - TIMES_NAMED));
+    if *count > TIMES_LISTED_MAX {
+        named.push_str(&format!(" and {} more", count - TIMES_LISTED_MAX));
     }
     let day = from.strftime("%a %Y-%m-%d");
     let new_day = match to.date() == from.date() {

@@ -1,4 +1,4 @@
-//! A list of times: reads them from the spec, writes them out, says what is missing.
+//! Lists the times of a spec, with a note if the list is incomplete.
 
 use std::io::Write;
 
@@ -6,45 +6,45 @@ use jiff::Timestamp;
 use perennial_calendar::Spec;
 
 use super::event::{Event, Fate};
+use super::no_times;
 use super::output::Output;
-use super::silence;
 use super::view::{View, Window};
 use crate::output::{Format, thousands};
-use crate::terminal::say;
+use crate::terminal::print_stderr;
 
-/// A longer table is not read by anyone.
+/// Rows of a table without `--count`.
 const TABLE_ROWS_MAX: u64 = 1_000;
 
-/// Without an end, so many times may be left out before the search for one that is not stops.
+/// Without an end of the window, the list stops after this many times in a row were left out.
 const LEFT_OUT_MAX: u64 = 1_000;
 
-/// What a table does not show is counted up to here.
+/// Times beyond the end of a table are counted up to this number.
 const UNSHOWN_COUNTED_MAX: usize = 1_000_000;
 
-/// Where a list stops, besides at the end of its window.
+/// Limits of a list, besides the end of its window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// So many times were asked for.
+    /// Number of times requested.
     count: Option<u64>,
     rows_max: Option<u64>,
     left_out_max: Option<u64>,
 }
 
-/// What a list came to.
-struct Walked {
+/// Summary of a written list.
+struct ListSummary {
     fires: u64,
     left_out: u64,
-    /// The last time in it, or where its window began.
+    /// The last time listed, or the start of the window.
     last: Timestamp,
     ended: Ended,
 }
 
-/// How a list ended.
+/// Why a list ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
-    /// There were no more times, or none in the window.
+    /// There are no more times, or none in the window.
     Exhausted,
-    /// It has as many times as were asked for.
+    /// The list has the requested number of times.
     Complete,
     TooManyRows,
     TooManyLeftOut,
@@ -60,13 +60,13 @@ impl Limits {
         }
     }
 
-    /// For a list that is kept in memory.
+    /// Limits of a list in memory.
     pub(crate) fn short(count: u64) -> Self {
         Limits { count: Some(count), rows_max: None, left_out_max: Some(LEFT_OUT_MAX) }
     }
 }
 
-/// Writes the times of a window, and to standard error what a reader would wonder about.
+/// Writes the times of a window. A note about an incomplete list goes to standard error.
 pub(crate) fn write(
     spec: &Spec,
     window: Window,
@@ -77,15 +77,15 @@ pub(crate) fn write(
     let mut output = Output::new(spec, view, window, &mut *out);
     let walked = walk(spec, window, limits, view, |event| output.write(&event))?;
     output.finish()?;
-    // The answer comes before the remarks on it, also on a terminal.
+    // Flush first, to keep the order on a terminal.
     out.flush()?;
-    if let Some(remark) = walked.remark(spec, window, limits) {
-        say(format_args!("{remark}"));
+    if let Some(note) = walked.note(spec, window, limits) {
+        print_stderr(format_args!("{note}"));
     }
     Ok(())
 }
 
-/// The same as a list in memory, with the remark on it.
+/// Collects the times in memory, with the note.
 pub(crate) fn collect(
     spec: &Spec,
     window: Window,
@@ -97,7 +97,7 @@ pub(crate) fn collect(
         events.push(event);
         Ok(())
     })?;
-    Ok((events, walked.remark(spec, window, limits)))
+    Ok((events, walked.note(spec, window, limits)))
 }
 
 fn walk(
@@ -106,10 +106,11 @@ fn walk(
     limits: Limits,
     view: View,
     mut take: impl FnMut(Event) -> anyhow::Result<()>,
-) -> anyhow::Result<Walked> {
-    let mut walked = Walked { fires: 0, left_out: 0, last: window.from, ended: Ended::Exhausted };
+) -> anyhow::Result<ListSummary> {
+    let mut walked =
+        ListSummary { fires: 0, left_out: 0, last: window.from, ended: Ended::Exhausted };
     if limits.count == Some(0) {
-        return Ok(Walked { ended: Ended::Complete, ..walked });
+        return Ok(ListSummary { ended: Ended::Complete, ..walked });
     }
     for event in events(spec, window, view.show_left_out) {
         if limits.rows_max.is_some_and(|most| walked.fires + walked.left_out == most) {
@@ -134,7 +135,7 @@ fn walk(
     Ok(walked)
 }
 
-/// The times of the window, and if asked those left out.
+/// The times of the window, with those left out if requested.
 fn events(
     spec: &Spec,
     window: Window,
@@ -147,13 +148,13 @@ fn events(
     Box::new(spec.between(window.from, to).map(Event::from))
 }
 
-impl Walked {
-    /// What a reader of the list would wonder about, if anything.
-    fn remark(&self, spec: &Spec, window: Window, limits: Limits) -> Option<String> {
+impl ListSummary {
+    /// A note if the list is incomplete or empty.
+    fn note(&self, spec: &Spec, window: Window, limits: Limits) -> Option<String> {
         match self.ended {
             Ended::Complete => None,
-            Ended::Exhausted if self.fires == 0 => Some(silence::reason(spec, window)),
-            Ended::Exhausted => silence::end_of_list(spec, self.last, window, limits.count),
+            Ended::Exhausted if self.fires == 0 => Some(no_times::reason(spec, window)),
+            Ended::Exhausted => no_times::end_of_list(spec, self.last, window, limits.count),
             Ended::TooManyRows => Some(unshown(spec, self.last, window)),
             Ended::TooManyLeftOut => Some(format!(
                 "stopped after {} times that were left out; --to sets an end of your own",

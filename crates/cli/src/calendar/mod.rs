@@ -1,4 +1,4 @@
-//! `perennial calendar`: when does it fire?
+//! `perennial calendar`: previews and explains specs, without a server.
 
 mod between;
 mod canonical;
@@ -7,9 +7,9 @@ mod event;
 mod explain;
 mod listing;
 mod next;
+mod no_times;
 mod output;
 mod part;
-mod silence;
 mod spec_args;
 mod table;
 mod view;
@@ -25,7 +25,7 @@ pub(crate) use self::view::ViewArgs;
 
 use crate::session::GlobalArgs;
 
-/// When does it fire? Preview and explain schedules before creating anything
+/// Preview and explain cron strings and other specs, offline
 ///
 /// A SPEC is one of
 ///
@@ -35,7 +35,7 @@ use crate::session::GlobalArgs;
 ///   a calendar as JSON     '{"dayOfWeek":"Fri","hour":"11"}'
 ///   a recurrence rule      'DTSTART:20260101T090000 RRULE:FREQ=MONTHLY;BYDAY=-1FR'
 ///
-/// Several are a union. Put each in quotes, or the shell will make file names of the asterisks.
+/// Several specs form a union. Quote each one, or the shell expands the asterisks.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment, arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -50,7 +50,7 @@ enum Command {
     Explain(explain::Args),
 }
 
-/// Runs one of the calendar commands and writes its answer.
+/// Runs a `calendar` command.
 pub(crate) fn run(args: Args, global: &GlobalArgs, out: &mut impl Write) -> anyhow::Result<()> {
     match args.command {
         Command::Next(args) => next::run(args, global, out),

@@ -15,7 +15,7 @@ pub(super) struct Args {
     #[command(flatten)]
     spec: SpecArgs,
 
-    /// How many times to show
+    /// Number of times to show
     #[arg(long, short = 'n', value_name = "N", default_value_t = 5, help_heading = "Window")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     count: u64,

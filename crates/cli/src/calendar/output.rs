@@ -1,4 +1,4 @@
-//! Writes events as they come: nothing is kept that grows with the answer.
+//! Writes events one by one, so memory use is bounded.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use super::table::Table;
 use super::view::{View, Window};
 use crate::output::Format;
 
-/// Where the events of an answer go. Write each, then [finish](Self::finish).
+/// Output of events. Write each event, then call [finish](Self::finish).
 pub(super) struct Output<'s, W: Write> {
     spec: &'s Spec,
     out: W,

@@ -1,8 +1,8 @@
-//! What the parts of a spec are called.
+//! Names of the parts of a spec.
 
 use perennial_calendar::{Definition, PartRef};
 
-/// The part as users count: from 1.
+/// Name of a part, counted from 1: `calendar 1`.
 pub(super) fn name(part: PartRef) -> String {
     match part {
         PartRef::Calendar(n) => format!("calendar {}", n + 1),
@@ -12,7 +12,7 @@ pub(super) fn name(part: PartRef) -> String {
     }
 }
 
-/// The comment that came with the part; empty if none did.
+/// The comment of the part; empty if it has none.
 pub(super) fn comment(part: PartRef, definition: &Definition) -> &str {
     match part {
         PartRef::Calendar(n) => &definition.calendars[n].comment,
@@ -20,7 +20,7 @@ pub(super) fn comment(part: PartRef, definition: &Definition) -> &str {
     }
 }
 
-/// How many parts there are: with one, nobody needs to be told which it was.
+/// The number of parts. With a single part, the table needs no column for it.
 pub(super) fn count(definition: &Definition) -> usize {
     definition.calendars.len()
         + definition.intervals.len()

@@ -1,4 +1,4 @@
-//! The arguments that make up a spec.
+//! Arguments of a spec.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,55 +14,55 @@ use crate::failure::Usage;
 use crate::input::InstantText;
 use crate::system_zones;
 
-/// What to look at. Everything that a schedule can say about when is here.
+/// A spec: everything about the times of a schedule.
 #[derive(Debug, clap::Args)]
 pub(super) struct SpecArgs {
-    /// A cron string, interval, repeating interval, calendar JSON or recurrence rule; several are
-    /// a union
+    /// Cron string, interval, repeating interval, calendar JSON or recurrence rule; several form a
+    /// union
     #[arg(required = true, value_name = "SPEC")]
     specs: Vec<String>,
 
-    /// Leave out the times that this cron string or calendar JSON matches; a whole day is '* * * 25
-    /// 12 * *'. May also name a --define. Repeatable
+    /// Exclude times that match this cron string, calendar JSON or --define name; a whole day is
+    /// '* * * 25 12 * *'; repeatable
     #[arg(long, help_heading = "Spec", value_name = "SPEC|NAME")]
     exclude: Vec<String>,
 
-    /// Define a named calendar for --exclude NAME and EXCLUDE=NAME. Repeatable; of one name they
-    /// add up
+    /// Define a named calendar for --exclude NAME and EXCLUDE=NAME; repeatable, also for the same
+    /// name
     #[arg(long, help_heading = "Spec", value_name = "NAME=SPEC", value_parser = named_spec)]
     define: Vec<(String, String)>,
 
-    /// The zone whose clock is read: an IANA name, or 'local' for this machine's [default: UTC]
+    /// Time zone: an IANA name, or 'local' for this machine's [default: UTC]
     #[arg(long, help_heading = "Spec", value_name = "NAME")]
     tz: Option<String>,
 
-    /// Read the zone from a TZif file; --tz then only names it
+    /// Read the time zone from a TZif file; then --tz only sets its name
     #[arg(long, help_heading = "Spec", value_name = "FILE")]
     tzif: Option<PathBuf>,
 
-    /// How cron strings are read
+    /// Dialect of cron strings
     #[arg(long, help_heading = "Spec", value_parser = dialects(), default_value = "temporal")]
     dialect: Dialect,
 
-    /// What to do where the clock jumps: literal (as the clock shows, the default), once (every
-    /// civil time fires exactly once), or GAP,OVERLAP: skip or shift what is jumped over, and
-    /// take the first, last or both of what comes twice
+    /// Daylight saving policy: literal (default), once (every local time fires exactly once), or
+    /// GAP,OVERLAP: skip or shift times in a gap, and fire the first, last or both of times that
+    /// occur twice
     #[arg(long, help_heading = "Spec", value_name = "POLICY")]
     dst: Option<DstPolicy>,
 
-    /// Put each time off by up to this much
+    /// Delay each time by a random amount up to this
     #[arg(long, help_heading = "Spec", value_name = "DURATION", value_parser = duration)]
     jitter: Option<Duration>,
 
-    /// The schedule id whose jitter to show
+    /// Schedule id, which determines the jitter
     #[arg(long, help_heading = "Spec", value_name = "ID")]
     identity: Option<String>,
 
-    /// No time before this one
+    /// First possible time
     #[arg(long, help_heading = "Spec", value_name = "TIME")]
     start: Option<InstantText>,
 
-    /// No time after this one
+    /// Last possible time
     #[arg(long, help_heading = "Spec", value_name = "TIME")]
     end: Option<InstantText>,
 }
@@ -72,14 +72,14 @@ impl SpecArgs {
         self.compile_with(|_| {})
     }
 
-    /// The same spec, except that it skips what the clock jumps over.
+    /// The same spec with a policy that skips gaps.
     pub(super) fn compile_skipping_gaps(&self) -> anyhow::Result<Spec> {
         self.compile_with(|definition| {
             definition.dst = definition.dst.map(|policy| DstPolicy { gap: OnGap::Skip, ..policy });
         })
     }
 
-    /// What the texts probably don't mean.
+    /// Likely mistakes in the texts.
     pub(super) fn mistakes(&self) -> Vec<String> {
         mistakes_in(&self.specs, self.dialect)
     }
@@ -97,7 +97,7 @@ impl SpecArgs {
         change(&mut definition);
         let spec = Spec::compile(definition, &zones, &named).map_err(|error| match error {
             Error::UnknownCalendar { name, similar: None } => anyhow::Error::new(Usage::new(
-                format!("unknown calendar {name:?}; give it with --define {name}=SPEC"),
+                format!("unknown calendar {name:?}; define it with --define {name}=SPEC"),
             )),
             error => error.into(),
         })?;
@@ -114,7 +114,7 @@ impl SpecArgs {
                 && texts.iter().all(|text| !text.contains(char::is_whitespace))
                 && matches!(error, Error::Parse(_));
             if unquoted {
-                let message = "these are many short specs; put a cron string in quotes, so that \
+                let message = "too many short specs: quote a cron string, so that \
                                the shell passes it on as one";
                 return Usage::new(message).into();
             }
@@ -152,7 +152,7 @@ impl SpecArgs {
                 .exclude(text, self.dialect)
                 .map_err(|error| match error {
                     Error::Conflict { .. } => anyhow::Error::new(Usage::new(
-                        "a named calendar has no zone; it is read on the clock of the spec",
+                        "a named calendar has no time zone; it uses that of the spec",
                     )),
                     error => error.into(),
                 })
@@ -192,7 +192,7 @@ fn named_spec(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// What the authors of these texts probably mistook, each mistake once.
+/// Likely mistakes in these texts, each once.
 pub(crate) fn mistakes_in(texts: &[String], dialect: Dialect) -> Vec<String> {
     let mut found = Vec::new();
     for mistake in texts.iter().flat_map(|text| likely_mistakes(text, dialect)) {
@@ -212,7 +212,7 @@ fn duration(text: &str) -> Result<Duration, ParseError> {
     parse_duration(text)
 }
 
-/// `/usr/share/zoneinfo/Europe/Oslo` is Europe/Oslo; any other file is called as it is.
+/// The zone name of a file: `Europe/Oslo` for `/usr/share/zoneinfo/Europe/Oslo`, otherwise the file name.
 fn zone_name_of(file: &Path) -> String {
     let path = file.to_string_lossy();
     match path.split_once("zoneinfo/") {

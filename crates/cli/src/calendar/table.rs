@@ -1,4 +1,4 @@
-//! Events as a table: columns that fit the terminal, a page at a time.
+//! Writes events as a table that fits the terminal, page by page.
 
 use std::io::{self, Write};
 
@@ -12,13 +12,13 @@ use super::view::{View, Window};
 use crate::output::{distance, printable};
 use crate::terminal::{Look, Style};
 
-/// So many rows are laid out together and then forgotten.
+/// Rows per page.
 const PAGE_ROWS: usize = 1_000;
 
-/// Between two columns.
+/// Blanks between two columns.
 const GAP: u16 = 2;
 
-/// The least width in which a reason can still be read.
+/// Minimum width of a reason.
 const REASON_WIDTH_MIN: u16 = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ enum Column {
 /// A table being written. Its columns are chosen once, so all pages line up.
 pub(super) struct Table<'s> {
     spec: &'s Spec,
-    /// The spec's clock shows UTC: one column less, and no offsets.
+    /// The spec's time zone is UTC: one column less, and no offsets.
     utc: bool,
     from: Zoned,
     from_now: bool,
@@ -107,7 +107,7 @@ impl<'s> Table<'s> {
 
     fn cell(&self, column: Column, event: &Event, local: &Zoned) -> String {
         match (column, &event.fate) {
-            // The instant of a time in a gap has another local time: show the one that was meant.
+            // The instant of a time in a gap has another local time: show the skipped one.
             (Column::Local, Fate::LeftOut { civil, .. }) if *civil != local.datetime() => {
                 civil.strftime("%a %Y-%m-%d %H:%M:%S").to_string()
             }
@@ -169,8 +169,8 @@ impl<'s> Table<'s> {
                 laid_out.set_constraint(column.constraint(self.utc, gap));
             }
         }
-        // Only reasons wrap, and they stand last: a line that begins with a blank goes on with the
-        // row before.
+        // Only reasons wrap, and they are the last column: a line that begins with a blank continues the
+        // row above.
         let mut styles = styles.into_iter();
         let mut style = Style::Plain;
         for line in table.lines() {
@@ -184,7 +184,7 @@ impl<'s> Table<'s> {
 }
 
 impl Column {
-    /// The width of what it shows; of a reason, the least.
+    /// The width of the content; for a reason, the minimum.
     fn width(self, utc: bool) -> u16 {
         match self {
             Column::Local if utc => 23,
@@ -197,7 +197,7 @@ impl Column {
         }
     }
 
-    /// Fixed, so that pages line up; parts are as long as they are, and reasons wrap.
+    /// Fixed widths, so that pages line up. Parts have their natural width, and reasons wrap.
     fn constraint(self, utc: bool, gap: u16) -> ColumnConstraint {
         match self {
             Column::Local | Column::Utc | Column::Distance | Column::Due | Column::Reason => {
@@ -208,7 +208,7 @@ impl Column {
     }
 }
 
-/// A comment may have 200 characters; a column of the table has not.
+/// Shortens a comment, which may have 200 characters.
 fn shortened(comment: &str) -> String {
     const SHOWN: usize = 30;
     let mut shown: String = printable(comment).chars().take(SHOWN).collect();

@@ -1,4 +1,4 @@
-//! The arguments that say which stretch of time to look at, and how to show it.
+//! Arguments for the window of time and for its display.
 
 use jiff::{SignedDuration, Timestamp};
 use perennial_calendar::{Spec, Zone};
@@ -9,24 +9,23 @@ use crate::output::Format;
 use crate::session::GlobalArgs;
 use crate::terminal::Look;
 
-/// Which stretch of time, and how it is shown: the same for every command.
+/// The window of time and its display, the same for every calendar command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ViewArgs {
-    /// Look at the times after this one; a date or time without an offset is on the spec's clock
-    /// [default: now]
+    /// Start of the window (exclusive); without an offset, in the spec's time zone [default: now]
     #[arg(long, value_name = "TIME", help_heading = "Window")]
     from: Option<InstantText>,
 
-    /// Look no further than this time (inclusive), or this long: 90m, 7d, P1M
+    /// End of the window (inclusive), or its length: 90m, 7d, P1M
     #[arg(long, value_name = "TIME|DURATION", help_heading = "Window")]
     pub(crate) to: Option<EndText>,
 
-    /// Also show the times that exclusions or clock changes took, and why
+    /// Also show times removed by exclusions or clock changes, and why
     #[arg(long, help_heading = "Output")]
     pub(crate) show_left_out: bool,
 }
 
-/// How the times are shown.
+/// Format and appearance of the times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     pub(crate) format: Format,
@@ -34,7 +33,7 @@ pub(crate) struct View {
     pub(crate) show_left_out: bool,
 }
 
-/// The stretch of time to look at: after `from`, up to and including `to`.
+/// A window of time: after `from`, up to and including `to`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) from: Timestamp,
@@ -43,8 +42,8 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// The same with the time that it begins at, if that was said.
-    pub(crate) fn with_its_beginning(self) -> Self {
+    /// The same window including its start, if `--from` was given.
+    pub(crate) fn including_start(self) -> Self {
         let just_before = self.from.checked_sub(SignedDuration::from_nanos(1));
         match self.from_now {
             true => self,

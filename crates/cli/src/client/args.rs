@@ -1,59 +1,59 @@
-//! The flags that say which server, and as whom.
+//! Connection flags: address, namespace, credentials, TLS, configuration files.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use perennial_calendar::parse_duration;
 
-/// Where settings are read from besides the command line, and how long a command may take. The same for
-/// every command, and allowed before it.
+/// Configuration sources besides flags, and timeouts. Every command has these flags; they may also precede
+/// the command.
 #[derive(Debug, Default, Clone, clap::Args)]
 #[group(id = "config-args")]
 pub(crate) struct ConfigArgs {
-    /// Profile of the configuration file [env: TEMPORAL_PROFILE] [default: default]
+    /// Profile in the configuration file [env: TEMPORAL_PROFILE] [default: default]
     #[arg(long, global = true, value_name = "NAME", help_heading = "Configuration")]
     #[arg(hide_short_help = true)]
     pub(crate) profile: Option<String>,
 
-    /// Configuration file, as TOML [env: TEMPORAL_CONFIG_FILE]
+    /// Configuration file (TOML) [env: TEMPORAL_CONFIG_FILE]
     #[arg(long, global = true, value_name = "FILE", help_heading = "Configuration")]
     #[arg(hide_short_help = true)]
     pub(crate) config_file: Option<PathBuf>,
 
-    /// Don't read the configuration file
+    /// Ignore the configuration file
     #[arg(long, global = true, help_heading = "Configuration", hide_short_help = true)]
     pub(crate) disable_config_file: bool,
 
-    /// Don't read the environment
+    /// Ignore TEMPORAL_… environment variables
     #[arg(long, global = true, help_heading = "Configuration", hide_short_help = true)]
     pub(crate) disable_config_env: bool,
 
-    /// Environment of the older presets file, `perennial env` [env: TEMPORAL_ENV] [default: default]
+    /// Environment in the older presets file, see `perennial env` [env: TEMPORAL_ENV] [default: default]
     #[arg(long, global = true, value_name = "NAME", help_heading = "Configuration")]
     #[arg(hide_short_help = true)]
     pub(crate) env: Option<String>,
 
-    /// The older presets file, as YAML [env: TEMPORAL_ENV_FILE]
+    /// Older presets file (YAML) [env: TEMPORAL_ENV_FILE]
     #[arg(long, global = true, value_name = "FILE", help_heading = "Configuration")]
     #[arg(hide_short_help = true)]
     pub(crate) env_file: Option<PathBuf>,
 
-    /// Give up after this long [default: none; a single request 30s]
+    /// Timeout of the whole command [default: none; 30s per request]
     #[arg(long, global = true, value_name = "DURATION", value_parser = parse_duration)]
     #[arg(help_heading = "Configuration", hide_short_help = true)]
     pub(crate) command_timeout: Option<Duration>,
 
-    /// Give up connecting after this long [default: 10s]
+    /// Timeout for connecting [default: 10s]
     #[arg(long, global = true, value_name = "DURATION", value_parser = parse_duration)]
     #[arg(help_heading = "Configuration", hide_short_help = true)]
     pub(crate) client_connect_timeout: Option<Duration>,
 }
 
-/// Which server, and as whom. The same for every command that talks to one.
+/// The server, the namespace and the credentials. Every command that talks to a server has these flags.
 #[derive(Debug, Default, Clone, clap::Args)]
 #[group(id = "connection-args")]
 pub(crate) struct ConnectionArgs {
-    /// Where the server is [env: TEMPORAL_ADDRESS] [default: localhost:7233]
+    /// Address of the server [env: TEMPORAL_ADDRESS] [default: localhost:7233]
     #[arg(long, global = true, value_name = "HOST:PORT", help_heading = "Connection")]
     pub(crate) address: Option<String>,
 
@@ -61,22 +61,22 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, short, global = true, value_name = "NAME", help_heading = "Connection")]
     pub(crate) namespace: Option<String>,
 
-    /// Key that says who asks; turns TLS on [env: TEMPORAL_API_KEY]
+    /// API key; turns TLS on [env: TEMPORAL_API_KEY]
     #[arg(long, global = true, value_name = "KEY", help_heading = "Connection")]
     #[arg(hide_short_help = true)]
     pub(crate) api_key: Option<String>,
 
-    /// Header to send along; repeatable
+    /// gRPC header to send; repeatable
     #[arg(long, global = true, value_name = "KEY=VALUE", help_heading = "Connection")]
     #[arg(hide_short_help = true, value_parser = key_value)]
     pub(crate) grpc_meta: Vec<(String, String)>,
 
-    /// Name under which the server knows this client
+    /// Identity of this client, recorded by the server
     #[arg(long, global = true, value_name = "NAME", help_heading = "Connection")]
     #[arg(hide_short_help = true)]
     pub(crate) identity: Option<String>,
 
-    /// The `:authority` of requests, for a server behind a proxy
+    /// HTTP/2 `:authority` header, for a server behind a proxy
     #[arg(long, global = true, value_name = "NAME", help_heading = "Connection")]
     #[arg(hide_short_help = true)]
     pub(crate) client_authority: Option<String>,
@@ -85,45 +85,45 @@ pub(crate) struct ConnectionArgs {
     pub(crate) tls: TlsArgs,
 }
 
-/// How the connection is encrypted.
+/// TLS flags.
 #[derive(Debug, Default, Clone, clap::Args)]
 #[group(id = "tls-args")]
 pub(crate) struct TlsArgs {
-    /// Encrypt; on by itself if a key or any of the flags below is given [env: TEMPORAL_TLS]
+    /// Use TLS; on by default with --api-key or any --tls-… flag [env: TEMPORAL_TLS]
     #[arg(long, global = true, help_heading = "TLS", hide_short_help = true)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) tls: Option<bool>,
 
-    /// Certificate of this client, as PEM [env: TEMPORAL_TLS_CLIENT_CERT_PATH]
+    /// Client certificate file (PEM) [env: TEMPORAL_TLS_CLIENT_CERT_PATH]
     #[arg(long, global = true, value_name = "FILE", help_heading = "TLS", hide_short_help = true)]
     pub(crate) tls_cert_path: Option<PathBuf>,
 
-    /// The same, the text itself [env: TEMPORAL_TLS_CLIENT_CERT_DATA]
+    /// Client certificate (PEM text) [env: TEMPORAL_TLS_CLIENT_CERT_DATA]
     #[arg(long, global = true, value_name = "PEM", help_heading = "TLS", hide_short_help = true)]
     pub(crate) tls_cert_data: Option<String>,
 
-    /// Its private key [env: TEMPORAL_TLS_CLIENT_KEY_PATH]
+    /// Client private key file (PEM) [env: TEMPORAL_TLS_CLIENT_KEY_PATH]
     #[arg(long, global = true, value_name = "FILE", help_heading = "TLS", hide_short_help = true)]
     pub(crate) tls_key_path: Option<PathBuf>,
 
-    /// The same, the text itself [env: TEMPORAL_TLS_CLIENT_KEY_DATA]
+    /// Client private key (PEM text) [env: TEMPORAL_TLS_CLIENT_KEY_DATA]
     #[arg(long, global = true, value_name = "PEM", help_heading = "TLS", hide_short_help = true)]
     pub(crate) tls_key_data: Option<String>,
 
-    /// Who vouches for the server, instead of those this machine trusts
+    /// CA certificate file for the server's certificate (PEM) [default: the system's]
     /// [env: TEMPORAL_TLS_SERVER_CA_CERT_PATH]
     #[arg(long, global = true, value_name = "FILE", help_heading = "TLS", hide_short_help = true)]
     pub(crate) tls_ca_path: Option<PathBuf>,
 
-    /// The same, the text itself [env: TEMPORAL_TLS_SERVER_CA_CERT_DATA]
+    /// CA certificate (PEM text) [env: TEMPORAL_TLS_SERVER_CA_CERT_DATA]
     #[arg(long, global = true, value_name = "PEM", help_heading = "TLS", hide_short_help = true)]
     pub(crate) tls_ca_data: Option<String>,
 
-    /// Name the server's certificate has to have [env: TEMPORAL_TLS_SERVER_NAME]
+    /// Expected name in the server's certificate [env: TEMPORAL_TLS_SERVER_NAME]
     #[arg(long, global = true, value_name = "NAME", help_heading = "TLS", hide_short_help = true)]
     pub(crate) tls_server_name: Option<String>,
 
-    /// Take any certificate [env: TEMPORAL_TLS_DISABLE_HOST_VERIFICATION]
+    /// Accept any server certificate (insecure) [env: TEMPORAL_TLS_DISABLE_HOST_VERIFICATION]
     #[arg(long, global = true, help_heading = "TLS", hide_short_help = true)]
     pub(crate) tls_disable_host_verification: bool,
 }

@@ -1,4 +1,4 @@
-//! The configuration file: profiles, as `temporal config` and the official SDKs have them.
+//! Reads the configuration file: profiles, in the format of `temporal config` and the official SDKs.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -9,14 +9,14 @@ use serde::Deserialize;
 
 use crate::failure::Usage;
 
-/// The file's content, as far as it concerns a connection.
+/// The connection settings in the file.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ConfigFile {
     #[serde(default)]
     pub(crate) profile: BTreeMap<String, Profile>,
 }
 
-/// What a connection is made with, unless something else is said.
+/// Connection settings with the lowest priority: flags and environment variables override them.
 #[derive(Debug, Default, Clone, Deserialize)]
 pub(crate) struct Profile {
     pub(crate) address: Option<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Profile {
     pub(crate) grpc_meta: BTreeMap<String, String>,
 }
 
-/// Being there turns TLS on, unless it is disabled.
+/// TLS settings. Their presence turns TLS on, unless `disabled` is set.
 #[derive(Debug, Default, Clone, Deserialize)]
 pub(crate) struct TlsProfile {
     #[serde(default)]
@@ -44,7 +44,7 @@ pub(crate) struct TlsProfile {
 }
 
 impl ConfigFile {
-    /// Reads a file. One that nobody named needs not be there.
+    /// Reads the file. A missing file is an error only if the user named it.
     pub(crate) fn read(path: &Path, named: bool) -> anyhow::Result<Self> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
@@ -52,8 +52,9 @@ impl ConfigFile {
                 return Ok(ConfigFile::default());
             }
             Err(error) => {
-                return Err(error)
-                    .with_context(|| format!("cannot read the configuration {}", path.display()));
+                return Err(error).with_context(|| {
+                    format!("cannot read the configuration file {}", path.display())
+                });
             }
         };
         Self::parse(&text)
@@ -65,7 +66,7 @@ impl ConfigFile {
     }
 }
 
-/// Where programs keep their configuration here, as Temporal's tools look for it.
+/// The folder for configuration files on this system, the same as for Temporal's tools.
 pub(crate) fn config_folder() -> Option<PathBuf> {
     let folder = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     if cfg!(windows) {

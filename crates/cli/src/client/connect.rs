@@ -1,4 +1,4 @@
-//! Opens the connection.
+//! Opens the gRPC connection.
 
 use std::io;
 use std::time::Duration;
@@ -14,42 +14,42 @@ use super::settings::Settings;
 use super::tls;
 use crate::failure::{Unreachable, Usage};
 
-/// A server that doesn't take a connection in this time is not there.
-const CONNECTED_WITHIN: Duration = Duration::from_secs(10);
+/// Default timeout for connecting.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A connection on which nothing comes back for this long, in spite of asking, is dead.
-const KEEP_ALIVE: Duration = Duration::from_secs(30);
+/// Interval of HTTP/2 keep-alive pings.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Connects to the server, or says why it can't be reached.
+/// Connects to the server. The error says why it can't be reached.
 pub(super) async fn connect(
     settings: &Settings,
     connect_timeout: Option<Duration>,
 ) -> anyhow::Result<Channel> {
-    let place = Place::read(&settings.address)?;
-    let within = connect_timeout.filter(|it| !it.is_zero()).unwrap_or(CONNECTED_WITHIN);
-    let authority = settings.authority.clone().unwrap_or_else(|| place.authority());
+    let host_port = HostPort::read(&settings.address)?;
+    let within = connect_timeout.filter(|it| !it.is_zero()).unwrap_or(CONNECT_TIMEOUT);
+    let authority = settings.authority.clone().unwrap_or_else(|| host_port.authority());
     let scheme = if settings.tls.is_some() { "https" } else { "http" };
     let origin: Uri = format!("{scheme}://{authority}")
         .parse()
-        .map_err(|_| Usage::new(format!("{authority:?} can't be an authority")))?;
-    // The connector below encrypts, so the transport is to see a plain connection.
-    let endpoint = Endpoint::from_shared(format!("http://{}", place.authority()))
+        .map_err(|_| Usage::new(format!("{authority:?} is not a valid :authority")))?;
+    // The connector below does TLS, so tonic's transport gets an `http` address.
+    let endpoint = Endpoint::from_shared(format!("http://{}", host_port.authority()))
         .map_err(|_| not_an_address(&settings.address))?
         .origin(origin)
-        .http2_keep_alive_interval(KEEP_ALIVE)
+        .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
         .user_agent(concat!("perennial-cli/", env!("CARGO_PKG_VERSION")))?;
 
     let tls = match &settings.tls {
         None => None,
         Some(tls) => {
-            let name = tls.server_name.clone().unwrap_or_else(|| place.host.clone());
+            let name = tls.server_name.clone().unwrap_or_else(|| host_port.host.clone());
             let name = ServerName::try_from(name.clone())
-                .map_err(|_| Usage::new(format!("{name:?} can't be the name of a server")))?;
+                .map_err(|_| Usage::new(format!("{name:?} is not a valid server name")))?;
             Some((tls::connector(tls)?, name))
         }
     };
-    let connecting =
-        endpoint.connect_with_connector(service_fn(move |_: Uri| open(place.clone(), tls.clone())));
+    let connecting = endpoint
+        .connect_with_connector(service_fn(move |_: Uri| open(host_port.clone(), tls.clone())));
     match tokio::time::timeout(within, connecting).await {
         Ok(Ok(channel)) => Ok(channel),
         Ok(Err(error)) => Err(Unreachable::because(settings, innermost(&error)).into()),
@@ -62,8 +62,8 @@ pub(super) async fn connect(
 
 type Tls = Option<(TlsConnector, ServerName<'static>)>;
 
-async fn open(place: Place, tls: Tls) -> io::Result<TokioIo<Box<dyn Stream>>> {
-    let stream = TcpStream::connect((place.host.as_str(), place.port)).await?;
+async fn open(host_port: HostPort, tls: Tls) -> io::Result<TokioIo<Box<dyn Stream>>> {
+    let stream = TcpStream::connect((host_port.host.as_str(), host_port.port)).await?;
     stream.set_nodelay(true)?;
     let stream: Box<dyn Stream> = match tls {
         None => Box::new(stream),
@@ -77,12 +77,12 @@ impl<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin> Stream for 
 
 /// A host and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct HostPort {
     host: String,
     port: u16,
 }
 
-impl Place {
+impl HostPort {
     fn read(address: &str) -> anyhow::Result<Self> {
         let bare = address.trim();
         let bare = ["http://", "https://", "dns:///"]
@@ -101,7 +101,7 @@ impl Place {
         if host.is_empty() || host.contains(['/', ' ']) {
             return Err(not_an_address(address).into());
         }
-        Ok(Place { host: host.to_owned(), port })
+        Ok(HostPort { host: host.to_owned(), port })
     }
 
     fn authority(&self) -> String {
@@ -116,7 +116,7 @@ fn not_an_address(address: &str) -> Usage {
     Usage::new(format!("{address:?} is not an address; write HOST:PORT, such as localhost:7233"))
 }
 
-/// What really went wrong: the transport's own words don't say.
+/// The root cause: tonic's own message is only "transport error".
 fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(next) = cause.source() {
@@ -132,14 +132,14 @@ mod tests {
     #[test]
     fn addresses_are_read_as_people_write_them() {
         let check = |text, authority: &str| {
-            assert_eq!(Place::read(text).unwrap().authority(), authority);
+            assert_eq!(HostPort::read(text).unwrap().authority(), authority);
         };
         check("localhost:7000", "localhost:7000");
         check("localhost", "localhost:7233");
         check("https://cloud.example:443/", "cloud.example:443");
         check("[::1]:7000", "[::1]:7000");
         check("::1", "[::1]:7233");
-        assert!(Place::read("localhost:port").is_err());
-        assert!(Place::read(":7233").is_err());
+        assert!(HostPort::read("localhost:port").is_err());
+        assert!(HostPort::read(":7233").is_err());
     }
 }

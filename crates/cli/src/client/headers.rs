@@ -1,4 +1,4 @@
-//! What every request carries: who asks, and how long the answer may take.
+//! Headers of every request: client name, credentials, deadline.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use tonic::{Request, Status};
 use super::settings::Settings;
 use crate::failure::Usage;
 
-/// An answer that takes longer isn't coming, unless the request says otherwise.
-const ANSWER_WITHIN: Duration = Duration::from_secs(30);
+/// Default timeout of a request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Added to each request.
+/// Headers added to each request.
 #[derive(Clone, Debug)]
 pub(crate) struct Headers(Vec<(MetadataKey<Ascii>, MetadataValue<Ascii>)>);
 
@@ -21,7 +21,7 @@ impl Headers {
         let mut headers = vec![
             ("client-name".to_owned(), "perennial-cli".to_owned()),
             ("client-version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-            // A close event that names a next run comes as it is.
+            // Without it, the server changes close events that name a next run, for old clients.
             ("supported-features".to_owned(), "follows-next-run-id".to_owned()),
             ("temporal-namespace".to_owned(), settings.namespace.clone()),
         ];
@@ -35,9 +35,9 @@ impl Headers {
             let value = value.parse::<MetadataValue<Ascii>>();
             match (key, value) {
                 (Ok(key), Ok(value)) => Ok((key, value)),
-                (Err(_), _) => Err(Usage::new(format!("{name:?} can't be the name of a header"))),
+                (Err(_), _) => Err(Usage::new(format!("{name:?} is not a valid header name"))),
                 (_, Err(_)) => Err(Usage::new(format!(
-                    "the value of the header {name} has characters that a header can't have"
+                    "the value of the header {name} contains invalid characters"
                 ))),
             }
         });
@@ -51,7 +51,7 @@ impl Interceptor for Headers {
             request.metadata_mut().insert(name.clone(), value.clone());
         }
         if request.metadata().get("grpc-timeout").is_none() {
-            request.set_timeout(ANSWER_WITHIN);
+            request.set_timeout(REQUEST_TIMEOUT);
         }
         Ok(request)
     }

@@ -1,43 +1,43 @@
-//! Questions that are answered late, and asked again when the server goes away in between.
+//! Long polls, with retries while the server is unavailable.
 
 use std::time::Duration;
 
 use tonic::{Code, Request, Response, Status};
 
-/// Servers answer within a minute, if only that there is nothing yet.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(90);
+/// Timeout of one poll. Servers respond within a minute, with or without a result.
+const POLL_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// A server that is away for longer isn't being restarted.
-const AWAY_MAX: Duration = Duration::from_secs(60);
+/// How long the retries go on: longer than a restart of the server takes.
+const RETRY_TIME_MAX: Duration = Duration::from_secs(60);
 
-const RETRIED_AFTER: Duration = Duration::from_millis(100);
-const RETRIED_AFTER_MAX: Duration = Duration::from_secs(3);
+const RETRY_DELAY_MIN: Duration = Duration::from_millis(100);
+const RETRY_DELAY_MAX: Duration = Duration::from_secs(3);
 
-/// Asks for something that may take a while. The question must be one that can be asked twice.
+/// Calls an RPC that may take a while, and retries it. The RPC must be safe to repeat.
 pub(crate) async fn long_poll<Q: Clone, A>(
-    question: Q,
-    mut ask: impl AsyncFnMut(Request<Q>) -> Result<Response<A>, Status>,
+    request: Q,
+    mut call: impl AsyncFnMut(Request<Q>) -> Result<Response<A>, Status>,
 ) -> Result<A, Status> {
     let mut waited = Duration::ZERO;
-    let mut pause = RETRIED_AFTER;
+    let mut delay = RETRY_DELAY_MIN;
     loop {
-        let mut request = Request::new(question.clone());
-        request.set_timeout(ANSWERED_WITHIN);
-        match ask(request).await {
+        let mut attempt = Request::new(request.clone());
+        attempt.set_timeout(POLL_TIMEOUT);
+        match call(attempt).await {
             Ok(answer) => return Ok(answer.into_inner()),
-            Err(status) if is_passing(&status) && waited < AWAY_MAX => {
-                tokio::time::sleep(pause).await;
-                waited += pause;
-                pause = (pause * 2).min(RETRIED_AFTER_MAX);
+            Err(status) if is_transient(&status) && waited < RETRY_TIME_MAX => {
+                tokio::time::sleep(delay).await;
+                waited += delay;
+                delay = (delay * 2).min(RETRY_DELAY_MAX);
             }
             Err(status) => return Err(status),
         }
     }
 }
 
-/// Whether the next try may fare better.
-fn is_passing(status: &Status) -> bool {
-    // One with a cause was made here: the connection broke.
+/// Whether a retry may succeed.
+fn is_transient(status: &Status) -> bool {
+    // A status with a source was made by this client: the connection broke.
     let broke = std::error::Error::source(status).is_some();
     broke || matches!(status.code(), Code::Unavailable | Code::DeadlineExceeded)
 }

@@ -1,8 +1,8 @@
-//! The way to a server: where it is, who asks, and how long we wait.
+//! The connection to a server: address, credentials and timeouts.
 //!
-//! What was said on the command line comes before the environment, and that before the profile of the
-//! configuration file ([`settings`]). A [`Client`] hands out the services of one connection; every request it
-//! sends carries the credentials and a deadline.
+//! Flags override environment variables, and those override the profile in the configuration file
+//! ([`settings`]). A [`Client`] provides the gRPC services of one connection. Every request carries the
+//! credentials and a deadline.
 
 mod args;
 mod config_file;
@@ -31,24 +31,24 @@ pub(crate) use self::presets::Presets;
 pub(crate) use self::private_file::write_private;
 pub(crate) use self::settings::{Environment, Settings};
 
-/// A history of fifty thousand events is asked for in pages, but one event may be as large as a server takes.
-const ANSWER_BYTES_MAX: usize = 128 * 1024 * 1024;
+/// Long histories come in pages, but a single event may be as large as the server accepts.
+const RESPONSE_BYTES_MAX: usize = 128 * 1024 * 1024;
 
-/// A connection whose requests say who asks.
+/// A connection that adds [`Headers`] to each request.
 pub(crate) type Connection = InterceptedService<Channel, Headers>;
 
-/// A server, and the namespace we mean.
+/// A connection to a server, and the namespace of its requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     connection: Connection,
     pub(crate) namespace: String,
-    /// The namespace, if a flag names it.
+    /// The namespace, if given by a flag.
     pub(crate) named_namespace: Option<String>,
     pub(crate) identity: String,
 }
 
 impl Client {
-    /// Connects. That the server can be reached is known afterwards.
+    /// Connects. On success the server is reachable.
     pub(crate) async fn connect(
         settings: Settings,
         connect_timeout: Option<Duration>,
@@ -67,29 +67,29 @@ impl Client {
     pub(crate) fn workflow(&self) -> WorkflowServiceClient<Connection> {
         WorkflowServiceClient::new(self.connection.clone())
             .accept_compressed(CompressionEncoding::Gzip)
-            .max_decoding_message_size(ANSWER_BYTES_MAX)
+            .max_decoding_message_size(RESPONSE_BYTES_MAX)
     }
 
     /// Temporal's `OperatorService`.
     pub(crate) fn operator(&self) -> OperatorServiceClient<Connection> {
         OperatorServiceClient::new(self.connection.clone())
             .accept_compressed(CompressionEncoding::Gzip)
-            .max_decoding_message_size(ANSWER_BYTES_MAX)
+            .max_decoding_message_size(RESPONSE_BYTES_MAX)
     }
 
-    /// Perennial's own service of schedules, which other servers don't have.
+    /// Perennial's own `ScheduleService`. Temporal's server doesn't have it.
     pub(crate) fn schedules(&self) -> ScheduleServiceClient<Connection> {
         ScheduleServiceClient::new(self.connection.clone())
             .accept_compressed(CompressionEncoding::Gzip)
-            .max_decoding_message_size(ANSWER_BYTES_MAX)
+            .max_decoding_message_size(RESPONSE_BYTES_MAX)
     }
 
-    /// Whether the server says that it serves.
+    /// The gRPC health service.
     pub(crate) fn health(&self) -> HealthClient<Connection> {
         HealthClient::new(self.connection.clone())
     }
 
-    /// An id for a request that is sent once, however often it is tried.
+    /// A new request id. Retries of a request use the same id, so it takes effect once.
     pub(crate) fn new_request_id() -> String {
         uuid::Uuid::new_v4().to_string()
     }

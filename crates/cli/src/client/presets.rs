@@ -1,4 +1,4 @@
-//! The older presets file: environments, each with values for flags by their names.
+//! The older presets file: named environments, each with values for flags.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::config_file::config_folder;
 use super::private_file::write_private;
 use crate::failure::Usage;
 
-/// Environments by name; in each, values by the long name of a flag.
+/// Environments by name. Each maps the long name of a flag to its value.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Presets {
     #[serde(default)]
@@ -18,12 +18,12 @@ pub(crate) struct Presets {
 }
 
 impl Presets {
-    /// Where the file is, unless someone names another.
+    /// The path of the file, unless `--env-file` names another.
     pub(crate) fn default_path() -> Option<PathBuf> {
         Some(config_folder()?.join("temporalio").join("temporal.yaml"))
     }
 
-    /// Reads a file. One that isn't there is empty.
+    /// Reads the file. A missing file counts as empty.
     pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,

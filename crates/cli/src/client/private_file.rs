@@ -1,4 +1,4 @@
-//! Files that may hold keys: only their owner reads them, and a crash never leaves half of one.
+//! Writes files that may hold keys: readable by their owner only, and replaced atomically.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-/// Writes the file anew, for its owner alone.
+/// Replaces the file atomically, with access for its owner only.
 pub(crate) fn write_private(path: &Path, text: &str) -> anyhow::Result<()> {
     let failed = || format!("cannot write {}", path.display());
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {

@@ -1,4 +1,4 @@
-//! What a connection is made with: flags, then the environment, then a profile.
+//! Connection settings: flags override environment variables, which override the profile.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -12,34 +12,34 @@ use super::presets::Presets;
 use crate::failure::Usage;
 use crate::user::user_name;
 
-/// What a connection is made with, whoever said so.
+/// Connection settings, resolved from all sources.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) address: String,
     pub(crate) namespace: String,
-    /// The namespace, if a flag names it.
+    /// The namespace, if given by a flag.
     pub(crate) named_namespace: Option<String>,
     pub(crate) identity: String,
     pub(crate) api_key: Option<String>,
     /// Header names and values.
     pub(crate) meta: BTreeMap<String, String>,
     pub(crate) authority: Option<String>,
-    /// `None` doesn't encrypt.
+    /// `None` for a connection without TLS.
     pub(crate) tls: Option<Tls>,
 }
 
-/// How a connection is encrypted.
+/// TLS settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tls {
     /// The client's certificate and private key, as PEM.
     pub(crate) client: Option<(String, String)>,
-    /// Who vouches for the server, as PEM; `None` for those this machine trusts.
+    /// CA certificate for the server, as PEM; `None` for the system's certificates.
     pub(crate) server_ca: Option<String>,
     pub(crate) server_name: Option<String>,
     pub(crate) any_certificate: bool,
 }
 
-/// The variables that were set when the command began.
+/// The environment variables of this process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment(BTreeMap<String, String>);
 
@@ -64,7 +64,7 @@ impl Environment {
         }
     }
 
-    /// Headers: `TEMPORAL_GRPC_META_SOME_NAME` is `some-name`.
+    /// Headers from the environment: `TEMPORAL_GRPC_META_SOME_NAME` sets `some-name`.
     fn grpc_meta(&self) -> impl Iterator<Item = (String, String)> {
         self.0.iter().filter_map(|(name, value)| {
             let name = name.strip_prefix("TEMPORAL_GRPC_META_")?;
@@ -74,7 +74,7 @@ impl Environment {
 }
 
 impl ConfigArgs {
-    /// Where the configuration file is, and whether someone named it.
+    /// The path of the configuration file, and whether the user named it.
     pub(crate) fn config_path(&self, environment: &Environment) -> Option<(PathBuf, bool)> {
         let named = self.config_file.clone();
         let named = named.or_else(|| environment.get("TEMPORAL_CONFIG_FILE").map(PathBuf::from));
@@ -84,20 +84,20 @@ impl ConfigArgs {
         }
     }
 
-    /// Where the older presets are.
+    /// The path of the older presets file.
     pub(crate) fn env_path(&self, environment: &Environment) -> Option<PathBuf> {
         let named = self.env_file.clone();
         let named = named.or_else(|| environment.get("TEMPORAL_ENV_FILE").map(PathBuf::from));
         named.or_else(Presets::default_path)
     }
 
-    /// Which of the older presets are meant.
+    /// The environment to use in the older presets file.
     pub(crate) fn env_name(&self, environment: &Environment) -> String {
         let named = self.env.as_deref().or_else(|| environment.get("TEMPORAL_ENV"));
         named.unwrap_or("default").to_owned()
     }
 
-    /// The profile's name, and whether someone named it.
+    /// The profile to use, and whether the user named it.
     pub(crate) fn profile_name(&self, environment: &Environment) -> (String, bool) {
         let named = self.profile.as_deref().or_else(|| environment.get("TEMPORAL_PROFILE"));
         (named.unwrap_or("default").to_owned(), named.is_some())
@@ -118,7 +118,7 @@ impl ConfigArgs {
             None => {
                 let known: Vec<_> = file.profile.keys().cloned().collect();
                 let known = match known.is_empty() {
-                    true => "it has none".to_owned(),
+                    true => "it has no profiles".to_owned(),
                     false => format!("it has {}", known.join(", ")),
                 };
                 Err(Usage::new(format!(
@@ -132,7 +132,7 @@ impl ConfigArgs {
 }
 
 impl Settings {
-    /// Puts together what was said.
+    /// Combines flags, environment variables and the profile.
     pub(crate) fn resolve(
         args: ConnectionArgs,
         config: &ConfigArgs,
@@ -177,12 +177,13 @@ fn tls(
     };
     let wanted_by_profile = profile.as_ref().map(|profile| !profile.disabled);
     let profile = profile.unwrap_or_default();
-    // What was said first holds, be it a file or the text itself.
+    // The first source with a file or a text is used.
     let pem = |sources: [(Option<PathBuf>, Option<String>); 3], what: &str| {
         let given = sources.into_iter().find(|(path, data)| path.is_some() || data.is_some());
         match given {
             Some((Some(_), Some(_))) => {
-                Err(Usage::new(format!("both a file and the text of {what} are given")).into())
+                Err(Usage::new(format!("give either a file or the text of {what}, not both"))
+                    .into())
             }
             Some((Some(path), None)) => read(&path, what).map(Some),
             Some((None, data)) => Ok(data),
@@ -226,10 +227,15 @@ fn tls(
         (Some(certificate), Some(key)) => Some((certificate, key)),
         (None, None) => None,
         (Some(_), None) => {
-            return Err(Usage::new("the client's certificate needs --tls-key-path too").into());
+            return Err(
+                Usage::new("the client certificate needs its private key: --tls-key-path").into()
+            );
         }
         (None, Some(_)) => {
-            return Err(Usage::new("the client's private key needs --tls-cert-path too").into());
+            return Err(Usage::new(
+                "the client's private key needs its certificate: --tls-cert-path",
+            )
+            .into());
         }
     };
     let unverified = environment.flag("TEMPORAL_TLS_DISABLE_HOST_VERIFICATION")?;
@@ -251,7 +257,7 @@ fn read(path: &Path, what: &str) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {what}, {}", path.display()))
 }
 
-/// As Temporal's tools call themselves: the tool, who runs it, and where.
+/// `perennial-cli:user@host`, like the identities of Temporal's tools.
 fn default_identity() -> String {
     let user = user_name().unwrap_or_else(|| "unknown".to_owned());
     let host = gethostname::gethostname().to_string_lossy().into_owned();
@@ -311,6 +317,9 @@ mod tests {
         let tls = TlsArgs { tls_cert_data: Some("PEM".to_owned()), ..TlsArgs::default() };
         let args = ConnectionArgs { tls, ..ConnectionArgs::default() };
         let error = Settings::resolve(args, &no_file(), &Environment::default()).unwrap_err();
-        assert_eq!(error.to_string(), "the client's certificate needs --tls-key-path too");
+        assert_eq!(
+            error.to_string(),
+            "the client certificate needs its private key: --tls-key-path"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Encrypted connections, as the flags want them.
+//! TLS connections.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use tokio_rustls::rustls::{
 use super::settings::Tls;
 use crate::failure::Usage;
 
-/// What makes a connection an encrypted one.
+/// A connector for these TLS settings.
 pub(super) fn connector(tls: &Tls) -> anyhow::Result<TlsConnector> {
     let provider = Arc::new(ring::default_provider());
     let versions = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
-        .context("TLS can't be set up")?;
+        .context("cannot set up TLS")?;
     let verifier: Arc<dyn ServerCertVerifier> = match tls.any_certificate {
         true => Arc::new(AnyCertificate(provider)),
         false => WebPkiServerVerifier::builder_with_provider(Arc::new(trusted(tls)?), provider)
@@ -59,9 +59,10 @@ fn trusted(tls: &Tls) -> anyhow::Result<RootCertStore> {
     let found = rustls_native_certs::load_native_certs();
     roots.add_parsable_certificates(found.certs);
     if roots.is_empty() {
-        return Err(
-            Usage::new("this machine trusts no certificates; name one with --tls-ca-path").into()
-        );
+        return Err(Usage::new(
+            "this system has no trusted CA certificates; give one with --tls-ca-path",
+        )
+        .into());
     }
     Ok(roots)
 }
@@ -75,7 +76,7 @@ fn certificates(pem: &str, what: &str) -> anyhow::Result<Vec<CertificateDer<'sta
     Ok(certificates)
 }
 
-/// Believes whatever the server says it is: for `--tls-disable-host-verification` alone.
+/// Accepts any server certificate, for `--tls-disable-host-verification`.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

@@ -1,4 +1,4 @@
-//! The configuration file being changed: what isn't touched stays as it was written, comments too.
+//! Edits the configuration file. Comments and the formatting of everything else are preserved.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +8,16 @@ use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::property::{Kind, Property};
 use crate::client::write_private;
-use crate::failure::{Ends, Exit, Usage};
+use crate::failure::{Exit, ExitError, Usage};
 
-/// The file, and where it is.
+/// The file's content and path.
 pub(super) struct ProfileFile {
     path: PathBuf,
     document: DocumentMut,
 }
 
 impl ProfileFile {
-    /// One that isn't there is empty.
+    /// Reads the file. A missing file counts as empty.
     pub(super) fn read(path: PathBuf) -> anyhow::Result<Self> {
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -40,7 +40,7 @@ impl ProfileFile {
         profiles.map(|it| it.iter().map(|(name, _)| name.to_owned()).collect()).unwrap_or_default()
     }
 
-    /// The value as text.
+    /// The property's value as text.
     pub(super) fn get(&self, profile: &str, property: &Property) -> anyhow::Result<Option<String>> {
         let mut item = self.profile(profile)?;
         for name in &property.path {
@@ -59,7 +59,7 @@ impl ProfileFile {
         }))
     }
 
-    /// All of a profile: as one document, and a line each.
+    /// All properties of a profile: as one JSON document, and as lines.
     pub(super) fn properties(
         &self,
         profile: &str,
@@ -100,7 +100,7 @@ impl ProfileFile {
         self.write()
     }
 
-    /// Removes a property; that it wasn't there is no mistake.
+    /// Removes a property. A missing property is no error.
     pub(super) fn delete(&mut self, profile: &str, property: &Property) -> anyhow::Result<()> {
         self.profile(profile)?;
         let mut item = &mut self.document["profile"][profile];
@@ -127,8 +127,8 @@ impl ProfileFile {
 
     fn profile(&self, name: &str) -> anyhow::Result<&Item> {
         let found = self.document.get("profile").and_then(|profiles| profiles.get(name));
-        let missing = || Ends {
-            with: Exit::NotFound,
+        let missing = || ExitError {
+            exit: Exit::NotFound,
             message: format!("there is no profile {name:?} in {}", self.path.display()),
         };
         Ok(found.ok_or_else(missing)?)
@@ -141,7 +141,7 @@ impl ProfileFile {
 
 fn implicit_table<'t>(table: &'t mut Table, name: &str) -> anyhow::Result<&'t mut Table> {
     let item = table.entry(name).or_insert_with(|| Item::Table(Table::new()));
-    let no_table = || Usage::new(format!("{name} in the configuration is no table"));
+    let no_table = || Usage::new(format!("{name} in the configuration file is not a table"));
     Ok(item.as_table_mut().ok_or_else(no_table)?)
 }
 

@@ -1,4 +1,4 @@
-//! `perennial config`: profiles in the configuration file that Temporal's tools and SDKs share.
+//! `perennial config`: profiles in the configuration file, shared with Temporal's tools and SDKs.
 
 mod file;
 mod property;
@@ -15,10 +15,11 @@ use crate::failure::Usage;
 use crate::output::Column;
 use crate::session::GlobalArgs;
 
-/// Keep addresses, namespaces and keys in profiles, for --profile
+/// Manage connection profiles, for --profile
 ///
-/// The file is temporalio/temporal.toml where programs keep their configuration; TEMPORAL_CONFIG_FILE or
-/// --config-file names another. The official SDKs read it too.
+/// A profile has an address, a namespace, keys and TLS settings. The file is temporalio/temporal.toml in the
+/// user's configuration folder, or the one given by --config-file or TEMPORAL_CONFIG_FILE. The official SDKs
+/// read it too.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -28,29 +29,29 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show a profile, or one property of it
+    /// Show a profile or one of its properties
     Get {
-        /// Which property
+        /// Property
         #[arg(long, short, value_name = "NAME")]
         prop: Option<Property>,
     },
     /// Set a property of a profile
     Set {
-        /// Which property: address, namespace, api_key, tls, tls.…, grpc_meta.…
+        /// Property: address, namespace, api_key, tls, tls.…, grpc_meta.…
         #[arg(long, short, value_name = "NAME")]
         prop: Property,
 
-        /// What to set it to
+        /// Value
         #[arg(long, short, value_name = "TEXT")]
         value: String,
     },
     /// Remove a property of a profile
     Delete {
-        /// Which property
+        /// Property
         #[arg(long, short, value_name = "NAME")]
         prop: Property,
     },
-    /// Remove a profile, which --profile has to name
+    /// Remove the profile given by --profile
     DeleteProfile,
     /// List the profiles
     List,
@@ -63,7 +64,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial schedule list --profile prod
 "#;
 
-/// Runs one of the commands about profiles.
+/// Runs a `config` command.
 pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     let environment = Environment::of_process();
     let path = path(global, &environment)?;
@@ -88,7 +89,7 @@ pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
         Command::Set { prop, value } => file.set(&name, &prop, &value)?,
         Command::Delete { prop } => file.delete(&name, &prop)?,
         Command::DeleteProfile if !named => {
-            return Err(Usage::new("say which profile to remove: --profile NAME").into());
+            return Err(Usage::new("missing profile: --profile NAME").into());
         }
         Command::DeleteProfile => file.delete_profile(&name)?,
         Command::List => {
@@ -97,7 +98,7 @@ pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
                 list.push_record(&json!({"name": name}), |_| [name.clone()])?;
             }
             if list.finish()? == 0 {
-                output.remark(format!("there are no profiles in {}", file.path().display()))?;
+                output.note(format!("there are no profiles in {}", file.path().display()))?;
             }
         }
     }
@@ -106,6 +107,6 @@ pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
 
 fn path(global: &GlobalArgs, environment: &Environment) -> anyhow::Result<PathBuf> {
     let found = global.config.config_path(environment);
-    let nowhere = || Usage::new("it isn't known where configuration is kept; name a --config-file");
+    let nowhere = || Usage::new("cannot determine the configuration folder; give --config-file");
     Ok(found.ok_or_else(nowhere)?.0)
 }

@@ -1,21 +1,21 @@
-//! What a profile can have.
+//! Properties of a profile.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A property of a profile, as it is written: `tls.server_name`.
+/// A property of a profile, by its dotted name: `tls.server_name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Property {
     pub(super) path: Vec<String>,
     pub(super) kind: Kind,
 }
 
-/// What its values are.
+/// The type of its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
     Flag,
-    /// A table that is there or not: `tls`.
+    /// A table whose presence is the value: `tls`.
     Section,
 }
 

@@ -1,4 +1,4 @@
-//! `perennial demo`: a server, a worker and a handful of schedules, live.
+//! `perennial demo`: a server, a worker and five schedules, live.
 
 mod schedules;
 mod server;
@@ -13,29 +13,29 @@ use self::server::DemoServer;
 use self::worker::Worker;
 use crate::client::{Client, ConnectionArgs, Environment, Settings};
 use crate::output::Output;
-use crate::server::told_to_stop;
+use crate::server::shutdown_signal;
 use crate::session::{self, GlobalArgs};
 use crate::terminal::Style;
 
-/// See it work: a server, a worker and a handful of schedules that fire every few seconds
+/// Try it out: a server, a worker and five schedules
 ///
-/// Nothing is kept unless a file is named. Ctrl-c ends it.
+/// The schedules fire every few seconds. State is in memory unless --db-filename is given. Stop with ctrl-c.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Keep the state in this file
+    /// Store the state in this file
     #[arg(long, short = 'f', value_name = "FILE")]
     db_filename: Option<PathBuf>,
 
-    /// Port for the gRPC API [default: 7233, or a free one]
+    /// Port of the gRPC API [default: 7233, or a free port]
     #[arg(long, short)]
     port: Option<u16>,
 
-    /// End after this long
+    /// Stop after this long
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_duration)]
     duration: Option<Duration>,
 
-    /// End after so many runs
+    /// Stop after this many runs
     #[arg(long, value_name = "N")]
     runs: Option<u64>,
 }
@@ -45,13 +45,13 @@ const EXAMPLES: &str = r#"Examples:
   perennial demo --for 30s --db-filename demo.db
 "#;
 
-/// Runs the demonstration until it is told to stop, or as long as it was asked for.
+/// Runs the demo until a signal, `--for` or `--runs` ends it.
 pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     let mut output = global.output();
     session::block_on(None, async {
-        let told = told_to_stop()?;
+        let shutdown = shutdown_signal()?;
         let mut server = DemoServer::start(args.db_filename.as_deref(), args.port).await?;
-        let shown = show(&mut output, &server, &args, told, global).await;
+        let shown = show(&mut output, &server, &args, shutdown, global).await;
         server.stop().await?;
         shown?;
         output.line("Stopped.")?;
@@ -63,12 +63,12 @@ async fn show(
     output: &mut Output,
     server: &DemoServer,
     args: &Args,
-    told: impl Future<Output = ()>,
+    shutdown: impl Future<Output = ()>,
     global: &GlobalArgs,
 ) -> anyhow::Result<()> {
     let connection =
         ConnectionArgs { address: Some(server.address.clone()), ..ConnectionArgs::default() };
-    // Whatever the environment says, the demonstration talks to its own server.
+    // Ignore the user's connection settings: the demo connects to its own server.
     let mut config = global.config.clone();
     (config.disable_config_file, config.disable_config_env) = (true, true);
     let settings = Settings::resolve(connection, &config, &Environment::default())?;
@@ -86,7 +86,7 @@ async fn show(
     tokio::select! {
         done = worker.work(output) => done?,
         () = deadline => {}
-        () = told => {}
+        () = shutdown => {}
     }
     schedules::summarize(&client, output).await
 }
@@ -98,11 +98,11 @@ fn greet(output: &mut Output, server: &DemoServer) -> anyhow::Result<()> {
         output.line(format!("{}    {http}", look.paint(Style::Heading, "HTTP")))?;
     }
     output.line("")?;
-    for (id, about) in schedules::ABOUT {
+    for (id, about) in schedules::DESCRIPTIONS {
         output.line(format!("  {id:16}  {about}"))?;
     }
     let address = &server.address;
-    output.line(format!("\n{}", look.paint(Style::Heading, "Try, in another terminal")))?;
+    output.line(format!("\n{}", look.paint(Style::Heading, "Try these in another terminal")))?;
     for command in [
         "schedule list",
         "schedule describe demo-overlap",

@@ -1,4 +1,4 @@
-//! The schedules of the demonstration.
+//! The schedules of the demo.
 
 use perennial_calendar::{Definition, Dialect};
 use perennial_engine::schedule::spec;
@@ -18,12 +18,12 @@ use super::worker::{FLAKY, QUICK, SLOW, TASK_QUEUE};
 use crate::client::Client;
 use crate::output::{Column, Output, Row};
 
-/// What each of them shows.
-pub(super) const ABOUT: [(&str, &str); 5] = [
+/// Ids and descriptions of the schedules.
+pub(super) const DESCRIPTIONS: [(&str, &str); 5] = [
     ("demo-heartbeat", "every 3 seconds"),
     ("demo-oslo", "every 10 seconds by the clock in Oslo"),
     ("demo-overlap", "every 2 seconds, but a run takes 5: one waits, others are skipped"),
-    ("demo-flaky", "every 4 seconds; its third run fails, and it pauses itself"),
+    ("demo-flaky", "every 4 seconds; its third run fails, which pauses the schedule"),
     ("demo-limited", "every 5 seconds, three times"),
 ];
 
@@ -34,9 +34,9 @@ struct Demo {
     state: ScheduleState,
 }
 
-/// Creates them. Those that a file has from before stay as they are.
+/// Creates the schedules. Those in an existing database file stay as they are.
 pub(super) async fn create(client: &Client) -> anyhow::Result<()> {
-    for (id, _) in ABOUT {
+    for (id, _) in DESCRIPTIONS {
         let demo = demo(id);
         let definition = Definition::read(&[demo.when], Dialect::Temporal)?;
         let workflow = NewWorkflowExecutionInfo {
@@ -67,16 +67,16 @@ pub(super) async fn create(client: &Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What came of them.
+/// Writes a table with the result of each schedule.
 pub(super) async fn summarize(client: &Client, output: &mut Output) -> anyhow::Result<()> {
     let mut rows = Vec::new();
-    for (id, _) in ABOUT {
+    for (id, _) in DESCRIPTIONS {
         let request = DescribeScheduleRequest {
             namespace: client.namespace.clone(),
             schedule_id: id.to_owned(),
             ..DescribeScheduleRequest::default()
         };
-        // Someone may have deleted it.
+        // The user may have deleted it.
         let Ok(answer) = client.schedules().describe_schedule(request).await else { continue };
         let described = answer.into_inner().schedule.unwrap_or_default();
         let info = described.info.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The server of the demonstration: this very program, as a process of its own.
+//! The server of the demo: this program as a child process.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -9,18 +9,18 @@ use anyhow::{Context, bail};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-/// The ports people expect, taken if they are free.
+/// The default ports, used if they are free.
 const GRPC_PORT: u16 = 7233;
 const HTTP_PORT: u16 = 7243;
 
-/// It says where it listens at once, or something is wrong.
-const READY_WITHIN: Duration = Duration::from_secs(30);
+/// Timeout for the start of the server.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A server that ends with the demonstration.
+/// The server process. It stops with the demo.
 pub(super) struct DemoServer {
     process: Child,
     pub(super) address: String,
-    /// Where it serves HTTP, if it does.
+    /// Address of the HTTP API, if it is served.
     pub(super) http: Option<String>,
 }
 
@@ -41,14 +41,14 @@ impl DemoServer {
         }
         let mut process = command.spawn().context("cannot start a server")?;
         let said = process.stdout.take().context("a server's output is piped")?;
-        let ready = tokio::time::timeout(READY_WITHIN, read_greeting(said)).await;
+        let ready = tokio::time::timeout(START_TIMEOUT, read_greeting(said)).await;
         let Ok(Some((address, http))) = ready else {
-            bail!("the server didn't start; what it says is above");
+            bail!("the server didn't start; see its messages above");
         };
         Ok(DemoServer { process, address, http })
     }
 
-    /// Ends it, and waits until it has.
+    /// Stops the server and waits for its end.
     pub(super) async fn stop(&mut self) -> anyhow::Result<()> {
         ask_to_stop(&mut self.process)?;
         self.process.wait().await.context("cannot wait for the server")?;
@@ -56,7 +56,7 @@ impl DemoServer {
     }
 }
 
-/// The addresses it names, up to the last line of its greeting.
+/// Reads the addresses from the server's startup message.
 async fn read_greeting(said: tokio::process::ChildStdout) -> Option<(String, Option<String>)> {
     let mut lines = BufReader::new(said).lines();
     let (mut address, mut http) = (None, None);
@@ -69,7 +69,7 @@ async fn read_greeting(said: tokio::process::ChildStdout) -> Option<(String, Opt
             break;
         }
     }
-    // What it may still say is read, so that it never waits for a reader.
+    // Read the rest of its output, so that the server never blocks on a full pipe.
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
     address.map(|address| (address, http))
 }
@@ -87,7 +87,7 @@ fn free_port() -> anyhow::Result<u16> {
 fn ask_to_stop(process: &mut Child) -> anyhow::Result<()> {
     use rustix::process::{Pid, Signal, kill_process};
     let id = process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    // One that has ended needs no telling: ctrl-c reaches it too.
+    // The process may have stopped already: ctrl-c reaches it too.
     if let Some(id) = id {
         let _ = kill_process(id, Signal::TERM);
     }

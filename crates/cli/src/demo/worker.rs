@@ -1,4 +1,4 @@
-//! The worker of the demonstration: asks for workflow tasks and answers them, without any SDK.
+//! The worker of the demo: polls and completes workflow tasks over gRPC, without an SDK.
 
 use std::time::Duration;
 
@@ -24,27 +24,27 @@ use crate::output::{Output, instant};
 use crate::terminal::Style;
 
 pub(super) const TASK_QUEUE: &str = "perennial-demo";
-/// Ends at once.
+/// Workflow type that completes at once.
 pub(super) const QUICK: &str = "Quick";
-/// Ends when its timer has fired.
+/// Workflow type that completes when its timer fires.
 pub(super) const SLOW: &str = "Slow";
-/// Every third one fails.
+/// Workflow type of which every third run fails.
 pub(super) const FLAKY: &str = "Flaky";
 
 const SLOW_TAKES: i64 = 5;
 
-/// The server answers a poll in time, with a task or without.
-const POLL_TIME: Duration = Duration::from_secs(70);
+/// Timeout of a poll: longer than the server's own, which returns without a task.
+const POLL_TIMEOUT: Duration = Duration::from_secs(70);
 
-/// Runs what the schedules start, and tells of it.
+/// Runs the workflows that the schedules start, and prints each result.
 pub(super) struct Worker {
     client: Client,
     flaky_runs: u64,
-    /// How many runs are left to see.
+    /// Number of runs left, if limited by `--runs`.
     left: Option<u64>,
 }
 
-/// What a workflow task is answered with.
+/// The response to a workflow task.
 enum Decision {
     Wait,
     Complete,
@@ -56,23 +56,23 @@ impl Worker {
         Worker { client, flaky_runs: 0, left: runs }
     }
 
-    /// Works until it has seen as many runs as it was asked to.
+    /// Runs workflows until `--runs` is reached.
     pub(super) async fn work(&mut self, output: &mut Output) -> anyhow::Result<()> {
         while self.left != Some(0) {
             let Some(task) = self.poll().await? else { continue };
             let decision = self.decide(&task);
             match self.answer(&task, &decision).await {
                 Ok(()) => {}
-                // The run has ended meanwhile, by someone's hand.
+                // The run was closed meanwhile, by the user.
                 Err(status) if status.code() == Code::NotFound => continue,
                 Err(status) => return Err(status.into()),
             }
             match decision {
                 Decision::Wait => continue,
-                Decision::Complete => tell(&task, "completed", Style::Plain, output)?,
+                Decision::Complete => print_run(&task, "completed", Style::Plain, output)?,
                 Decision::Fail => {
-                    tell(&task, "failed", Style::Warning, output)?;
-                    output.line("          demo-flaky pauses itself: `schedule unpause demo-flaky` lets it go on")?;
+                    print_run(&task, "failed", Style::Warning, output)?;
+                    output.line("          demo-flaky is paused now; `perennial schedule unpause demo-flaky` resumes it")?;
                     output.flush()?;
                 }
             }
@@ -88,7 +88,7 @@ impl Worker {
             identity: self.client.identity.clone(),
             ..PollWorkflowTaskQueueRequest::default()
         });
-        request.set_timeout(POLL_TIME);
+        request.set_timeout(POLL_TIMEOUT);
         let task = self.client.workflow().poll_workflow_task_queue(request).await?.into_inner();
         Ok((!task.task_token.is_empty()).then_some(task))
     }
@@ -132,7 +132,7 @@ impl Worker {
             Decision::Fail => (
                 CommandType::FailWorkflowExecution,
                 Attributes::FailWorkflowExecutionCommandAttributes(
-                    FailWorkflowExecutionCommandAttributes { failure: Some(mishap()) },
+                    FailWorkflowExecutionCommandAttributes { failure: Some(demo_failure()) },
                 ),
             ),
         };
@@ -152,8 +152,8 @@ impl Worker {
     }
 }
 
-/// A line for a run that has ended.
-fn tell(
+/// Prints a line for a closed run.
+fn print_run(
     task: &PollWorkflowTaskQueueResponse,
     how: &str,
     style: Style,
@@ -171,7 +171,7 @@ fn tell(
     Ok(output.flush()?)
 }
 
-fn mishap() -> Failure {
+fn demo_failure() -> Failure {
     Failure {
         message: "every third one fails, for show".to_owned(),
         source: "perennial-demo".to_owned(),

@@ -1,4 +1,4 @@
-//! Is the clock right? The server's and ours are compared.
+//! Compares the server's clock with this machine's.
 
 use std::time::Duration;
 
@@ -14,32 +14,32 @@ use super::findings::Findings;
 use crate::client::Client;
 use crate::output::instant;
 
-/// Clocks that differ by more make histories hard to read, and schedules look late.
-const TOLERATED: Duration = Duration::from_secs(2);
+/// A larger difference makes histories hard to read, and schedules look late.
+const DIFFERENCE_MAX: Duration = Duration::from_secs(2);
 
-/// A look at a queue takes no longer.
-const LOOK_WITHIN: Duration = Duration::from_secs(5);
+/// Timeout for the requests of this check.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Compares the clocks. The server says when it last saw someone poll a queue, so we poll one that nobody uses.
-pub(super) async fn look(client: &Client, findings: &mut Findings) {
+/// Compares the clocks. The server reports when a task queue was last polled, so we poll a queue that nobody uses.
+pub(super) async fn check(client: &Client, findings: &mut Findings) {
     let before = Timestamp::now();
     let Some(seen) = seen_polling(client).await else {
-        findings.remark("clock", "the server doesn't tell its time");
+        findings.notice("clock", "unknown: the server doesn't report its time");
         return;
     };
     let after = Timestamp::now();
-    // The server saw it somewhere in between.
+    // The server saw the poll between `before` and `after`.
     let (ahead, behind) = (seen.duration_since(after), before.duration_since(seen));
     let off = ahead.max(behind);
-    if off.is_negative() || off.unsigned_abs() <= TOLERATED {
-        findings.good("clock", "the server's and this machine's agree");
+    if off.is_negative() || off.unsigned_abs() <= DIFFERENCE_MAX {
+        findings.good("clock", "the server's clock and this machine's agree");
         return;
     }
     let which = if ahead > behind { "ahead of" } else { "behind" };
     findings.bad(
         "clock",
         format!(
-            "the server's clock is {off:#} {which} this machine's; schedules follow the server's: see that both are synchronised"
+            "the server's clock is {off:#} {which} this machine's; schedules follow the server's; synchronise both"
         ),
     );
 }
@@ -55,7 +55,7 @@ async fn seen_polling(client: &Client) -> Option<Timestamp> {
         identity: client.identity.clone(),
         ..PollActivityTaskQueueRequest::default()
     });
-    poll.set_timeout(LOOK_WITHIN);
+    poll.set_timeout(CHECK_TIMEOUT);
     let mut polling = client.workflow();
     let look = async {
         let mut pause = tokio::time::interval(Duration::from_millis(20));

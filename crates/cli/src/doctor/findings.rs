@@ -1,80 +1,80 @@
-//! What the doctor found.
+//! Results of the doctor's checks.
 
 use serde::Serialize;
 use tonic::Status;
 
-/// So many names are told before the rest is counted.
-pub(super) const NAMED: usize = 5;
+/// Names listed in a finding; the rest is only counted.
+pub(super) const NAMES_LISTED_MAX: usize = 5;
 
-/// Findings in the order they were made.
+/// All findings, in the order of the checks.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) all: Vec<Finding>,
 }
 
-/// What one look came to. The names are part of the product.
+/// The result of one check. Field names are a stable interface.
 #[derive(Debug, Serialize)]
 pub(super) struct Finding {
     pub(super) check: &'static str,
-    pub(super) result: Found,
+    pub(super) result: CheckResult,
     pub(super) details: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Found {
+pub(super) enum CheckResult {
     Good,
-    /// Nothing is broken, but someone should know.
+    /// Nothing is broken, but worth knowing.
     Remark,
     Bad,
 }
 
-impl Found {
+impl CheckResult {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Found::Good => "ok",
-            Found::Remark => "look",
-            Found::Bad => "bad",
+            CheckResult::Good => "ok",
+            CheckResult::Remark => "note",
+            CheckResult::Bad => "bad",
         }
     }
 }
 
 impl Findings {
     pub(super) fn good(&mut self, check: &'static str, details: impl Into<String>) {
-        self.add(check, Found::Good, details);
+        self.add(check, CheckResult::Good, details);
     }
 
-    pub(super) fn remark(&mut self, check: &'static str, details: impl Into<String>) {
-        self.add(check, Found::Remark, details);
+    pub(super) fn notice(&mut self, check: &'static str, details: impl Into<String>) {
+        self.add(check, CheckResult::Remark, details);
     }
 
     pub(super) fn bad(&mut self, check: &'static str, details: impl Into<String>) {
-        self.add(check, Found::Bad, details);
+        self.add(check, CheckResult::Bad, details);
     }
 
-    /// The server was asked, and refused.
-    pub(super) fn asked(&mut self, check: &'static str, status: &Status, advice: &str) {
-        let said = match status.message() {
+    /// A request of the check failed.
+    pub(super) fn request_failed(&mut self, check: &'static str, status: &Status, hint: &str) {
+        let message = match status.message() {
             "" => status.code().description(),
-            said => said,
+            message => message,
         };
-        self.bad(check, format!("{said}; {advice}"));
+        self.bad(check, format!("{message}; {hint}"));
     }
 
-    /// How many are bad.
+    /// The number of failed checks.
     pub(super) fn failed(&self) -> usize {
-        self.all.iter().filter(|it| it.result == Found::Bad).count()
+        self.all.iter().filter(|it| it.result == CheckResult::Bad).count()
     }
 
-    fn add(&mut self, check: &'static str, result: Found, details: impl Into<String>) {
+    fn add(&mut self, check: &'static str, result: CheckResult, details: impl Into<String>) {
         self.all.push(Finding { check, result, details: details.into() });
     }
 }
 
-/// The first names, and how many more there are.
-pub(super) fn named(mut names: Vec<String>) -> String {
-    let more = names.len().saturating_sub(NAMED);
-    names.truncate(NAMED);
+/// Joins the first names, and counts the rest.
+pub(super) fn join_names(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(NAMES_LISTED_MAX);
+    names.truncate(NAMES_LISTED_MAX);
     match more {
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),

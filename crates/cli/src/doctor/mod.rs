@@ -1,4 +1,4 @@
-//! `perennial doctor`: what is wrong?
+//! `perennial doctor`: health checks.
 
 mod clock;
 mod findings;
@@ -16,18 +16,17 @@ use tonic_health::pb::health_check_response::ServingStatus;
 
 use self::findings::{Finding, Findings};
 use crate::client::{Client, ConnectionArgs, Environment, Settings};
-use crate::failure::{Ends, Exit};
+use crate::failure::{Exit, ExitError};
 use crate::output::{Column, Output, Row};
 use crate::session::{self, GlobalArgs};
 use crate::terminal::Style;
 
-/// The health service knows the server by the name of the service that matters.
+/// Service name in health checks, the same as Temporal's SDKs use.
 const WORKFLOW_SERVICE: &str = "temporal.api.workflowservice.v1.WorkflowService";
 
-/// Look for what is wrong: is the server reachable and healthy, does it keep up, is the clock right,
-/// does a workflow task fail again and again?
+/// Check the server, schedules, workflows, workers and clock for problems
 ///
-/// It changes nothing. Ends with 0 if all is well or only worth a remark.
+/// Changes nothing. Exits with 0 unless a check fails.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -40,20 +39,20 @@ const EXAMPLES: &str = r#"Examples:
   perennial doctor --address perennial.example:7233 --tls --output json
 "#;
 
-/// Looks at everything, and says what it found.
+/// Runs all checks and shows the findings.
 pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     let mut output = global.output();
     let timeout = global.config.command_timeout;
     session::block_on(timeout, async {
         let mut findings = Findings::default();
-        let reached = look(args.connection, global, &mut findings).await;
+        let reached = check(args.connection, global, &mut findings).await;
         write(&findings, &mut output)?;
         output.flush()?;
         reached?;
         match findings.failed() {
             0 => Ok(()),
-            count => Err(Ends {
-                with: Exit::Failed,
+            count => Err(ExitError {
+                exit: Exit::Failed,
                 message: format!("{count} of {} checks failed", findings.all.len()),
             }
             .into()),
@@ -61,7 +60,7 @@ pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     })
 }
 
-async fn look(
+async fn check(
     connection: ConnectionArgs,
     global: &GlobalArgs,
     findings: &mut Findings,
@@ -76,9 +75,9 @@ async fn look(
     health(&client, findings).await;
     namespace(&client, findings).await;
     search_attributes(&client, findings).await;
-    clock::look(&client, findings).await;
-    workflows::look(&client, findings).await;
-    schedules::look(&client, findings).await;
+    clock::check(&client, findings).await;
+    workflows::check(&client, findings).await;
+    schedules::check(&client, findings).await;
     Ok(())
 }
 
@@ -90,18 +89,20 @@ async fn health(client: &Client, findings: &mut Findings) {
         }
         Ok(answer) => {
             let status = answer.get_ref().status().as_str_name().to_lowercase();
-            findings.bad("health", format!("the server says {status}; see its log"));
+            findings.bad("health", format!("the server reports {status}; see its log"));
         }
-        Err(status) => findings.asked("health", &status, "see the server's log"),
+        Err(status) => findings.request_failed("health", &status, "see the server's log"),
     }
     let began = Instant::now();
     match client.workflow().get_system_info(GetSystemInfoRequest::default()).await {
         Ok(answer) => {
             let version = &answer.get_ref().server_version;
             let took = began.elapsed();
-            findings.good("server", format!("API version {version}, answers in {took:.1?}"));
+            findings.good("server", format!("API version {version}, responds in {took:.1?}"));
         }
-        Err(status) => findings.asked("server", &status, "is it a Temporal or Perennial server?"),
+        Err(status) => {
+            findings.request_failed("server", &status, "is it a Temporal or Perennial server?")
+        }
     }
 }
 
@@ -112,12 +113,12 @@ async fn namespace(client: &Client, findings: &mut Findings) {
     };
     let name = &client.namespace;
     match client.workflow().describe_namespace(request).await {
-        Ok(_) => findings.good("namespace", format!("{name} is there")),
-        Err(status) => findings.asked(
+        Ok(_) => findings.good("namespace", format!("{name} exists")),
+        Err(status) => findings.request_failed(
             "namespace",
             &status,
             &format!(
-                "`perennial operator namespace create {name}` makes it; --namespace names another"
+                "create it with `perennial operator namespace create {name}`, or choose another with --namespace"
             ),
         ),
     }
@@ -128,9 +129,11 @@ async fn search_attributes(client: &Client, findings: &mut Findings) {
     match client.operator().list_search_attributes(request).await {
         Ok(answer) => {
             let own = answer.get_ref().custom_attributes.len();
-            findings.good("search attributes", format!("{own} of the namespace's own"));
+            findings.good("search attributes", format!("{own} custom search attributes"));
         }
-        Err(status) => findings.asked("search attributes", &status, "does this server have them?"),
+        Err(status) => {
+            findings.request_failed("search attributes", &status, "does this server support them?")
+        }
     }
 }
 
@@ -146,8 +149,8 @@ fn write(findings: &Findings, output: &mut Output) -> anyhow::Result<()> {
 
 fn row(finding: &Finding) -> Row {
     let style = match finding.result {
-        findings::Found::Good => Style::Plain,
-        findings::Found::Remark | findings::Found::Bad => Style::Warning,
+        findings::CheckResult::Good => Style::Plain,
+        findings::CheckResult::Remark | findings::CheckResult::Bad => Style::Warning,
     };
     let result = finding.result.name().to_owned();
     Row::from([finding.check.to_owned(), result, finding.details.clone()]).styled(style)

@@ -1,4 +1,4 @@
-//! Do schedules keep up, and does someone run what they start?
+//! Checks for overdue, broken and paused schedules, and for task queues without workers.
 
 use std::collections::BTreeMap;
 
@@ -12,31 +12,31 @@ use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 use perennial_proto::temporal::workflowservice::v1::DescribeTaskQueueRequest;
 use tonic::Code;
 
-use super::findings::{Findings, named};
+use super::findings::{Findings, join_names};
 use crate::client::Client;
 use crate::output::instant;
 
-/// So many schedules are looked at: enough to see whether the server keeps up.
-const LOOKED_AT: i32 = 200;
+/// Schedules checked: enough to see whether the server keeps up.
+const SCHEDULES_MAX: i32 = 200;
 
-/// A time that passed so long ago without a verdict is overdue.
+/// A time is overdue if it has no verdict this long after it has passed.
 const OVERDUE: SignedDuration = SignedDuration::from_secs(10);
 
-/// Looks at the first schedules of the namespace.
-pub(super) async fn look(client: &Client, findings: &mut Findings) {
+/// Checks the first schedules of the namespace.
+pub(super) async fn check(client: &Client, findings: &mut Findings) {
     let request = ListSchedulesRequest {
         namespace: client.namespace.clone(),
-        page_size: LOOKED_AT,
+        page_size: SCHEDULES_MAX,
         ..ListSchedulesRequest::default()
     };
     let listed = match client.schedules().list_schedules(request).await {
         Ok(answer) => answer.into_inner().schedules,
         Err(status) if status.code() == Code::Unimplemented => {
-            findings.remark("schedules", "not looked at: this isn't Perennial's server");
+            findings.notice("schedules", "not checked: this isn't Perennial's server");
             return;
         }
         Err(status) => {
-            findings.asked("schedules", &status, "see the server's log");
+            findings.request_failed("schedules", &status, "see the server's log");
             return;
         }
     };
@@ -47,7 +47,7 @@ pub(super) async fn look(client: &Client, findings: &mut Findings) {
             schedule_id: listed.schedule.unwrap_or_default().schedule_id,
             ..DescribeScheduleRequest::default()
         };
-        // One that is deleted meanwhile is of no interest.
+        // A schedule deleted meanwhile is ignored.
         if let Ok(answer) = client.schedules().describe_schedule(request).await {
             schedules.push(answer.into_inner());
         }
@@ -68,20 +68,20 @@ fn keep_up(schedules: &[DescribeScheduleResponse], findings: &mut Findings) {
     });
     match overdue.is_empty() {
         true => {
-            let looked = format!("schedules looked at: {}, none overdue", schedules.len());
+            let looked = format!("{} schedules checked, none overdue", schedules.len());
             findings.good("keeping up", looked);
         }
         false => findings.bad(
             "keeping up",
             format!(
                 "overdue: {}; is the server too busy, or does it run with --schedule-evaluation on-demand?",
-                named(overdue)
+                join_names(overdue)
             ),
         ),
     }
     let broken = names(&|it| it.status() == ScheduleStatus::Broken);
     if !broken.is_empty() {
-        findings.bad("broken", format!("{}; `schedule describe` says why", named(broken)));
+        findings.bad("broken", format!("{}; `schedule describe` says why", join_names(broken)));
     }
     let failed = names(&|it| {
         let state = it.schedule.as_ref().and_then(|it| it.schedule.as_ref()?.state.as_ref());
@@ -90,11 +90,11 @@ fn keep_up(schedules: &[DescribeScheduleResponse], findings: &mut Findings) {
     });
     if !failed.is_empty() {
         let why = "paused, perhaps by a run that failed; `schedule describe` shows the note";
-        findings.remark("paused", format!("{}: {why}", named(failed)));
+        findings.notice("paused", format!("{}: {why}", join_names(failed)));
     }
 }
 
-/// Runs of a queue that nobody polls wait for ever.
+/// Checks that a worker polls each task queue: otherwise its runs wait for ever.
 async fn are_run(client: &Client, schedules: &[DescribeScheduleResponse], findings: &mut Findings) {
     let mut queues: BTreeMap<String, String> = BTreeMap::new();
     for it in schedules.iter().filter(|it| it.status() == ScheduleStatus::Active) {
@@ -118,8 +118,8 @@ async fn are_run(client: &Client, schedules: &[DescribeScheduleResponse], findin
         }
     }
     if !unpolled.is_empty() {
-        let advice = "what is started there waits until a worker polls it";
-        findings.bad("workers", format!("no worker polls {}; {advice}", named(unpolled)));
+        let advice = "runs wait until a worker polls it";
+        findings.bad("workers", format!("no worker polls {}; {advice}", join_names(unpolled)));
     } else if !queues.is_empty() {
         findings
             .good("workers", format!("all {} task queues of schedules are polled", queues.len()));

@@ -1,35 +1,37 @@
-//! Do workflows go on, or does the same workflow task fail again and again?
+//! Checks for workflow tasks that keep failing.
 
 use perennial_proto::temporal::workflow::v1::WorkflowExecutionInfo;
 use perennial_proto::temporal::workflowservice::v1::ListWorkflowExecutionsRequest;
 
 use tonic::Code;
 
-use super::findings::{Findings, NAMED, named};
+use super::findings::{Findings, NAMES_LISTED_MAX, join_names};
 use crate::client::Client;
 use crate::workflow::{REPORTED_PROBLEMS, TaskProblem, describe};
 
-/// So many that fail are counted.
-const LOOKED_AT: i32 = 1_000;
+/// Failing workflows counted.
+const WORKFLOWS_MAX: i32 = 1_000;
 
-/// Looks for open runs of the namespace whose workflow task keeps failing.
-pub(super) async fn look(client: &Client, findings: &mut Findings) {
+/// Finds open runs of the namespace whose workflow task keeps failing.
+pub(super) async fn check(client: &Client, findings: &mut Findings) {
     let request = ListWorkflowExecutionsRequest {
         namespace: client.namespace.clone(),
-        page_size: LOOKED_AT,
+        page_size: WORKFLOWS_MAX,
         query: format!("{REPORTED_PROBLEMS} IS NOT NULL AND ExecutionStatus = 'Running'"),
         ..ListWorkflowExecutionsRequest::default()
     };
     let failing = match client.workflow().list_workflow_executions(request).await {
         Ok(answer) => answer.into_inner().executions,
-        // Temporal's servers before 1.30 know no such attribute.
+        // Temporal's servers before 1.30 don't have the search attribute.
         Err(status) if status.code() == Code::InvalidArgument => {
-            findings
-                .remark("workflow tasks", "not looked at: this server doesn't report failing ones");
+            findings.notice(
+                "workflow tasks",
+                "not checked: this server doesn't report failing workflow tasks",
+            );
             return;
         }
         Err(status) => {
-            findings.asked("workflow tasks", &status, "see the server's log");
+            findings.request_failed("workflow tasks", &status, "see the server's log");
             return;
         }
     };
@@ -37,15 +39,15 @@ pub(super) async fn look(client: &Client, findings: &mut Findings) {
         findings.good("workflow tasks", "none keeps failing");
         return;
     }
-    let mut told = Vec::new();
+    let mut names = Vec::new();
     for (n, info) in failing.iter().enumerate() {
-        told.push(match n < NAMED {
+        names.push(match n < NAMES_LISTED_MAX {
             true => one(client, info).await,
             false => String::new(),
         });
     }
-    let advice = "`workflow describe` says why; a worker with mended code goes on with them";
-    findings.bad("workflow tasks", format!("keep failing: {}; {advice}", named(told)));
+    let advice = "`workflow describe` says why; deploy a fixed worker, and they continue";
+    findings.bad("workflow tasks", format!("keep failing: {}; {advice}", join_names(names)));
 }
 
 /// `order-42 (NonDeterministicError, attempt 7)`.
@@ -53,7 +55,7 @@ async fn one(client: &Client, info: &WorkflowExecutionInfo) -> String {
     let execution = info.execution.clone().unwrap_or_default();
     let id = execution.workflow_id.clone();
     let reported = TaskProblem::reported(info.search_attributes.as_ref()).unwrap_or_default();
-    // The list doesn't know the attempt.
+    // The list doesn't include the attempt.
     let described = describe(client, execution).await.ok();
     match described.and_then(|it| it.pending_workflow_task) {
         Some(task) => format!("{id} ({}, attempt {})", reported.cause, task.attempt),

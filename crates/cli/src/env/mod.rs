@@ -1,4 +1,4 @@
-//! `perennial env`: the older presets, values for flags by their names.
+//! `perennial env`: the older presets file, with values for flags.
 
 use std::path::PathBuf;
 
@@ -6,11 +6,11 @@ use clap::Subcommand;
 use serde_json::json;
 
 use crate::client::{Environment, Presets};
-use crate::failure::{Ends, Exit, Usage};
+use crate::failure::{Exit, ExitError, Usage};
 use crate::output::Column;
 use crate::session::GlobalArgs;
 
-/// Keep values for flags in named environments, for --env; `perennial config` is the newer way
+/// Manage presets for flags, for --env (older; see `config`)
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -20,22 +20,22 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show an environment, or one value of it
+    /// Show an environment or one of its values
     Get(KeyArgs),
     /// Set a value
     Set {
         #[command(flatten)]
         key: KeyArgs,
 
-        /// What to set it to
+        /// Value
         #[arg(long, short, value_name = "TEXT")]
         value: Option<String>,
 
-        /// The same by its place
+        /// Value, as a positional argument
         #[arg(value_name = "VALUE", conflicts_with = "value")]
         positional: Option<String>,
     },
-    /// Remove an environment, or one value of it
+    /// Remove an environment or one of its values
     Delete(KeyArgs),
     /// List the environments
     List,
@@ -43,11 +43,11 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct KeyArgs {
-    /// The environment and, after a dot, the name of a flag; --env and --key say the same
+    /// ENVIRONMENT or ENVIRONMENT.FLAG; same as --env and --key
     #[arg(value_name = "ENV[.KEY]")]
     place: Option<String>,
 
-    /// Name of a flag, without its dashes
+    /// Name of a flag, without dashes
     #[arg(long, short, value_name = "NAME")]
     key: Option<String>,
 }
@@ -58,7 +58,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial schedule list --env prod
 "#;
 
-/// Runs one of the commands about presets.
+/// Runs an `env` command.
 pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     let path = path(global)?;
     let mut presets = Presets::read(&path)?;
@@ -80,9 +80,9 @@ pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
         }
         Command::Set { key, value, positional } => {
             let (name, key) = key.read(global);
-            let key = key.ok_or_else(|| Usage::new("say which value: --key NAME"))?;
+            let key = key.ok_or_else(|| Usage::new("missing key: --key NAME"))?;
             let value = value.or(positional);
-            let value = value.ok_or_else(|| Usage::new("say what it is: --value TEXT"))?;
+            let value = value.ok_or_else(|| Usage::new("missing value: --value TEXT"))?;
             presets.env.entry(name).or_default().insert(key, value);
             presets.write(&path)?;
         }
@@ -107,7 +107,7 @@ pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
 }
 
 impl KeyArgs {
-    /// The environment, and a key if one was given.
+    /// The environment, and the key if given.
     fn read(&self, global: &GlobalArgs) -> (String, Option<String>) {
         let default = global.config.env_name(&Environment::of_process());
         let (name, key) =
@@ -122,15 +122,15 @@ impl KeyArgs {
 fn path(global: &GlobalArgs) -> anyhow::Result<PathBuf> {
     let path = global.config.env_path(&Environment::of_process());
     Ok(path
-        .ok_or_else(|| Usage::new("it isn't known where presets are kept; name an --env-file"))?)
+        .ok_or_else(|| Usage::new("cannot determine the configuration folder; give --env-file"))?)
 }
 
 fn missing(name: &str) -> anyhow::Error {
     not_found(format!(
-        "there is no environment {name:?}; `perennial env list` shows those there are"
+        "there is no environment {name:?}; `perennial env list` lists the environments"
     ))
 }
 
 fn not_found(message: String) -> anyhow::Error {
-    Ends { with: Exit::NotFound, message }.into()
+    ExitError { exit: Exit::NotFound, message }.into()
 }

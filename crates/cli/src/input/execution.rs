@@ -1,10 +1,10 @@
-//! Which workflow: by its place or as a flag, and which of its runs.
+//! Arguments that name a workflow and a run.
 
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 
 use crate::failure::Usage;
 
-/// A workflow, however it was named.
+/// A workflow, as a positional argument or a flag.
 #[derive(Debug, Default, Clone, clap::Args)]
 #[group(id = "execution-args")]
 pub(crate) struct ExecutionArgs {
@@ -13,7 +13,7 @@ pub(crate) struct ExecutionArgs {
     #[arg(required_unless_present = "workflow_id")]
     id: Option<String>,
 
-    /// The same as a flag
+    /// Workflow id, as a flag
     #[arg(long = "workflow-id", short = 'w', alias = "wid", value_name = "ID", id = "workflow_id")]
     flag: Option<String>,
 
@@ -28,7 +28,7 @@ impl ExecutionArgs {
         let workflow_id = workflow_id.filter(|id| !id.is_empty());
         Ok(WorkflowExecution {
             workflow_id: workflow_id
-                .ok_or_else(|| Usage::new("name a workflow: --workflow-id ID"))?,
+                .ok_or_else(|| Usage::new("missing workflow id: --workflow-id ID"))?,
             run_id: self.run_id.clone().unwrap_or_default(),
         })
     }

@@ -1,4 +1,4 @@
-//! The flags that say what a new workflow is.
+//! Flags of a workflow to start.
 
 use std::time::Duration;
 
@@ -14,63 +14,63 @@ use super::pairs::{headers, json_pair, memo, search_attributes};
 use super::payloads::{InputArgs, json_payload};
 use crate::failure::Usage;
 
-/// A workflow to start. Its id isn't said here.
+/// A workflow to start, except for its id: that flag differs between commands.
 #[derive(Debug, Default, Clone, clap::Args)]
 #[group(id = "new-workflow-args")]
 pub(crate) struct NewWorkflowArgs {
     /// Workflow type
     #[arg(long = "type", aliases = ["name", "workflow-type", "wt"], value_name = "NAME")]
-    #[arg(help_heading = "What", id = "workflow_type")]
+    #[arg(help_heading = "Workflow", id = "workflow_type")]
     workflow_type: Option<String>,
 
-    /// Task queue whose workers run it
-    #[arg(long, short = 't', aliases = ["tq", "taskqueue"], value_name = "NAME", help_heading = "What")]
+    /// Task queue of the workers that run it
+    #[arg(long, short = 't', aliases = ["tq", "taskqueue"], value_name = "NAME", help_heading = "Workflow")]
     task_queue: Option<String>,
 
-    /// Fail a workflow that takes longer than this, with retries and new runs
+    /// Timeout of the workflow, including retries and runs that continue it as new
     #[arg(long, alias = "et", value_name = "DURATION", value_parser = timeout)]
-    #[arg(help_heading = "What")]
+    #[arg(help_heading = "Workflow")]
     execution_timeout: Option<Duration>,
 
-    /// Fail a run that takes longer than this
+    /// Timeout of a single run
     #[arg(long, alias = "rt", value_name = "DURATION", value_parser = timeout)]
-    #[arg(help_heading = "What")]
+    #[arg(help_heading = "Workflow")]
     run_timeout: Option<Duration>,
 
-    /// Give a workflow task to another worker after this long [default: 10s]
-    #[arg(long, value_name = "DURATION", help_heading = "What", value_parser = parse_duration)]
+    /// Timeout of a workflow task; then another worker gets it [default: 10s]
+    #[arg(long, value_name = "DURATION", help_heading = "Workflow", value_parser = parse_duration)]
     task_timeout: Option<Duration>,
 
     /// Memo of each run; repeatable
-    #[arg(long, value_name = "KEY=JSON", help_heading = "What", value_parser = json_pair)]
+    #[arg(long, value_name = "KEY=JSON", help_heading = "Workflow", value_parser = json_pair)]
     memo: Vec<(String, Value)>,
 
     /// Search attribute of each run; repeatable
-    #[arg(long, value_name = "KEY=JSON", help_heading = "What", value_parser = json_pair)]
+    #[arg(long, value_name = "KEY=JSON", help_heading = "Workflow", value_parser = json_pair)]
     search_attribute: Vec<(String, Value)>,
 
     /// Header of each run; repeatable
-    #[arg(long, value_name = "KEY=JSON", help_heading = "What", value_parser = json_pair)]
+    #[arg(long, value_name = "KEY=JSON", help_heading = "Workflow", value_parser = json_pair)]
     headers: Vec<(String, Value)>,
 
-    /// One line on what it does, shown by user interfaces
-    #[arg(long, value_name = "TEXT", help_heading = "What")]
+    /// One-line summary, shown by user interfaces
+    #[arg(long, value_name = "TEXT", help_heading = "Workflow")]
     static_summary: Option<String>,
 
-    /// More on what it does, as Markdown
-    #[arg(long, value_name = "TEXT", help_heading = "What")]
+    /// Details in Markdown, shown by user interfaces
+    #[arg(long, value_name = "TEXT", help_heading = "Workflow")]
     static_details: Option<String>,
 
-    /// Priority of its tasks, 1 (first) to 5 (last)
-    #[arg(long, value_name = "N", help_heading = "What")]
+    /// Priority of its tasks, 1 (highest) to 5 (lowest)
+    #[arg(long, value_name = "N", help_heading = "Workflow")]
     priority_key: Option<i32>,
 
-    /// Tasks of one key share what workers can do
-    #[arg(long, value_name = "KEY", help_heading = "What")]
+    /// Fairness key: workers are shared fairly between keys
+    #[arg(long, value_name = "KEY", help_heading = "Workflow")]
     fairness_key: Option<String>,
 
-    /// How large the share of the key is, 0.001 to 1000
-    #[arg(long, value_name = "WEIGHT", help_heading = "What")]
+    /// Weight of the fairness key, 0.001 to 1000
+    #[arg(long, value_name = "WEIGHT", help_heading = "Workflow")]
     fairness_weight: Option<f32>,
 
     #[command(flatten)]
@@ -78,7 +78,7 @@ pub(crate) struct NewWorkflowArgs {
 }
 
 impl NewWorkflowArgs {
-    /// Whether any of them was given.
+    /// Whether any flag was given.
     pub(crate) fn is_given(&self) -> bool {
         let texts = [
             &self.workflow_type,
@@ -97,18 +97,18 @@ impl NewWorkflowArgs {
             || self.input.is_given()
     }
 
-    /// A new workflow.
+    /// A new workflow from the flags.
     pub(crate) fn read(&self) -> anyhow::Result<NewWorkflowExecutionInfo> {
         if self.workflow_type.is_none() {
-            return Err(Usage::new("say which workflow to start: --type NAME").into());
+            return Err(Usage::new("missing workflow type: --type NAME").into());
         }
         if self.task_queue.is_none() {
-            return Err(Usage::new("say whose workers run it: --task-queue NAME").into());
+            return Err(Usage::new("missing task queue: --task-queue NAME").into());
         }
         self.change(NewWorkflowExecutionInfo::default())
     }
 
-    /// What they make of a workflow: what is given takes the place of what was there.
+    /// Applies the given flags to a workflow; everything else stays.
     pub(crate) fn change(
         &self,
         present: NewWorkflowExecutionInfo,
@@ -161,7 +161,7 @@ impl NewWorkflowArgs {
     }
 }
 
-/// A duration; a bare number is seconds, as older tools have it.
+/// Parses a duration. A bare number is seconds, as in tctl.
 fn timeout(text: &str) -> Result<Duration, String> {
     match text.parse::<u32>() {
         Ok(seconds) => Ok(Duration::from_secs(seconds.into())),

@@ -1,4 +1,4 @@
-//! The input of a workflow, signal, query or update, as flags give it.
+//! Input flags of a workflow, signal, query or update.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -13,30 +13,30 @@ use serde_json::Value;
 use super::pairs::text_pair;
 use crate::failure::Usage;
 
-/// What is passed along: any number of values, JSON unless they say otherwise.
+/// Any number of input values, JSON by default.
 #[derive(Debug, Default, Clone, clap::Args)]
 #[group(id = "input-args")]
 pub(crate) struct InputArgs {
-    /// A value to pass, as JSON; repeatable
+    /// Input value as JSON; repeatable
     #[arg(long, short, value_name = "JSON", help_heading = "Input", conflicts_with = "input_file")]
     #[arg(allow_hyphen_values = true)]
     input: Vec<String>,
 
-    /// File that holds a value to pass; `-` is standard input; repeatable
+    /// File with an input value; `-` for standard input; repeatable
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     input_file: Vec<PathBuf>,
 
-    /// Metadata of the values, such as encoding=json/protobuf; of one key the n-th is the n-th value's
+    /// Payload metadata, such as encoding=json/protobuf; repeat it for each value
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Input", value_parser = text_pair)]
     input_meta: Vec<(String, String)>,
 
-    /// The values are base64
+    /// Input values are base64
     #[arg(long, help_heading = "Input")]
     input_base64: bool,
 }
 
 impl InputArgs {
-    /// The same from flags that have other names.
+    /// For commands whose flags have other names.
     pub(crate) fn new(
         input: Vec<String>,
         input_file: Vec<PathBuf>,
@@ -46,12 +46,12 @@ impl InputArgs {
         InputArgs { input, input_file, input_meta, input_base64 }
     }
 
-    /// Whether there is any.
+    /// Whether any value was given.
     pub(crate) fn is_given(&self) -> bool {
         !self.input.is_empty() || !self.input_file.is_empty()
     }
 
-    /// The values; `None` if none was given.
+    /// The values as payloads; `None` without values.
     pub(crate) fn payloads(&self) -> anyhow::Result<Option<Payloads>> {
         let mut values: Vec<(Vec<u8>, String)> = self
             .input
@@ -69,7 +69,7 @@ impl InputArgs {
             let data = match self.input_base64 {
                 true => BASE64_STANDARD
                     .decode(bytes.trim_ascii())
-                    .map_err(|error| Usage::new(format!("{flag}: this is not base64: {error}")))?,
+                    .map_err(|error| Usage::new(format!("{flag}: not base64: {error}")))?,
                 false => bytes,
             };
             let metadata = self.metadata(n);
@@ -82,7 +82,7 @@ impl InputArgs {
         Ok(Some(Payloads { payloads }))
     }
 
-    /// Of one key, the n-th is the n-th value's; the last one is also those' that come after it.
+    /// Metadata of the n-th value: the n-th entry of each key, or the key's last entry if there are fewer.
     fn metadata(&self, n: usize) -> HashMap<String, Vec<u8>> {
         let mut of_keys: HashMap<&str, Vec<&str>> = HashMap::new();
         for (key, value) in &self.input_meta {
@@ -97,7 +97,7 @@ impl InputArgs {
     }
 }
 
-/// A value as the SDKs encode it.
+/// A JSON payload, as the SDKs encode it.
 pub(crate) fn json_payload(value: &Value) -> Payload {
     Payload {
         metadata: HashMap::from([("encoding".to_owned(), b"json/plain".to_vec())]),
@@ -110,7 +110,7 @@ fn check_json(data: &[u8]) -> Result<(), String> {
     match serde_json::from_slice::<serde::de::IgnoredAny>(data) {
         Ok(_) => Ok(()),
         Err(error) => Err(format!(
-            "this is not JSON: {error}; a text has quotes: '\"text\"'; --input-meta encoding=… says it is something else"
+            "not JSON: {error}; quote text: '\"text\"'; for other data set --input-meta encoding=…"
         )),
     }
 }
@@ -139,7 +139,7 @@ mod tests {
             input: vec!["{\"a\":1}".to_owned(), "AAE=".to_owned()],
             ..InputArgs::default()
         };
-        assert!(payloads(&given).unwrap_err().starts_with("--input: this is not JSON"));
+        assert!(payloads(&given).unwrap_err().starts_with("--input: not JSON"));
 
         let meta = |value: &str| ("encoding".to_owned(), value.to_owned());
         let given =
@@ -156,7 +156,7 @@ mod tests {
         let given = InputArgs { input, input_base64: true, ..InputArgs::default() };
         assert_eq!(payloads(&given).unwrap()[0].data, b"{\"a\":1}");
         let given = InputArgs { input: vec!["?".to_owned()], ..given };
-        assert!(payloads(&given).unwrap_err().contains("this is not base64"));
+        assert!(payloads(&given).unwrap_err().contains("not base64"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Times as people type them: exact, or by the spec's own clock.
+//! Parses times: exact, or in the time zone of the spec.
 
 use std::str::FromStr;
 
@@ -8,20 +8,20 @@ use perennial_calendar::Zone;
 
 use crate::failure::Usage;
 
-/// The text of an instant, which may need the spec's zone to be one. Made by clap.
+/// A time argument. Without an offset it becomes an instant only in the spec's time zone. Parsed by clap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum InstantText {
-    /// With an offset or a zone of its own.
+    /// A time with an offset or a zone.
     Exact(Timestamp),
-    /// What the spec's clock shows.
+    /// A time without an offset, in the spec's time zone.
     Civil(DateTime),
 }
 
-/// An instant, or how far it is from another.
+/// The end of a window: a time, or a duration from its beginning.
 #[derive(Clone, Debug)]
 pub(crate) enum EndText {
     At(InstantText),
-    /// On the spec's clock, so that a week or a month later it shows the same time.
+    /// Added in the spec's time zone: a week or a month later it is the same time of day.
     After(Span),
 }
 
@@ -45,8 +45,8 @@ impl FromStr for InstantText {
 }
 
 impl InstantText {
-    /// The instant. A time that the clock jumps over is moved on by the length of the gap; of one
-    /// that comes twice it is the first.
+    /// The instant in this zone. A time in a gap is moved forward by the length of the gap. Of a time that
+    /// occurs twice, the first is taken.
     pub(crate) fn on(&self, zone: &Zone) -> anyhow::Result<Timestamp> {
         match *self {
             InstantText::Exact(instant) => Ok(instant),

@@ -7,15 +7,15 @@ use serde::Serialize;
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 
-use crate::absent::{AbsentArgs, absent};
-use crate::failure::{Ends, Exit};
+use crate::failure::{Exit, ExitError};
 use crate::output::{Card, Column, Row};
 use crate::session::Session;
+use crate::unsupported::{UnsupportedArgs, unsupported};
 
-/// The service whose health is that of the server, as Temporal's SDKs ask for it.
+/// Service name in health checks, the same as Temporal's SDKs use.
 const WORKFLOW_SERVICE: &str = "temporal.api.workflowservice.v1.WorkflowService";
 
-/// See how the server is
+/// Show the server's health, version and capabilities
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -25,16 +25,16 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Check that the server serves
+    /// Check the server's health
     #[command(after_help = "Examples:\n  perennial operator cluster health\n")]
     Health,
     Describe(DescribeArgs),
-    /// Show what the server can do
+    /// Show the server's version and capabilities
     #[command(after_help = "Examples:\n  perennial operator cluster system -o json\n")]
     System,
     List(ListArgs),
     #[command(hide = true, alias = "remove")]
-    Upsert(AbsentArgs),
+    Upsert(UnsupportedArgs),
 }
 
 const EXAMPLES: &str = r#"Examples:
@@ -42,20 +42,20 @@ const EXAMPLES: &str = r#"Examples:
   perennial operator cluster describe --detail
 "#;
 
-/// Show what the server is
+/// Show the cluster: name, id, store
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 struct DescribeArgs {
-    /// Its version and shards too
+    /// Also show its version and shards
     #[arg(long)]
     detail: bool,
 }
 
-/// List clusters; on Perennial there is one
+/// List clusters (Perennial has one)
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  perennial operator cluster list\n")]
 struct ListArgs {
-    /// No more than so many
+    /// Show at most this many
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }
@@ -66,11 +66,11 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         Command::Describe(args) => describe(args, session).await,
         Command::System => system(session).await,
         Command::List(args) => list(args, session).await,
-        Command::Upsert(_) => Err(absent("other clusters", "there is only this one")),
+        Command::Upsert(_) => Err(unsupported("remote clusters", "a server is its only cluster")),
     }
 }
 
-/// As Temporal's command line tells of it.
+/// JSON output, with the field names of Temporal's command line.
 #[derive(Serialize)]
 struct Health {
     status: &'static str,
@@ -80,8 +80,8 @@ async fn health(session: &mut Session) -> anyhow::Result<()> {
     let request = HealthCheckRequest { service: WORKFLOW_SERVICE.to_owned() };
     let status = session.client.health().check(request).await?.into_inner().status();
     if status != ServingStatus::Serving {
-        let message = format!("the server says {}", status.as_str_name());
-        return Err(Ends { with: Exit::Unreachable, message }.into());
+        let message = format!("the server reports {}", status.as_str_name());
+        return Err(ExitError { exit: Exit::Unreachable, message }.into());
     }
     let health = Health { status: "SERVING" };
     session.output.record(&health, |output| Ok(output.line(health.status)?))

@@ -6,11 +6,11 @@ mod search_attribute;
 
 use clap::Subcommand;
 
-use crate::absent::{AbsentArgs, absent};
 use crate::client::ConnectionArgs;
 use crate::session::{self, GlobalArgs};
+use crate::unsupported::{UnsupportedArgs, unsupported};
 
-/// Manage namespaces and search attributes, and see how the server is
+/// Manage namespaces and search attributes, check the server
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -27,7 +27,7 @@ enum Command {
     SearchAttribute(search_attribute::Args),
     Cluster(cluster::Args),
     #[command(hide = true)]
-    Nexus(AbsentArgs),
+    Nexus(UnsupportedArgs),
 }
 
 const EXAMPLES: &str = r#"Examples:
@@ -36,7 +36,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial operator cluster health
 "#;
 
-/// `perennial namespace`, as older tools have it: the same as `perennial operator namespace`.
+/// `perennial namespace`, as in tctl: the same as `perennial operator namespace`.
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct NamespaceArgs {
@@ -47,20 +47,21 @@ pub(crate) struct NamespaceArgs {
     connection: ConnectionArgs,
 }
 
-/// Runs one of the commands for operators.
+/// Runs an `operator` command.
 pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     let Args { command, connection } = args;
     session::run(global, connection, async |session| match command {
         Command::Namespace(args) => namespace::run(args, session).await,
         Command::SearchAttribute(args) => search_attribute::run(args, session).await,
         Command::Cluster(args) => cluster::run(args, session).await,
-        Command::Nexus(_) => {
-            Err(absent("Nexus endpoints", "a workflow of another namespace is reached by a client"))
-        }
+        Command::Nexus(_) => Err(unsupported(
+            "Nexus endpoints",
+            "use a client to reach workflows in another namespace",
+        )),
     })
 }
 
-/// Runs one of the commands about namespaces.
+/// Runs a `namespace` command.
 pub(crate) fn run_namespace(args: NamespaceArgs, global: &GlobalArgs) -> anyhow::Result<()> {
     let NamespaceArgs { namespace, connection } = args;
     session::run(global, connection, async |session| namespace::run(namespace, session).await)

@@ -11,7 +11,7 @@ use perennial_proto::temporal::operatorservice::v1::{
 
 use crate::client::Client;
 use crate::confirm::confirm;
-use crate::failure::{Ends, Exit, Usage};
+use crate::failure::{Exit, ExitError, Usage};
 use crate::output::{Column, Row, short_name};
 use crate::session::Session;
 
@@ -50,12 +50,12 @@ struct CreateArgs {
     types: Vec<Type>,
 }
 
-/// List search attributes, the server's own too
+/// List search attributes, including the predefined ones
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  perennial operator search-attribute list\n")]
 struct ListArgs {}
 
-/// Remove search attributes; workflows that have them keep their values unseen
+/// Remove search attributes; workflows keep their values, but hidden
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  perennial operator search-attribute remove --name Customer\n")]
 struct RemoveArgs {
@@ -63,7 +63,7 @@ struct RemoveArgs {
     #[arg(long, value_name = "NAME", required = true)]
     name: Vec<String>,
 
-    /// Don't ask
+    /// Don't ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
@@ -105,14 +105,14 @@ async fn create(args: CreateArgs, session: &mut Session) -> anyhow::Result<()> {
                 "search attribute {name} already exists and has different type {}",
                 type_name(*present)
             );
-            return Err(Ends { with: Exit::Conflict, message }.into());
+            return Err(ExitError { exit: Exit::Conflict, message }.into());
         }
         search_attributes.insert(name, wanted);
     }
     let namespace = session.client.namespace.clone();
     let request = AddSearchAttributesRequest { search_attributes, namespace };
     session.client.operator().add_search_attributes(request).await?;
-    session.output.done("Search attributes have been added")
+    session.output.success("Search attributes have been added")
 }
 
 async fn list(session: &mut Session) -> anyhow::Result<()> {
@@ -137,7 +137,7 @@ async fn remove(args: RemoveArgs, session: &mut Session) -> anyhow::Result<()> {
         namespace: session.client.namespace.clone(),
     };
     session.client.operator().remove_search_attributes(request).await?;
-    session.output.done("Search attributes have been removed")
+    session.output.success("Search attributes have been removed")
 }
 
 async fn fetch(client: &Client) -> anyhow::Result<ListSearchAttributesResponse> {

@@ -1,11 +1,11 @@
-//! Cards: what is known of one thing, a line each.
+//! Cards: the fields of one object, one per line.
 
 use std::io::{self, Write};
 
 use super::text::printable;
 use crate::terminal::{Look, Style};
 
-/// Names and values under headings. A value that is empty isn't shown.
+/// Names and values under headings. Empty values are not shown.
 #[derive(Debug, Default)]
 pub(crate) struct Card {
     lines: Vec<Line>,
@@ -66,7 +66,7 @@ impl Card {
         Ok(())
     }
 
-    /// Without headings that have nothing under them.
+    /// The lines, without headings that have no fields.
     fn filled(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().enumerate().filter_map(|(n, line)| match line {
             Line::Field { .. } => Some(line),

@@ -1,31 +1,31 @@
-//! How an answer is written.
+//! Output formats.
 
 use clap::ValueEnum;
 
-/// Who reads the answer.
+/// The format of a command's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people
+    /// Text for people
     #[default]
     #[value(alias = "text", alias = "card")]
     Table,
-    /// One document
+    /// One JSON document
     Json,
-    /// One object a line
+    /// One JSON object per line
     Jsonl,
-    /// Nothing; the exit code tells
+    /// No output, only the exit code
     None,
 }
 
-/// How a time is written in an answer for people.
+/// The format of times in tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TimeFormat {
-    /// The time here, and how far away it is
+    /// Local time and distance, such as `2026-11-16 10:00:00 (in 3 h)`
     #[default]
     Full,
-    /// How far away it is
+    /// Distance only, such as `in 3 h`
     Relative,
-    /// The time in UTC
+    /// ISO 8601 in UTC
     #[value(alias = "raw")]
     Iso,
 }

@@ -1,4 +1,4 @@
-//! Lists of any length: nothing is kept that grows with the answer.
+//! Lists of any length, written page by page, so memory use is bounded.
 
 use std::io::Write;
 
@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::{Column, Format, Output, Row, Table, Times};
 
-/// So many rows are laid out together and then forgotten.
+/// Rows per page of a table. Columns are aligned within a page.
 const PAGE_ROWS: usize = 500;
 
-/// A list being written. Push each thing, then [finish](Self::finish).
+/// A list being written. Push each item, then call [finish](Self::finish).
 pub(crate) struct List<'o> {
     output: &'o mut Output,
     table: Table,
@@ -24,7 +24,7 @@ impl<'o> List<'o> {
         List { output, table, written: 0 }
     }
 
-    /// The next thing: the message programs read, and the row people do.
+    /// Writes the next item: `message` in JSON, `row` in a table.
     pub(crate) fn push<R: Into<Row>>(
         &mut self,
         message: &impl Name,
@@ -42,7 +42,7 @@ impl<'o> List<'o> {
         Ok(())
     }
 
-    /// The same for what no message says.
+    /// Writes the next item, from a record instead of a protobuf message.
     pub(crate) fn push_record<R: Into<Row>>(
         &mut self,
         record: &impl Serialize,
@@ -57,13 +57,13 @@ impl<'o> List<'o> {
         Ok(())
     }
 
-    /// Shows what has been pushed so far: for lists that come slowly.
+    /// Writes the rows pushed so far, for lists that arrive slowly.
     pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
         self.table.write_page(&mut self.output.writer)?;
         Ok(self.output.flush()?)
     }
 
-    /// Ends the list, and says how many things it had.
+    /// Ends the list and returns the number of items.
     pub(crate) fn finish(mut self) -> anyhow::Result<u64> {
         self.table.write_page(&mut self.output.writer)?;
         if self.output.format == Format::Json {
@@ -75,7 +75,7 @@ impl<'o> List<'o> {
 
     fn push_row<R: Into<Row>>(&mut self, row: impl FnOnce(&Times) -> R) -> anyhow::Result<()> {
         self.table.push(row(&self.output.times));
-        if self.table.waiting() == PAGE_ROWS {
+        if self.table.pending() == PAGE_ROWS {
             self.table.write_page(&mut self.output.writer)?;
         }
         Ok(())

@@ -1,7 +1,7 @@
-//! Answers: tables and cards for people, JSON for programs.
+//! Output: tables and cards for people, JSON for programs.
 //!
-//! A command says each thing once: the message that programs read, and how people see it. Which of the two is
-//! written, in what form and colour, is decided here. Standard output holds the answer and nothing else.
+//! A command passes both forms: the message for JSON, and a closure that writes text. [`Output`] chooses one by
+//! `--output`. Standard output holds the result and nothing else.
 
 mod card;
 mod format;
@@ -30,9 +30,9 @@ pub(crate) use self::table::{Column, Row, Table};
 pub(crate) use self::text::{printable, thousands, write_wrapped};
 pub(crate) use self::times::{Times, duration, instant, serialize_instant, stamp};
 pub(crate) use self::values::{attribute_value, attribute_values};
-use crate::terminal::{Look, say};
+use crate::terminal::{Look, print_stderr};
 
-/// Where answers go, and what they look like.
+/// The output of a command, and its format.
 pub(crate) struct Output {
     writer: Box<dyn Write>,
     pub(crate) format: Format,
@@ -47,14 +47,14 @@ impl Output {
         Output { writer, format, look, times, payloads }
     }
 
-    /// Answers with one message.
+    /// Writes one protobuf message.
     pub(crate) fn message(
         &mut self,
         message: &impl Name,
-        for_people: impl FnOnce(&mut Self) -> anyhow::Result<()>,
+        write_text: impl FnOnce(&mut Self) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         match self.format {
-            Format::Table => for_people(self),
+            Format::Table => write_text(self),
             Format::Json | Format::Jsonl => {
                 let value = to_json(message, self.payloads);
                 self.write_json(&value)
@@ -63,33 +63,33 @@ impl Output {
         }
     }
 
-    /// Answers with something that no message says.
+    /// Writes one record that is no protobuf message.
     pub(crate) fn record(
         &mut self,
         record: &impl Serialize,
-        for_people: impl FnOnce(&mut Self) -> anyhow::Result<()>,
+        write_text: impl FnOnce(&mut Self) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         match self.format {
-            Format::Table => for_people(self),
+            Format::Table => write_text(self),
             Format::Json | Format::Jsonl => self.write_json(record),
             Format::None => Ok(()),
         }
     }
 
-    /// Answers with a list, which may be long: write each thing, then finish it.
+    /// Begins a list, which may be long.
     pub(crate) fn list(&mut self, columns: Vec<Column>) -> List<'_> {
         List::new(self, columns)
     }
 
-    /// Tells people that it was done; programs see that by the exit code.
-    pub(crate) fn done(&mut self, text: impl AsRef<str>) -> anyhow::Result<()> {
+    /// Writes a confirmation, in text output only. Programs see the exit code.
+    pub(crate) fn success(&mut self, text: impl AsRef<str>) -> anyhow::Result<()> {
         match self.format {
             Format::Table => Ok(self.line(text)?),
             Format::Json | Format::Jsonl | Format::None => Ok(()),
         }
     }
 
-    /// A line for people.
+    /// Writes a line of text.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) -> io::Result<()> {
         writeln!(self.writer, "{}", text.as_ref())
     }
@@ -98,7 +98,7 @@ impl Output {
         card.write(self.look, &mut self.writer)
     }
 
-    /// A whole table.
+    /// Writes a whole table.
     pub(crate) fn table(
         &mut self,
         columns: Vec<Column>,
@@ -109,16 +109,16 @@ impl Output {
         table.write_page(&mut self.writer)
     }
 
-    /// A remark beside the answer, on standard error. People see it after what was written before it.
-    pub(crate) fn remark(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+    /// Writes a note to standard error, in text output only. Flushes first, to keep the order on a terminal.
+    pub(crate) fn note(&mut self, text: impl AsRef<str>) -> io::Result<()> {
         self.flush()?;
         if self.format == Format::Table {
-            say(format_args!("{}", text.as_ref()));
+            print_stderr(format_args!("{}", text.as_ref()));
         }
         Ok(())
     }
 
-    /// For what writes by itself.
+    /// The underlying writer.
     pub(crate) fn writer(&mut self) -> &mut dyn Write {
         &mut self.writer
     }

@@ -1,4 +1,4 @@
-//! Codes as people read them.
+//! Short names of enum values.
 
 /// `TimedOut` for `WORKFLOW_EXECUTION_STATUS_TIMED_OUT` and its prefix `WORKFLOW_EXECUTION_STATUS_`.
 pub(crate) fn short_name(name: &str, prefix: &str) -> String {

@@ -1,4 +1,4 @@
-//! Progress of something that takes a while, on standard error and only for people.
+//! Progress bars, on standard error.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{Format, Output};
 
-/// A bar that shows how far something has come. Where nobody watches, it shows nothing.
+/// A progress bar. Hidden if standard error is no terminal, or with JSON output.
 pub(crate) struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    /// A bar up to a total that is known.
+    /// A bar with a known total.
     pub(crate) fn up_to(total: u64, output: &Output) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total), target(output));
         bar.set_style(style("{bar:32} {human_pos}/{human_len}  {msg}"));
@@ -20,7 +20,7 @@ impl Progress {
         Progress { bar }
     }
 
-    /// A sign of life where no total is known.
+    /// A spinner, if the total is unknown.
     pub(crate) fn unbounded(output: &Output) -> Self {
         let bar = ProgressBar::with_draw_target(None, target(output));
         bar.set_style(style("{spinner} {human_pos}  {msg}"));
@@ -35,7 +35,7 @@ impl Progress {
 }
 
 impl Drop for Progress {
-    /// The answer that follows has the last word.
+    /// Removes the bar, so that only the result stays on the screen.
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -43,7 +43,7 @@ impl Drop for Progress {
 
 fn target(output: &Output) -> ProgressDrawTarget {
     match output.format {
-        // Hides itself where standard error is no terminal.
+        // indicatif hides it if standard error is no terminal.
         Format::Table => ProgressDrawTarget::stderr(),
         Format::Json | Format::Jsonl | Format::None => ProgressDrawTarget::hidden(),
     }

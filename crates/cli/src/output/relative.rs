@@ -1,8 +1,8 @@
-//! How far away a time is, in the two units that matter.
+//! Distances between times, in their two largest units.
 
 use jiff::{Unit, Zoned};
 
-/// `2 d 3 h`, `1 y 2 mo`, `45 s`: from one time to a later one, on the clock of the later.
+/// `2 d 3 h`, `1 y 2 mo`, `45 s`: from one time to a later one, in the time zone of the later.
 pub(crate) fn distance(from: &Zoned, to: &Zoned) -> String {
     let from = from.with_time_zone(to.time_zone().clone());
     let Ok(span) = from.until((Unit::Year, to)) else { return String::new() };

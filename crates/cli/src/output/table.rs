@@ -7,27 +7,27 @@ use comfy_table::{ColumnConstraint, ContentArrangement, Width};
 use super::text::printable;
 use crate::terminal::{Look, Style};
 
-/// Between two columns.
+/// Blanks between two columns.
 const GAP: u16 = 2;
 
-/// Stands before each row and takes no room: lines that don't begin with it go on with the row before.
+/// Marks the first line of each row. It has no width. Other lines continue the row above.
 const ROW_MARK: char = '\u{2060}';
 
 /// One column of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     heading: String,
-    dispensable: bool,
+    optional: bool,
 }
 
 impl Column {
     pub(crate) fn new(heading: impl Into<String>) -> Self {
-        Column { heading: heading.into(), dispensable: false }
+        Column { heading: heading.into(), optional: false }
     }
 
-    /// Left out where the table would be wider than the terminal; the last one first.
+    /// A column that is dropped if the table is wider than the terminal, the last one first.
     pub(crate) fn if_room(heading: impl Into<String>) -> Self {
-        Column { heading: heading.into(), dispensable: true }
+        Column { heading: heading.into(), optional: true }
     }
 }
 
@@ -51,13 +51,13 @@ impl<I: IntoIterator<Item = String>> From<I> for Row {
     }
 }
 
-/// A table that is written a page at a time: pages line up as far as the first one tells.
+/// A table, written page by page. Later pages keep at least the column widths of the first.
 #[derive(Debug)]
 pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<Row>,
     look: Look,
-    /// Which columns are shown, and how wide they were on the first page.
+    /// Indexes of the columns shown, with their widths on the first page.
     shown: Option<Vec<(usize, u16)>>,
 }
 
@@ -70,12 +70,12 @@ impl Table {
         self.rows.push(row.into());
     }
 
-    /// How many rows wait to be written.
-    pub(crate) fn waiting(&self) -> usize {
+    /// The number of rows not written yet.
+    pub(crate) fn pending(&self) -> usize {
         self.rows.len()
     }
 
-    /// Writes what waits.
+    /// Writes the pending rows.
     pub(crate) fn write_page(&mut self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         if self.rows.is_empty() {
             return Ok(());
@@ -140,10 +140,9 @@ impl Table {
         Ok(())
     }
 
-    /// The width below which a word of the column would be broken: an id that is broken can't be copied. Columns that
-    /// can be left out give way instead.
+    /// The width of the longest word: a broken id can't be copied. Optional columns may be broken.
     fn longest_word(&self, n: usize, rows: &[Row]) -> u16 {
-        if self.columns[n].dispensable {
+        if self.columns[n].optional {
             return 0;
         }
         let cells = rows.iter().filter_map(|row| row.cells.get(n)).map(String::as_str);
@@ -151,7 +150,7 @@ impl Table {
         words.map(length).max().unwrap_or(0)
     }
 
-    /// The columns there is room for.
+    /// The columns that fit the terminal.
     fn choose(&self, rows: &[Row]) -> Vec<(usize, u16)> {
         let natural = |n: usize| {
             let cells = rows.iter().filter_map(|row| row.cells.get(n));
@@ -165,7 +164,7 @@ impl Table {
             shown.iter().map(|&(_, width)| u32::from(width + GAP)).sum::<u32>()
         };
         while needed(&shown) > u32::from(most) + u32::from(GAP) {
-            let Some(place) = shown.iter().rposition(|&(n, _)| self.columns[n].dispensable) else {
+            let Some(place) = shown.iter().rposition(|&(n, _)| self.columns[n].optional) else {
                 break;
             };
             shown.remove(place);

@@ -1,10 +1,10 @@
-//! Text that fits the terminal and leaves it alone.
+//! Text for terminals: wrapped, and without control characters.
 
 use std::io::{self, Write};
 
 use crate::terminal::Look;
 
-/// Without the characters that would move the cursor.
+/// Replaces control characters by blanks: they could move the cursor.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
@@ -22,7 +22,7 @@ pub(crate) fn thousands(number: u64) -> String {
     grouped
 }
 
-/// Breaks between words where the terminal ends; what follows is indented by two more.
+/// Writes text wrapped at the terminal's width. Continuation lines are indented by two more.
 pub(crate) fn write_wrapped(
     indent: &str,
     text: &str,

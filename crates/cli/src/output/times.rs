@@ -1,4 +1,4 @@
-//! Times and durations as people read them.
+//! Formats times and durations for people.
 
 use jiff::fmt::friendly::{Spacing, SpanPrinter};
 use jiff::tz::TimeZone;
@@ -7,10 +7,10 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 use super::format::TimeFormat;
 use super::relative;
 
-/// As durations are typed: `1h30m`.
+/// Durations in the form users type: `1h30m`.
 const DURATION: SpanPrinter = SpanPrinter::new().spacing(Spacing::None);
 
-/// What times are seen from: a clock, and a moment.
+/// Formats times in a time zone, relative to `now`.
 #[derive(Clone, Debug)]
 pub(crate) struct Times {
     pub(crate) zone: TimeZone,
@@ -19,17 +19,17 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// On the clock of whoever asks: what `TZ` or the machine says.
+    /// In the local time zone: that of `TZ`, or of the machine.
     pub(crate) fn here(format: TimeFormat) -> Self {
         Times { zone: TimeZone::system(), now: Timestamp::now(), format }
     }
 
-    /// The time as the user wants to see it; nothing if there is none.
+    /// The time in the format of `--time-format`; empty for `None`.
     pub(crate) fn show(&self, time: Option<Timestamp>) -> String {
         let Some(time) = time else { return String::new() };
         match self.format {
             TimeFormat::Full => {
-                // Next to a distance nobody needs fractions.
+                // Fractions of a second would only distract from the distance.
                 let whole = Timestamp::from_second(time.as_second()).unwrap_or(time);
                 format!("{} ({})", self.clock(whole), self.distance(time))
             }
@@ -38,12 +38,12 @@ impl Times {
         }
     }
 
-    /// What the clock here shows then: `2026-11-16 10:00:00 +01:00`.
+    /// The local time: `2026-11-16 10:00:00 +01:00`.
     pub(crate) fn clock(&self, time: Timestamp) -> String {
         self.clock_in(time, &self.zone)
     }
 
-    /// The same of a clock elsewhere.
+    /// The time in another time zone.
     pub(crate) fn clock_in(&self, time: Timestamp, zone: &TimeZone) -> String {
         match self.format {
             TimeFormat::Full | TimeFormat::Relative => clock(time, zone),
@@ -51,7 +51,7 @@ impl Times {
         }
     }
 
-    /// The time on the clock here.
+    /// The time with the local time zone.
     pub(crate) fn at(&self, time: Timestamp) -> Zoned {
         Zoned::new(time, self.zone.clone())
     }
@@ -68,7 +68,7 @@ impl Times {
         }
     }
 
-    /// The name of the clock here.
+    /// The name of the local time zone.
     pub(crate) fn zone_name(&self) -> &str {
         match is_utc(&self.zone) {
             true => "UTC",
@@ -77,7 +77,7 @@ impl Times {
     }
 }
 
-/// What a clock shows at that time, in full seconds unless there is a fraction.
+/// The time in a zone, in whole seconds unless there is a fraction.
 fn clock(time: Timestamp, zone: &TimeZone) -> String {
     let zoned = Zoned::new(time, zone.clone());
     let shown = zoned.strftime(match zoned.subsec_nanosecond() {
@@ -90,23 +90,23 @@ fn clock(time: Timestamp, zone: &TimeZone) -> String {
     }
 }
 
-/// Whether the zone's clock is the one in which times are stored.
+/// Whether the zone is UTC, under any of its names.
 fn is_utc(zone: &TimeZone) -> bool {
     zone == &TimeZone::UTC || matches!(zone.iana_name(), Some("UTC" | "Etc/UTC" | "Etc/UCT"))
 }
 
-/// The instant of a message's timestamp; `None` if it has none, or one beyond all calendars.
+/// Converts a protobuf timestamp; `None` if it is missing or out of range.
 pub(crate) fn instant(time: Option<&perennial_proto::Timestamp>) -> Option<Timestamp> {
     let time = time?;
     Timestamp::new(time.seconds, time.nanos).ok()
 }
 
-/// The same as a message has it.
+/// Converts to a protobuf timestamp.
 pub(crate) fn stamp(time: Timestamp) -> perennial_proto::Timestamp {
     perennial_proto::Timestamp { seconds: time.as_second(), nanos: time.subsec_nanosecond() }
 }
 
-/// Writes a time into JSON, as messages have it.
+/// Serialises a time as protobuf's JSON does.
 pub(crate) fn serialize_instant<S: serde::Serializer>(
     time: &Option<Timestamp>,
     serializer: S,
@@ -117,7 +117,7 @@ pub(crate) fn serialize_instant<S: serde::Serializer>(
     }
 }
 
-/// `1h30m`, `0s`; nothing if there is none.
+/// Formats a duration: `1h30m`, `0s`; empty for `None`.
 pub(crate) fn duration(length: Option<&perennial_proto::Duration>) -> String {
     let Some(length) = length else { return String::new() };
     let (days, rest) = (length.seconds / 86_400, length.seconds % 86_400);

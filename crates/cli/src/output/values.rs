@@ -1,10 +1,10 @@
-//! Search attributes as people read them.
+//! Formats search attributes for people.
 
 use perennial_proto::json::{Payloads, to_json};
 use perennial_proto::temporal::common::v1::{Payload, SearchAttributes};
 use serde_json::{Map, Value};
 
-/// The values of search attributes by their names, in the order of the alphabet.
+/// Search attributes as a JSON object, sorted by name.
 pub(crate) fn attribute_values(attributes: &SearchAttributes) -> Value {
     let mut names: Vec<&String> = attributes.indexed_fields.keys().collect();
     names.sort_unstable();
@@ -16,8 +16,8 @@ pub(crate) fn attribute_values(attributes: &SearchAttributes) -> Value {
     Value::Object(values.collect::<Map<_, _>>())
 }
 
-/// The value of a search attribute; `None` if it isn't JSON. Beside its encoding a payload says the attribute's type,
-/// which is why protobuf's shorthand leaves it in base64.
+/// The value of a search attribute; `None` if it isn't JSON. Its payload has the attribute's type in its metadata, so
+/// the JSON shorthand leaves it in base64.
 pub(crate) fn attribute_value(payload: &Payload) -> Option<Value> {
     let encoding = payload.metadata.get("encoding").map(Vec::as_slice);
     (encoding == Some(b"json/plain")).then(|| serde_json::from_slice(&payload.data).ok())?

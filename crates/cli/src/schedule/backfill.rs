@@ -8,48 +8,48 @@ use perennial_proto::temporal::schedule::v1::{BackfillRequest, SchedulePatch};
 use perennial_proto::temporal::workflowservice::v1::ListScheduleMatchingTimesRequest;
 
 use super::backfills::{find, line, time_columns, time_row, times_page};
-use super::id::ScheduleIdArgs;
+use super::id_args::ScheduleIdArgs;
 use super::{context, instant_on_clock_of, is_unimplemented, only_perennial, patch};
 use crate::client::Client;
 use crate::input::{InstantText, overlap_policy};
 use crate::output::{Column, Progress, instant, stamp, thousands};
 use crate::session::Session;
 
-/// How often a backfill that is watched is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How often `--watch` polls the state of the backfill.
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
-/// To know how far a backfill has come, no more pages of its times are counted than this.
+/// Pages of times that are counted for the progress bar. With more, the bar has no total.
 const PAGES_COUNTED_MAX: usize = 100;
 
-/// Start for the times of a window, past or future, both ends counted
+/// Start runs for the times in a window, past or future
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     id: ScheduleIdArgs,
 
-    /// Beginning of the window, a time at it included; without an offset, on the schedule's clock
+    /// Start of the window (inclusive); without an offset, in the schedule's time zone
     #[arg(long, value_name = "TIME")]
     start_time: InstantText,
 
-    /// End of the window, a time at it included
+    /// End of the window (inclusive)
     #[arg(long, value_name = "TIME")]
     end_time: InstantText,
 
-    /// Overlap policy for these starts [default: the schedule's]. BufferAll runs them one after the other,
+    /// Overlap policy for these runs [default: the schedule's]; BufferAll runs one after the other,
     /// AllowAll all at once
     #[arg(long, value_name = "POLICY", value_parser = overlap_policy)]
     overlap_policy: Option<ScheduleOverlapPolicy>,
 
-    /// Only say which times there are
+    /// Only list the times, start nothing
     #[arg(long, conflicts_with = "watch")]
     dry_run: bool,
 
-    /// Wait until all of them are started, show how far it has come, and what became of each
+    /// Wait until all runs are started; show the progress and the result of each
     #[arg(long)]
     watch: bool,
 
-    /// Why; kept with the backfill
+    /// Reason, stored with the backfill
     #[arg(long, value_name = "TEXT", default_value = "")]
     reason: String,
 }
@@ -119,13 +119,13 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         }
         if args.watch && !response.next_page_token.is_empty() {
             let all = format!("schedule list-backfills {id} {}", backfill.backfill_id);
-            output.remark(format!("there are more; `{all}` lists all"))?;
+            output.note(format!("there are more times; `{all}` lists all"))?;
         }
         Ok(())
     })
 }
 
-/// The times, however many there are: the server gives as many as fit.
+/// Lists the times, page by page.
 async fn dry_run(
     mut request: BackfillScheduleRequest,
     session: &mut Session,
@@ -150,14 +150,15 @@ async fn dry_run(
     }
     let count = list.finish()?;
     let remark = match count {
-        0 => "no time of the schedule is in this window".to_owned(),
+        0 => "the schedule has no times in this window".to_owned(),
         1 => "1 time; nothing was started".to_owned(),
         count => format!("{} times; nothing was started", thousands(count)),
     };
-    Ok(session.output.remark(remark)?)
+    Ok(session.output.note(remark)?)
 }
 
-/// The same in Temporal's words, whose windows begin after their beginning. There are at most a thousand.
+/// Lists the times with Temporal's RPC, for other servers: its windows exclude their start, and it returns at most
+/// a thousand times.
 async fn matching_times(
     client: &Client,
     request: &BackfillScheduleRequest,
@@ -175,7 +176,7 @@ async fn matching_times(
     Ok(BackfillScheduleResponse { times: times.start_time, has_more, ..Default::default() })
 }
 
-/// How many times there are; `None` if they are too many to count.
+/// Counts the times; `None` if there are too many.
 async fn count(client: &Client, request: &BackfillScheduleRequest) -> anyhow::Result<Option<u64>> {
     let mut request = BackfillScheduleRequest { dry_run: true, ..request.clone() };
     let mut count = 0;
@@ -191,7 +192,7 @@ async fn count(client: &Client, request: &BackfillScheduleRequest) -> anyhow::Re
     Ok(None)
 }
 
-/// Waits until it is done.
+/// Waits until the backfill is done.
 async fn watch(
     client: &Client,
     id: &str,
@@ -212,7 +213,7 @@ async fn watch(
         let up_to = instant(backfill.planned_up_to.as_ref());
         let up_to = up_to.map(|time| format!("up to {}", session.output.times.clock(time)));
         progress.at(done.unsigned_abs(), up_to.unwrap_or_default());
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(WATCH_INTERVAL).await;
     }
 }
 

@@ -5,25 +5,25 @@ use perennial_proto::perennial::{
     ListBackfillOccurrencesRequest, ListBackfillOccurrencesResponse, ListBackfillsRequest,
 };
 
-use super::id::ScheduleIdArgs;
+use super::id_args::ScheduleIdArgs;
 use super::only_perennial;
-use super::words::reason_in_words;
+use super::wording::reason_in_words;
 use crate::client::Client;
-use crate::failure::{Ends, Exit};
+use crate::failure::{Exit, ExitError};
 use crate::output::{Column, Row, Times, instant, thousands};
 use crate::session::Session;
 
-/// Times of a backfill are asked for so many at a time.
+/// Times per page.
 const PAGE_SIZE: i32 = 1_000;
 
-/// List the backfills of a schedule and how far they have come, or what became of each time of one
+/// List a schedule's backfills, or the times of one backfill
 #[derive(Debug, clap::Args)]
 #[command(after_help = LIST_EXAMPLES)]
 pub(super) struct ListArgs {
     #[command(flatten)]
     id: ScheduleIdArgs,
 
-    /// The number of one backfill: list its times, and what became of each
+    /// Number of a backfill: list its times with their results
     #[arg(value_name = "BACKFILL")]
     number: Option<i64>,
 }
@@ -33,18 +33,18 @@ const LIST_EXAMPLES: &str = r#"Examples:
   perennial schedule list-backfills payroll 1
 "#;
 
-/// Cancel a backfill: what it hasn't started yet isn't started
+/// Cancel a backfill; runs it has started go on
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  perennial schedule cancel-backfill payroll 1\n")]
 pub(super) struct CancelArgs {
     #[command(flatten)]
     id: ScheduleIdArgs,
 
-    /// Its number, as `list-backfills` shows it
+    /// Number of the backfill, see `list-backfills`
     #[arg(value_name = "BACKFILL", required_unless_present = "backfill_id")]
     number: Option<i64>,
 
-    /// The same as a flag
+    /// Number of the backfill, as a flag
     #[arg(long, value_name = "N", conflicts_with = "number")]
     backfill_id: Option<i64>,
 }
@@ -69,13 +69,13 @@ pub(super) async fn list(args: ListArgs, session: &mut Session) -> anyhow::Resul
         list.push(backfill, |times| row(backfill, times))?;
     }
     if list.finish()? == 0 {
-        session.output.remark("it has no backfills")?;
+        session.output.note("the schedule has no backfills")?;
     }
     Ok(())
 }
 
 pub(super) async fn cancel(args: CancelArgs, session: &mut Session) -> anyhow::Result<()> {
-    // One of them is required.
+    // Clap requires one of them.
     let backfill_id = args.number.or(args.backfill_id).unwrap_or_default();
     let request = CancelBackfillRequest {
         namespace: session.client.namespace.clone(),
@@ -88,7 +88,7 @@ pub(super) async fn cancel(args: CancelArgs, session: &mut Session) -> anyhow::R
     })
 }
 
-/// What became of each time of a backfill so far, page by page.
+/// Lists the times of a backfill with their results, page by page.
 async fn list_times(id: &str, number: i64, session: &mut Session) -> anyhow::Result<()> {
     let client = session.client.clone();
     let mut list = session.output.list(time_columns());
@@ -104,12 +104,12 @@ async fn list_times(id: &str, number: i64, session: &mut Session) -> anyhow::Res
         next_page_token = page.next_page_token;
     }
     if list.finish()? == 0 {
-        session.output.remark("none of its times has been planned")?;
+        session.output.note("none of its times has been planned yet")?;
     }
     Ok(())
 }
 
-/// A page of a backfill's times.
+/// Fetches a page of a backfill's times.
 pub(super) async fn times_page(
     client: &Client,
     id: &str,
@@ -132,7 +132,7 @@ pub(super) fn time_columns() -> Vec<Column> {
     ["Time", "Outcome", "Workflow", "Run"].map(Column::new).into()
 }
 
-/// What became of one time.
+/// The row of one time.
 pub(super) fn time_row(occurrence: &BackfillOccurrence, times: &Times) -> Row {
     let run = occurrence.run.clone().unwrap_or_default();
     let outcome = match occurrence.reason.as_str() {
@@ -143,17 +143,17 @@ pub(super) fn time_row(occurrence: &BackfillOccurrence, times: &Times) -> Row {
     Row::from([times.show(time), outcome, run.workflow_id, run.run_id])
 }
 
-/// One of them.
+/// Fetches one backfill.
 pub(super) async fn find(client: &Client, id: &str, backfill_id: i64) -> anyhow::Result<Backfill> {
     let found = all(client, id).await?.into_iter().find(|it| it.backfill_id == backfill_id);
-    let gone = || Ends {
-        with: Exit::NotFound,
-        message: format!("the backfill {backfill_id} is no longer there"),
+    let gone = || ExitError {
+        exit: Exit::NotFound,
+        message: format!("there is no backfill {backfill_id} any more"),
     };
     Ok(found.ok_or_else(gone)?)
 }
 
-/// A backfill in a line.
+/// A backfill as one line of text.
 pub(super) fn line(backfill: &Backfill, times: &Times) -> String {
     let count = |n: i64| thousands(n.unsigned_abs());
     let (started, skipped) = (count(backfill.started_count), count(backfill.skipped_count));
@@ -177,7 +177,7 @@ fn state(backfill: &Backfill) -> &'static str {
     match (backfill.canceled, backfill.finished_at.is_some()) {
         (true, _) => "canceled",
         (false, true) => "done",
-        (false, false) => "under way",
+        (false, false) => "running",
     }
 }
 

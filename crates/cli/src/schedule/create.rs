@@ -10,20 +10,19 @@ use perennial_proto::temporal::schedule::v1::{
 use perennial_proto::temporal::workflowservice::v1::CreateScheduleRequest;
 use serde_json::Value;
 
-use super::how::HowArgs;
-use super::id::ScheduleIdArgs;
+use super::action_args::ActionArgs;
+use super::id_args::ScheduleIdArgs;
 use super::only_perennial;
-use super::remarks;
-use super::what::WhatArgs;
-use super::when::WhenArgs;
+use super::policy_args::PolicyArgs;
+use super::spec_args::ScheduleSpecArgs;
+use super::spec_warnings;
 use crate::client::Client;
 use crate::input::{json_pair, memo, search_attributes};
 use crate::session::Session;
 
 /// Create a schedule
 ///
-/// A warning says if it never fires, or if a cron string probably means something else. Whether there is such a
-/// time, and such a zone, is the server's to say.
+/// Warns if the schedule never fires, or if a cron string looks like a mistake.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -31,28 +30,28 @@ pub(super) struct Args {
     id: ScheduleIdArgs,
 
     #[command(flatten)]
-    when: WhenArgs,
+    spec: ScheduleSpecArgs,
 
     #[command(flatten)]
-    what: WhatArgs,
+    action: ActionArgs,
 
     #[command(flatten)]
-    how: HowArgs,
+    policies: PolicyArgs,
 
-    /// Begin paused
-    #[arg(long, help_heading = "How")]
+    /// Create the schedule paused
+    #[arg(long, help_heading = "Policies")]
     paused: bool,
 
-    /// Start once now
-    #[arg(long, help_heading = "How")]
+    /// Also start a run now
+    #[arg(long, help_heading = "Policies")]
     trigger_immediately: bool,
 
     /// Memo of the schedule; repeatable
-    #[arg(long, value_name = "KEY=JSON", help_heading = "How", value_parser = json_pair)]
+    #[arg(long, value_name = "KEY=JSON", help_heading = "Policies", value_parser = json_pair)]
     schedule_memo: Vec<(String, Value)>,
 
     /// Search attribute of the schedule; repeatable
-    #[arg(long, value_name = "KEY=JSON", help_heading = "How", value_parser = json_pair)]
+    #[arg(long, value_name = "KEY=JSON", help_heading = "Policies", value_parser = json_pair)]
     schedule_search_attribute: Vec<(String, Value)>,
 }
 
@@ -62,11 +61,11 @@ const EXAMPLES: &str = r#"Examples:
       --calendar '{"dayOfWeek":"Fri","hour":"11","minute":"3"}' --overlap-policy BufferAll \
       --workflow-id payroll --task-queue main --type Payroll --input '{"dry":false}'
 
-  On the last day of the month at two in Oslo, also when the clock changes
+  At 02:00 Oslo time on the last day of each month, exactly once on clock changes
     perennial schedule create close-books --cron '0 2 L * *' --time-zone Europe/Oslo --dst once \
       --task-queue main --type CloseBooks
 
-  Look before: when would it fire?
+  Preview the times first
     perennial schedule explain --cron '0 2 L * *' --time-zone Europe/Oslo
 "#;
 
@@ -77,11 +76,14 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         namespace: client.namespace.clone(),
         schedule_id: schedule_id.clone(),
         schedule: Some(Schedule {
-            spec: Some(spec::canonical(&args.when.read()?)),
-            action: Some(ScheduleAction { action: Some(Action::StartWorkflow(args.what.read()?)) }),
-            policies: Some(args.how.policies(SchedulePolicies::default())?),
+            spec: Some(spec::canonical(&args.spec.read()?)),
+            action: Some(ScheduleAction {
+                action: Some(Action::StartWorkflow(args.action.read()?)),
+            }),
+            policies: Some(args.policies.policies(SchedulePolicies::default())?),
             state: Some(
-                args.how.state(ScheduleState { paused: args.paused, ..ScheduleState::default() }),
+                args.policies
+                    .state(ScheduleState { paused: args.paused, ..ScheduleState::default() }),
             ),
         }),
         initial_patch: args.trigger_immediately.then(|| SchedulePatch {
@@ -93,7 +95,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         memo: memo(&args.schedule_memo),
         search_attributes: search_attributes(&args.schedule_search_attribute),
     };
-    let extensions = args.how.extensions.change(perennial::ScheduleExtensions::default());
+    let extensions = args.policies.extensions.change(perennial::ScheduleExtensions::default());
     let conflict_token = match extensions {
         None => client.workflow().create_schedule(request).await?.into_inner().conflict_token,
         Some(_) => {
@@ -108,6 +110,6 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         .output
         .message(&response, |output| Ok(output.line(format!("Created {schedule_id}"))?))?;
     session.output.flush()?;
-    remarks::warn_of(&args.when, &schedule_id, &session.client).await;
+    spec_warnings::warn_about_spec(&args.spec, &schedule_id, &session.client).await;
     Ok(())
 }

@@ -3,21 +3,21 @@
 use perennial_proto::perennial;
 use perennial_proto::temporal::workflowservice::v1::DeleteScheduleRequest;
 
-use super::id::ScheduleIdArgs;
+use super::id_args::ScheduleIdArgs;
 use super::{context, is_unimplemented};
 use crate::session::Session;
 
-/// Delete a schedule; its runs go on
+/// Delete a schedule; its running workflows go on
 ///
-/// On Perennial what is known of it stays: `schedule history` and `schedule ledger` show it, and `schedule list
-/// --deleted` lists it.
+/// Its records stay: `schedule history` and `schedule ledger` still show them, and `schedule list --deleted`
+/// lists the schedule (on Perennial's server).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     id: ScheduleIdArgs,
 
-    /// Why; kept in the schedule's history
+    /// Reason, stored in the schedule's history
     #[arg(long, value_name = "TEXT", default_value = "")]
     reason: String,
 }

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use super::describe_text;
 use super::fetch::{self, Described};
-use super::id::ScheduleIdArgs;
+use super::id_args::ScheduleIdArgs;
 use crate::session::Session;
 
-/// Show a schedule: what it does, what it did, what it will do
+/// Show a schedule: its settings, recent runs and next times
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -27,7 +27,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     session.output.record(&record, |output| describe_text::write(&described, output))
 }
 
-/// As Temporal's command line prints it, with what only Perennial says beside it.
+/// JSON in the format of Temporal's command line, with Perennial's additional fields.
 fn record(described: &Described, payloads: Payloads) -> Value {
     let mut record = to_json(&described.schedule, payloads);
     let ours = described.ours.as_ref().map(|ours| to_json(ours, payloads));

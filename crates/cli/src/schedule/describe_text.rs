@@ -1,4 +1,4 @@
-//! A schedule as people read it.
+//! Formats a schedule as text.
 
 use jiff::Timestamp;
 use perennial_calendar::Spec;
@@ -11,15 +11,15 @@ use perennial_proto::temporal::schedule::v1::{ScheduleActionResult, ScheduleInfo
 use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
 
 use super::fetch::Described;
-use super::spec_of;
-use super::words::{reason_in_words, status_in_words};
+use super::spec_source;
+use super::wording::{reason_in_words, status_in_words};
 use crate::input::overlap_policy_name;
 use crate::output::{
     Card, Column, Output, Row, TimeFormat, Times, attribute_values, duration, instant, thousands,
 };
 use crate::terminal::Style;
 
-/// So many runs are named before the rest is counted.
+/// Running workflows that are listed by id; the rest is only counted.
 const RUNS_NAMED: usize = 10;
 
 pub(super) fn write(described: &Described, output: &mut Output) -> anyhow::Result<()> {
@@ -27,16 +27,16 @@ pub(super) fn write(described: &Described, output: &mut Output) -> anyhow::Resul
     let schedule = described.schedule.schedule.clone().unwrap_or_default();
     let info = described.schedule.info.clone().unwrap_or_default();
     let state = schedule.state.clone().unwrap_or_default();
-    // A spec this machine can't follow, for want of a zone perhaps, is still described.
-    let spec = spec_of::compile(described).ok();
+    // This machine may lack the schedule's time zone. Then the next times are not shown.
+    let spec = spec_source::compile(described).ok();
 
     let mut card = Card::default();
     heading(&mut card, described, &state, &times);
     card.heading("When");
-    when(&mut card, described, spec.as_ref(), &times);
+    spec_fields(&mut card, described, spec.as_ref(), &times);
     card.heading("What");
     if let Some(Action::StartWorkflow(action)) = schedule.action.and_then(|it| it.action) {
-        what(&mut card, &action);
+        action_fields(&mut card, &action);
     }
     card.heading("How");
     let policies = schedule.policies.unwrap_or_default();
@@ -48,13 +48,18 @@ pub(super) fn write(described: &Described, output: &mut Output) -> anyhow::Resul
         false => card.field("catch-up window", duration(policies.catchup_window.as_ref())),
     };
     let remaining_runs = ours.and_then(|ours| ours.remaining_runs);
-    how(&mut card, extensions.unwrap_or(&ScheduleExtensions::default()), remaining_runs, &state);
+    policy_fields(
+        &mut card,
+        extensions.unwrap_or(&ScheduleExtensions::default()),
+        remaining_runs,
+        &state,
+    );
     card.field("on failure", if policies.pause_on_failure { "pauses" } else { "goes on" });
     if policies.keep_original_workflow_id {
         card.field("workflow ids", "as given, without the time");
     }
     card.heading("So far");
-    so_far(&mut card, described, &info, &times);
+    statistics_fields(&mut card, described, &info, &times);
     output.card(&card)?;
 
     runs(&info, output)?;
@@ -90,7 +95,7 @@ fn heading(card: &mut Card, described: &Described, state: &ScheduleState, times:
     }
 }
 
-fn when(card: &mut Card, described: &Described, compiled: Option<&Spec>, times: &Times) {
+fn spec_fields(card: &mut Card, described: &Described, compiled: Option<&Spec>, times: &Times) {
     if let Some(spec) = compiled {
         card.field("in words", spec.explain(times.now).sentence);
     }
@@ -103,7 +108,7 @@ fn when(card: &mut Card, described: &Described, compiled: Option<&Spec>, times: 
             card.field("except", exclusions.join("\n"));
         }
         Err(error) => {
-            card.styled("times", format!("can't be read: {error}"), Style::Warning);
+            card.styled("times", format!("invalid: {error}"), Style::Warning);
         }
     }
     card.field("zone", compiled.map_or(message.timezone_name.as_str(), |spec| spec.zone().name()));
@@ -112,7 +117,7 @@ fn when(card: &mut Card, described: &Described, compiled: Option<&Spec>, times: 
     card.field("until", times.show(instant(message.end_time.as_ref())));
 }
 
-fn what(card: &mut Card, action: &NewWorkflowExecutionInfo) {
+fn action_fields(card: &mut Card, action: &NewWorkflowExecutionInfo) {
     card.field("workflow type", action.workflow_type.clone().unwrap_or_default().name);
     card.field("task queue", action.task_queue.clone().unwrap_or_default().name);
     card.field("workflow id", &action.workflow_id);
@@ -136,7 +141,7 @@ fn what(card: &mut Card, action: &NewWorkflowExecutionInfo) {
     }
 }
 
-fn how(
+fn policy_fields(
     card: &mut Card,
     extensions: &ScheduleExtensions,
     remaining_runs: Option<i64>,
@@ -163,7 +168,7 @@ fn how(
     }
 }
 
-fn so_far(card: &mut Card, described: &Described, info: &ScheduleInfo, times: &Times) {
+fn statistics_fields(card: &mut Card, described: &Described, info: &ScheduleInfo, times: &Times) {
     let count = |n: i64| thousands(n.unsigned_abs());
     card.field("actions", count(info.action_count));
     for (name, n) in [
@@ -225,7 +230,7 @@ fn runs(info: &ScheduleInfo, output: &mut Output) -> anyhow::Result<()> {
     Ok(output.table(columns, rows)?)
 }
 
-/// The next times: on the schedule's clock, and here if that is another one.
+/// The next times, in the schedule's time zone and, if different, in the local one.
 fn coming(
     info: &ScheduleInfo,
     spec: Option<&Spec>,
@@ -237,7 +242,7 @@ fn coming(
     if next.is_empty() {
         return Ok(());
     }
-    let heading = if paused { "Next times, if it goes on" } else { "Next times" };
+    let heading = if paused { "Next times, once unpaused" } else { "Next times" };
     output.line(format!("\n{}", output.look.paint(Style::Heading, heading)))?;
     let times = output.times.clone();
     let zone = spec.map(|spec| (spec.zone().name().to_owned(), spec.zone()));

@@ -5,22 +5,22 @@ use perennial_proto::perennial::{EvaluateSchedulesRequest, Evaluated};
 use serde::Serialize;
 
 use super::only_perennial;
-use super::words::reason_in_words;
+use super::wording::reason_in_words;
 use crate::output::{Column, Format, instant, thousands};
 use crate::session::Session;
 
-/// Evaluate the schedules that are due once, in that order, and start what is to be started
+/// Evaluate all due schedules once and start their runs
 ///
-/// For a server that runs with `--schedule-evaluation on-demand` and is driven by a timer of your own. Every
-/// namespace is evaluated, unless --namespace names one. Each row is a time that this command has settled.
+/// For a server with `--schedule-evaluation on-demand`, which relies on an external timer. Evaluates all
+/// namespaces unless --namespace is given. The output has one row per time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Evaluate no more than so many schedules, 1 to 1,000
+    /// Evaluate at most this many schedules, 1 to 1,000
     #[arg(long, value_name = "N", default_value_t = 100, allow_negative_numbers = true)]
     limit: i64,
 
-    /// The same as --output json
+    /// Short for --output json
     #[arg(long)]
     json: bool,
 }
@@ -33,7 +33,7 @@ const EXAMPLES: &str = r#"Examples:
     perennial schedule evaluate --namespace billing
 "#;
 
-/// What became of one time. The names are part of the product.
+/// JSON output: the result of one time. Field names are a stable interface.
 #[derive(Serialize)]
 struct Record<'e> {
     namespace: &'e str,
@@ -79,10 +79,10 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         })?;
     }
     if list.finish()? == 0 {
-        session.output.remark("nothing was due")?;
+        session.output.note("no schedule was due")?;
     }
     if response.has_more {
-        session.output.remark("more schedules are due: evaluate again")?;
+        session.output.note("more schedules are due: run the command again")?;
     }
     Ok(())
 }

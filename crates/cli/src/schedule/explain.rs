@@ -2,18 +2,18 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::spec_of::{SpecOf, SpecOfArgs};
+use super::spec_source::{CompiledSpecs, SpecSourceArgs};
 use crate::calendar::{self, ViewArgs};
 use crate::session::{GlobalArgs, Session};
 
-/// Say in plain English when a schedule acts, or one that isn't there yet, and what to look out for
+/// Explain in words when a schedule or a spec fires, with warnings
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
-    pub(super) spec: SpecOfArgs,
+    pub(super) spec: SpecSourceArgs,
 
-    /// How many of the next times to show; 0 for none
+    /// Number of next times to show; 0 for none
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Window")]
     #[arg(value_parser = clap::value_parser!(u64).range(..=10_000))]
     count: u64,
@@ -28,7 +28,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial schedule explain --calendar '{"dayOfWeek":"Fri","hour":"17"}' --interval 5h/15m
 "#;
 
-/// Of a spec that is typed.
+/// Explains a spec given by flags, without a server.
 pub(super) fn run_here(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     let spec = args.spec.typed()?;
     write(&args, &spec, global)
@@ -43,11 +43,11 @@ pub(super) async fn run(
     write(&args, &spec, global)
 }
 
-fn write(args: &Args, of: &SpecOf, global: &GlobalArgs) -> anyhow::Result<()> {
-    let window = args.view.window(&of.spec)?;
+fn write(args: &Args, specs: &CompiledSpecs, global: &GlobalArgs) -> anyhow::Result<()> {
+    let window = args.view.window(&specs.spec)?;
     let view = args.view.view(global);
     let mut out = BufWriter::new(io::stdout());
     let mistakes = args.spec.mistakes();
-    calendar::explain(&of.spec, &of.skipping, mistakes, window, args.count, view, &mut out)?;
+    calendar::explain(&specs.spec, &specs.skipping, mistakes, window, args.count, view, &mut out)?;
     Ok(out.flush()?)
 }

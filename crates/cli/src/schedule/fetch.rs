@@ -1,4 +1,4 @@
-//! Reads a schedule from whichever server it is.
+//! Fetches a schedule, from Perennial's or Temporal's server.
 
 use perennial_proto::perennial;
 use perennial_proto::temporal::schedule::v1::ScheduleSpec;
@@ -10,12 +10,12 @@ use tonic::Status;
 use super::is_unimplemented;
 use crate::client::Client;
 
-/// A schedule, and what only Perennial says of it.
+/// A schedule, with Perennial's additional fields.
 #[derive(Debug)]
 pub(super) struct Described {
     pub(super) id: String,
     pub(super) schedule: DescribeScheduleResponse,
-    /// Without `schedule`, which stands above; `None` from another server.
+    /// Perennial's fields; its own `schedule` is moved out. `None` from Temporal's server.
     pub(super) ours: Option<perennial::DescribeScheduleResponse>,
 }
 
@@ -26,7 +26,7 @@ impl Described {
     }
 }
 
-/// Reads one schedule.
+/// Fetches one schedule.
 pub(super) async fn describe(client: &Client, id: &str) -> Result<Described, Status> {
     let id = id.to_owned();
     let request = perennial::DescribeScheduleRequest {

@@ -6,35 +6,35 @@ use perennial_proto::perennial::{
 };
 use serde_json::json;
 
-use super::id::ScheduleIdArgs;
+use super::id_args::ScheduleIdArgs;
 use super::only_perennial;
-use super::words::reason_in_words;
+use super::wording::reason_in_words;
 use crate::output::{Column, Format, Row, Times, instant};
 use crate::session::Session;
 
-/// Show what happened to a schedule, and who asked
+/// Show the audit history: changes, runs, and who made them
 ///
-/// It stays readable when the schedule is deleted.
+/// Also works for a deleted schedule.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     id: ScheduleIdArgs,
 
-    /// No more than so many events, 1 to 500 [default: 100]
+    /// Show at most this many events, 1 to 500 [default: 100]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     limit: Option<i64>,
 
-    /// Only those after this number
+    /// Only events after this sequence number
     #[arg(long, value_name = "N", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(i64).range(0..))]
     after_sequence: i64,
 
-    /// All of them, page by page
+    /// Show all events
     #[arg(long)]
     all: bool,
 
-    /// Of an earlier schedule of this id: its internal id, as `schedule list --deleted -o json` has it
+    /// Internal id of a deleted schedule with the same id, see `schedule list --deleted -o json`
     #[arg(long, value_name = "ID", default_value = "", hide_default_value = true)]
     internal_id: String,
 }
@@ -54,7 +54,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     }
 }
 
-/// Events and the cursor, in one document.
+/// Writes events and the cursor of the next page as one JSON document.
 async fn write_document(
     args: &Args,
     schedule_id: String,
@@ -105,11 +105,11 @@ async fn write_list(args: &Args, schedule_id: String, session: &mut Session) -> 
     }
     let written = list.finish()?;
     if written == 0 {
-        session.output.remark("nothing has happened to it")?;
+        session.output.note("the schedule has no events")?;
     }
     if let Some(next) = next {
-        session.output.remark(format!(
-            "More events available: --after-sequence {next} shows the next ones, --all all of them"
+        session.output.note(format!(
+            "there are more events: --after-sequence {next} shows the next page, --all shows all"
         ))?;
     }
     Ok(())
@@ -124,7 +124,7 @@ async fn page(
     ask(args, schedule_id, after, &session.client).await
 }
 
-/// A page, and what the next one comes after.
+/// Fetches a page, and the sequence number that the next page follows.
 async fn ask(
     args: &Args,
     schedule_id: &str,
@@ -144,7 +144,7 @@ async fn ask(
 }
 
 fn row(event: &ScheduleEvent, times: &Times) -> Row {
-    let (name, refs, details, context) = told(event, times);
+    let (name, refs, details, context) = cells(event, times);
     let by = context.map(|it| match (it.principal.as_str(), it.source.as_str()) {
         ("", source) => source.to_owned(),
         (principal, _) => principal.to_owned(),
@@ -159,8 +159,8 @@ fn row(event: &ScheduleEvent, times: &Times) -> Row {
     ])
 }
 
-/// Its name, the run it is about, what else there is to say, and who asked.
-fn told<'e>(
+/// The cells of an event: its name, its run, details, and who caused it.
+fn cells<'e>(
     event: &'e ScheduleEvent,
     times: &Times,
 ) -> (&'static str, String, String, Option<&'e CommandContext>) {

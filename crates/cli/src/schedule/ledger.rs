@@ -2,50 +2,50 @@
 
 use perennial_proto::perennial::{ListOccurrencesRequest, Occurrence, Verdict};
 
-use super::id::ScheduleIdArgs;
-use super::words::{reason_in_words, verdict_name};
+use super::id_args::ScheduleIdArgs;
+use super::wording::{reason_in_words, verdict_name};
 use super::{instant_on_clock_of, only_perennial};
 use crate::input::InstantText;
 use crate::output::{Column, Row, Times, instant, stamp, thousands};
 use crate::session::Session;
 use crate::terminal::Style;
 
-/// The server gives no more at a time.
+/// The server's maximum page size.
 const PAGE_SIZE: i32 = 1_000;
 
-/// Show what became of each time of a schedule: its verdict, why, and its run
+/// Show the verdict on each past time: fired or not, why, and its run
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     id: ScheduleIdArgs,
 
-    /// Only from this time on; without an offset, on the schedule's clock
+    /// Only times from this one on; without an offset, in the schedule's time zone
     #[arg(long, value_name = "TIME")]
     start_time: Option<InstantText>,
 
-    /// Only up to this time
+    /// Only times up to this one
     #[arg(long, value_name = "TIME")]
     end_time: Option<InstantText>,
 
-    /// What people asked for, by triggers and backfills, instead of what came by itself
+    /// Show triggers and backfills instead of scheduled times
     #[arg(long)]
     manual: bool,
 
-    /// The earliest first
+    /// Earliest first
     #[arg(long)]
     forward: bool,
 
-    /// No more than so many lines
+    /// Show at most this many lines
     #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "all")]
     #[arg(allow_negative_numbers = true)]
     limit: i64,
 
-    /// All of them
+    /// Show all lines
     #[arg(long)]
     all: bool,
 
-    /// Of an earlier schedule of this id: its internal id, as `schedule list --deleted -o json` has it
+    /// Internal id of a deleted schedule with the same id, see `schedule list --deleted -o json`
     #[arg(long, value_name = "ID", default_value = "", hide_default_value = true)]
     internal_id: String,
 }
@@ -100,8 +100,8 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     };
     let written = list.finish()?;
     match (written, more) {
-        (0, _) => session.output.remark("no time has a verdict yet")?,
-        (_, true) => session.output.remark("there are more; --limit N or --all shows them")?,
+        (0, _) => session.output.note("no time has a verdict yet")?,
+        (_, true) => session.output.note("there are more lines; --limit N or --all shows them")?,
         (_, false) => {}
     }
     Ok(())

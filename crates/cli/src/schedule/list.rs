@@ -8,36 +8,36 @@ use perennial_proto::temporal::workflowservice::v1::ListSchedulesRequest;
 use serde_json::Value;
 
 use super::is_unimplemented;
-use super::words::status_in_words;
+use super::wording::status_in_words;
 use crate::client::Client;
 use crate::output::{Column, Row, Times, attribute_values, instant};
 use crate::session::Session;
 use crate::terminal::Style;
 
-/// Schedules are asked for so many at a time.
+/// Schedules per page.
 const PAGE_SIZE: i32 = 200;
 
 /// List schedules
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Only those that match a list filter
+    /// Only schedules that match this list filter
     #[arg(long, short, value_name = "FILTER", default_value = "")]
     query: String,
 
-    /// Deleted ones too
+    /// Include deleted schedules
     #[arg(long, alias = "with-deleted")]
     deleted: bool,
 
-    /// No more than so many
+    /// Show at most this many
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// More columns: notes, zone
+    /// Show more columns: notes, time zone
     #[arg(long, short)]
     long: bool,
 
-    /// All columns: jitter, bounds, search attributes, memo
+    /// Show all columns, also jitter, bounds, search attributes, memo
     #[arg(long)]
     really_long: bool,
 }
@@ -77,12 +77,12 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     }
     let written = list.finish()?;
     if written == 0 {
-        session.output.remark(format!("no schedules in the namespace {}", client.namespace))?;
+        session.output.note(format!("no schedules in the namespace {}", client.namespace))?;
     }
     Ok(())
 }
 
-/// One page, and the token of the next.
+/// Fetches a page, and the token of the next.
 async fn page(
     args: &Args,
     client: &Client,
@@ -119,7 +119,7 @@ async fn page(
     }
 }
 
-/// As Temporal's command line prints it, with what only Perennial says beside it.
+/// JSON in the format of Temporal's command line, with Perennial's additional fields.
 fn record(listed: &ListedSchedule, payloads: Payloads) -> Value {
     let entry = listed.schedule.clone().unwrap_or_default();
     let mut record = to_json(&entry, payloads);
@@ -170,7 +170,7 @@ fn row(listed: &ListedSchedule, detail: Detail, times: &Times) -> Row {
         ),
         times.show(instant(last)),
         info.workflow_type.clone().unwrap_or_default().name,
-        when(&info),
+        spec_text(&info),
     ];
     if detail >= Detail::More {
         cells.extend([definition.timezone_name.clone(), info.notes.clone()]);
@@ -194,7 +194,7 @@ fn row(listed: &ListedSchedule, detail: Detail, times: &Times) -> Row {
     Row::from(cells).styled(style)
 }
 
-/// With the runs that are left, if they are limited and it isn't over.
+/// The status, with the number of remaining runs if they are limited.
 fn shown_status(listed: &ListedSchedule, status: ScheduleStatus) -> String {
     let words = status_in_words(status, &listed.status_reason);
     match (status, listed.remaining_runs) {
@@ -204,7 +204,7 @@ fn shown_status(listed: &ListedSchedule, status: ScheduleStatus) -> String {
     }
 }
 
-/// Another server says only whether it is paused.
+/// The status. Temporal's server only says whether the schedule is paused.
 fn status_of(listed: &ListedSchedule, info: &ScheduleListInfo) -> ScheduleStatus {
     match (listed.status(), info.paused) {
         (ScheduleStatus::Unspecified, true) => ScheduleStatus::Paused,
@@ -213,8 +213,8 @@ fn status_of(listed: &ListedSchedule, info: &ScheduleListInfo) -> ScheduleStatus
     }
 }
 
-/// The parts of the spec as they could have been typed.
-fn when(info: &ScheduleListInfo) -> String {
+/// The parts of the spec, in the notation of the flags.
+fn spec_text(info: &ScheduleListInfo) -> String {
     let read = spec::read(&info.spec.clone().unwrap_or_default());
     read.map(|definition| spec::texts(&definition).join("; ")).unwrap_or_default()
 }

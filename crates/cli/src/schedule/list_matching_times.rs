@@ -2,27 +2,27 @@
 
 use perennial_proto::temporal::workflowservice::v1::ListScheduleMatchingTimesRequest;
 
-use super::id::ScheduleIdArgs;
+use super::id_args::ScheduleIdArgs;
 use super::instant_on_clock_of;
 use crate::input::InstantText;
 use crate::output::{Column, Row, instant, stamp};
 use crate::session::Session;
 
-/// List the times of a schedule in a window, as the server sees them
+/// List the times of a schedule in a window, computed by the server
 ///
-/// As in Temporal, a time at the very beginning of the window isn't listed, one at its end is. `schedule preview` and
-/// `schedule backfill` take both.
+/// As in Temporal, the window excludes its start and includes its end. `schedule preview` and `schedule backfill`
+/// include both.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     id: ScheduleIdArgs,
 
-    /// List times after this one, not this one itself; without an offset, on the schedule's clock
+    /// Start of the window (exclusive); without an offset, in the schedule's time zone
     #[arg(long, value_name = "TIME")]
     start_time: InstantText,
 
-    /// List times up to this one, and this one too
+    /// End of the window (inclusive)
     #[arg(long, value_name = "TIME")]
     end_time: InstantText,
 }
@@ -48,7 +48,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
             found.map(|time| Row::from([times.clock(time), times.distance(time)])).collect();
         let columns = vec![Column::new(times.zone_name()), Column::new("How far")];
         if rows.is_empty() {
-            output.remark("no time of the schedule is in this window")?;
+            output.note("the schedule has no times in this window")?;
         }
         Ok(output.table(columns, rows)?)
     })

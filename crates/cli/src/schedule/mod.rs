@@ -1,8 +1,9 @@
 //! `perennial schedule`.
 //!
-//! Perennial's own service is asked first; a server that doesn't have it is asked in Temporal's words, as far
-//! as those can say it.
+//! Commands call Perennial's `ScheduleService` first. If the server doesn't have it, they fall back to Temporal's
+//! RPCs, as far as those suffice.
 
+mod action_args;
 mod backfill;
 mod backfills;
 mod create;
@@ -13,21 +14,20 @@ mod evaluate;
 mod explain;
 mod fetch;
 mod history;
-mod how;
-mod id;
+mod id_args;
 mod ledger;
 mod list;
 mod list_matching_times;
+mod policy_args;
 mod preview;
-mod remarks;
-mod spec_of;
+mod spec_args;
+mod spec_source;
+mod spec_warnings;
 mod toggle;
 mod trigger;
 mod update;
-mod what;
-mod when;
 mod why;
-mod words;
+mod wording;
 
 use anyhow::Context;
 use clap::Subcommand;
@@ -37,11 +37,11 @@ use perennial_proto::temporal::workflowservice::v1::PatchScheduleRequest;
 use tonic::{Code, Status};
 
 use crate::client::{Client, ConnectionArgs};
-use crate::failure::{Ends, Exit};
+use crate::failure::{Exit, ExitError};
 use crate::input::InstantText;
 use crate::session::{self, GlobalArgs};
 
-/// Start workflows at the right times, and see what became of it
+/// Create and manage schedules
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -62,7 +62,7 @@ enum Command {
     List(list::Args),
     Toggle(toggle::Args),
     Pause(toggle::PauseArgs),
-    /// Let a paused schedule go on, as `toggle --unpause` does
+    /// Resume a paused schedule
     #[command(visible_alias = "resume")]
     Unpause(toggle::PauseArgs),
     Trigger(trigger::Args),
@@ -88,10 +88,10 @@ const EXAMPLES: &str = r#"Examples:
   perennial schedule backfill payroll --start-time 2026-11-01 --end-time 2026-11-15 --dry-run
 "#;
 
-/// Runs one of the commands about schedules.
+/// Runs a `schedule` command.
 pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     let Args { command, connection } = args;
-    // What a spec says by itself needs no server.
+    // A spec given by flags needs no server.
     let command = match command {
         Command::Preview(args) if args.spec.is_typed() => return preview::run_here(*args, global),
         Command::Explain(args) if args.spec.is_typed() => return explain::run_here(*args, global),
@@ -120,7 +120,7 @@ pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     })
 }
 
-/// Who asks, for the schedule's history.
+/// Who makes the change and why, for the schedule's history.
 fn context(client: &Client, reason: &str) -> Option<CommandContext> {
     Some(CommandContext {
         principal: client.identity.clone(),
@@ -130,7 +130,7 @@ fn context(client: &Client, reason: &str) -> Option<CommandContext> {
     })
 }
 
-/// Temporal's way of asking for something to be done.
+/// Changes a schedule with Temporal's `PatchSchedule`.
 async fn patch(client: &Client, id: &str, patch: SchedulePatch) -> Result<(), Status> {
     let request = PatchScheduleRequest {
         namespace: client.namespace.clone(),
@@ -142,24 +142,24 @@ async fn patch(client: &Client, id: &str, patch: SchedulePatch) -> Result<(), St
     client.workflow().patch_schedule(request).await.map(|_| ())
 }
 
-/// Whether the server doesn't know the service.
+/// Whether the server doesn't have the RPC.
 fn is_unimplemented(status: &Status) -> bool {
     status.code() == Code::Unimplemented
 }
 
-/// For what can't be said in Temporal's words.
+/// The error for a command that needs Perennial's own service.
 fn only_perennial(status: Status) -> anyhow::Error {
     if !is_unimplemented(&status) {
         return status.into();
     }
-    Ends {
-        with: Exit::Failed,
-        message: "this server doesn't have it: only Perennial's does".to_owned(),
+    ExitError {
+        exit: Exit::Failed,
+        message: "this server doesn't support the command: only Perennial's server does".to_owned(),
     }
     .into()
 }
 
-/// A time; without an offset, as the schedule's clock shows it.
+/// Resolves a time argument. A time without an offset is in the schedule's time zone.
 async fn instant_on_clock_of(
     time: &InstantText,
     id: &str,
@@ -169,7 +169,8 @@ async fn instant_on_clock_of(
         return Ok(*instant);
     }
     let schedule = fetch::describe(client, id).await?;
-    let spec = spec_of::compile(&schedule)
-        .context("this machine can't read the schedule's clock; give the time with an offset")?;
+    let spec = spec_source::compile(&schedule).context(
+        "this machine doesn't know the schedule's time zone; give the time with an offset",
+    )?;
     time.on(spec.zone())
 }

@@ -2,23 +2,23 @@
 
 use std::io::{self, BufWriter, Write};
 
-use super::spec_of::{SpecOf, SpecOfArgs};
+use super::spec_source::{CompiledSpecs, SpecSourceArgs};
 use crate::calendar::{Limits, ViewArgs, list_times};
 use crate::session::{GlobalArgs, Session};
 use crate::terminal::warn;
 
-/// Show the next times of a schedule, or of one that isn't there yet
+/// Show the next times of a schedule or of a spec
 ///
-/// Flags beside the id of a schedule show what changing it would do. Times at --from and at --to are shown too;
-/// `schedule list-matching-times` leaves the first one out.
+/// With a schedule id and flags, shows the times after such a change. The window includes --from and --to;
+/// `schedule list-matching-times` excludes its start.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(mut_arg("from", |from| from.help(FROM).long_help(FROM)))]
 pub(super) struct Args {
     #[command(flatten)]
-    pub(super) spec: SpecOfArgs,
+    pub(super) spec: SpecSourceArgs,
 
-    /// How many times to show
+    /// Number of times to show
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Window")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     count: u64,
@@ -27,7 +27,7 @@ pub(super) struct Args {
     view: ViewArgs,
 }
 
-const FROM: &str = "Look at this time and those after it; a date or time without an offset is on the spec's clock \
+const FROM: &str = "Start of the window (inclusive); without an offset, in the spec's time zone \
                     [default: now]";
 
 const EXAMPLES: &str = r#"Examples:
@@ -36,7 +36,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial schedule preview --cron '30 2 * * *' --time-zone Europe/Oslo --from 2027-03-27 --show-left-out
 "#;
 
-/// Of a spec that is typed.
+/// Previews a spec given by flags, without a server.
 pub(super) fn run_here(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     let spec = args.spec.typed()?;
     write(&args, &spec, global)
@@ -51,12 +51,12 @@ pub(super) async fn run(
     write(&args, &spec, global)
 }
 
-fn write(args: &Args, of: &SpecOf, global: &GlobalArgs) -> anyhow::Result<()> {
-    let window = args.view.window(&of.spec)?.with_its_beginning();
+fn write(args: &Args, specs: &CompiledSpecs, global: &GlobalArgs) -> anyhow::Result<()> {
+    let window = args.view.window(&specs.spec)?.including_start();
     let view = args.view.view(global);
     let limits = Limits::of(Some(args.count), window, view.format);
     let mut out = BufWriter::new(io::stdout());
-    list_times(&of.spec, window, limits, view, &mut out)?;
+    list_times(&specs.spec, window, limits, view, &mut out)?;
     out.flush()?;
     warn(&args.spec.mistakes());
     Ok(())

@@ -3,13 +3,13 @@
 use perennial_proto::perennial::{PauseScheduleRequest, ResumeScheduleRequest};
 use perennial_proto::temporal::schedule::v1::SchedulePatch;
 
-use super::id::ScheduleIdArgs;
-use super::words::remark_if_idle;
+use super::id_args::ScheduleIdArgs;
+use super::wording::remark_if_idle;
 use super::{context, is_unimplemented, patch};
 use crate::output::instant;
 use crate::session::Session;
 
-/// Pause a schedule, or let it go on
+/// Pause or unpause a schedule (--pause, --unpause)
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -17,7 +17,7 @@ pub(super) struct Args {
     id: ScheduleIdArgs,
 
     #[command(flatten)]
-    which: Which,
+    toggle: ToggleAction,
 
     #[command(flatten)]
     reason: ReasonArgs,
@@ -25,24 +25,24 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-struct Which {
-    /// Pause it
+struct ToggleAction {
+    /// Pause the schedule
     #[arg(long)]
     pause: bool,
 
-    /// Let it go on, from now
+    /// Unpause the schedule; times missed while paused are not caught up
     #[arg(long)]
     unpause: bool,
 }
 
 #[derive(Debug, clap::Args)]
 struct ReasonArgs {
-    /// Why; kept as its note
+    /// Reason, stored as the schedule's note
     #[arg(long, value_name = "TEXT", default_value = "(no reason provided)")]
     reason: String,
 }
 
-/// Pause a schedule, as `toggle --pause` does
+/// Pause a schedule
 #[derive(Debug, clap::Args)]
 #[command(after_help = SHORT_EXAMPLES)]
 pub(super) struct PauseArgs {
@@ -65,7 +65,7 @@ const SHORT_EXAMPLES: &str = r#"Examples:
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
     let id = args.id.get()?;
-    match args.which.pause {
+    match args.toggle.pause {
         true => pause_it(id, args.reason.reason, session).await,
         false => resume_it(id, args.reason.reason, session).await,
     }
@@ -118,7 +118,7 @@ async fn resume_it(id: String, notes: String, session: &mut Session) -> anyhow::
     session.output.message(&response, |output| {
         let next = instant(response.next_fire_at.as_ref());
         let next = next.map(|next| format!("; next: {}", output.times.show(Some(next))));
-        output.line(format!("{id} goes on{}", next.unwrap_or_default()))?;
+        output.line(format!("Resumed {id}{}", next.unwrap_or_default()))?;
         Ok(remark_if_idle(&response.status_reason, output)?)
     })
 }

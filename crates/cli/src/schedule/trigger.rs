@@ -5,32 +5,32 @@ use perennial_proto::perennial::{TriggerScheduleRequest, TriggerScheduleResponse
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 use perennial_proto::temporal::schedule::v1::{SchedulePatch, TriggerImmediatelyRequest};
 
-use super::id::ScheduleIdArgs;
-use super::words::reason_in_words;
+use super::id_args::ScheduleIdArgs;
+use super::wording::reason_in_words;
 use super::{context, is_unimplemented, only_perennial, patch};
 use crate::client::Client;
 use crate::input::{InputArgs, InstantText, overlap_policy};
 use crate::output::stamp;
 use crate::session::Session;
 
-/// Start once, now, and say what came of it
+/// Start a run now, and show the result
 ///
-/// Pauses and limits don't count; the overlap policy does.
+/// Works for a paused schedule too, and ignores limited actions. The overlap policy applies.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     id: ScheduleIdArgs,
 
-    /// Overlap policy for this start alone [default: the schedule's]
+    /// Overlap policy for this run [default: the schedule's]
     #[arg(long, value_name = "POLICY", value_parser = overlap_policy)]
     overlap_policy: Option<ScheduleOverlapPolicy>,
 
-    /// The time to name the run by [default: now]
+    /// Nominal time of the run, used in its workflow id [default: now]
     #[arg(long, value_name = "TIME")]
     scheduled_time: Option<InstantText>,
 
-    /// Why; kept in the schedule's history
+    /// Reason, stored in the schedule's history
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 
@@ -81,11 +81,9 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
             Some(Outcome::Started(run)) => {
                 format!("Started {} (run {})", run.workflow_id, run.run_id)
             }
-            Some(Outcome::Buffered(1)) => {
-                "Buffered: it starts when the run before it ends".to_owned()
-            }
+            Some(Outcome::Buffered(1)) => "Buffered: starts when the current run ends".to_owned(),
             Some(Outcome::Buffered(depth)) => {
-                format!("Buffered: it starts when those before it have run; {depth} wait now")
+                format!("Buffered: starts after the runs before it; {depth} are waiting")
             }
             Some(Outcome::Skipped(reason)) => {
                 format!("Skipped, nothing was started: {}", reason_in_words(reason))

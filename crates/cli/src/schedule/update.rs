@@ -14,24 +14,24 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 use tonic::{Code, Status};
 
+use super::action_args::ActionArgs;
 use super::fetch::{self, Described};
-use super::how::HowArgs;
-use super::id::ScheduleIdArgs;
+use super::id_args::ScheduleIdArgs;
 use super::only_perennial;
-use super::remarks;
-use super::what::WhatArgs;
-use super::when::WhenArgs;
-use super::words::remark_if_idle;
+use super::policy_args::PolicyArgs;
+use super::spec_args::ScheduleSpecArgs;
+use super::spec_warnings;
+use super::wording::remark_if_idle;
 use crate::client::Client;
 use crate::failure::Usage;
 use crate::session::Session;
 
-/// How often a change is made again on top of what someone else changed meanwhile.
+/// Attempts to apply a change while others change the schedule too.
 const ATTEMPTS: usize = 10;
 
-/// Change what is given of a schedule, and nothing else
+/// Change a schedule; everything not given stays as it is
 ///
-/// Calendars, cron strings and intervals are one thing, its times: giving any of them replaces all of them.
+/// Giving any calendar, cron string or interval replaces all of them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -39,29 +39,29 @@ pub(super) struct Args {
     id: ScheduleIdArgs,
 
     #[command(flatten)]
-    when: WhenArgs,
+    spec: ScheduleSpecArgs,
 
     #[command(flatten)]
-    what: WhatArgs,
+    action: ActionArgs,
 
     #[command(flatten)]
-    how: HowArgs,
+    policies: PolicyArgs,
 
-    /// Pause it; =false lets it go on
-    #[arg(long, help_heading = "How", value_name = "BOOL")]
+    /// Pause the schedule; =false unpauses it
+    #[arg(long, help_heading = "Policies", value_name = "BOOL")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     paused: Option<bool>,
 
-    /// Take this away from it; repeatable
+    /// Remove this setting; repeatable
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "replace")]
     clear: Vec<Clear>,
 
-    /// Replace it whole: what isn't given has its default, as in Temporal's command line
+    /// Replace the whole schedule, as Temporal's command line does: everything not given gets its default
     #[arg(long)]
     replace: bool,
 }
 
-/// What can be taken away.
+/// Settings that can be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Clear {
     Exclude,
@@ -93,7 +93,7 @@ const EXAMPLES: &str = r#"Examples:
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
     let id = args.id.get()?;
     if !args.replace && !args.changes_something() {
-        return Err(Usage::new("say what to change; --help lists what can be changed").into());
+        return Err(Usage::new("nothing to change: give at least one flag, see --help").into());
     }
     let mut attempts = 0;
     let conflict_token = loop {
@@ -101,7 +101,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         let present = fetch::describe(&session.client, &id).await?;
         match args.send(&present, &session.client).await {
             Ok(conflict_token) => break conflict_token,
-            // Someone was faster: the change is made on top of theirs.
+            // Someone else changed the schedule meanwhile: apply the change to the new version.
             Err(error) if attempts < ATTEMPTS && is_conflict(&error) => {}
             Err(error) => return Err(error),
         }
@@ -114,29 +114,29 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         Ok(remark_if_idle(&response.status_reason, output)?)
     })?;
     session.output.flush()?;
-    if args.when.is_given() {
-        remarks::warn_of(&args.when, &id, &session.client).await;
+    if args.spec.is_given() {
+        spec_warnings::warn_about_spec(&args.spec, &id, &session.client).await;
     }
     Ok(())
 }
 
 impl Args {
     fn changes_something(&self) -> bool {
-        let how = &self.how;
-        self.when.is_given()
-            || self.what.is_given()
+        let policies = &self.policies;
+        self.spec.is_given()
+            || self.action.is_given()
             || self.paused.is_some()
             || !self.clear.is_empty()
-            || how.overlap_policy.is_some()
-            || how.catchup_window.is_some()
-            || how.pause_on_failure.is_some()
-            || how.keep_original_workflow_id.is_some()
-            || how.remaining_actions.is_some()
-            || how.notes.is_some()
-            || how.extensions.change(perennial::ScheduleExtensions::default()).is_some()
+            || policies.overlap_policy.is_some()
+            || policies.catchup_window.is_some()
+            || policies.pause_on_failure.is_some()
+            || policies.keep_original_workflow_id.is_some()
+            || policies.remaining_actions.is_some()
+            || policies.notes.is_some()
+            || policies.extensions.change(perennial::ScheduleExtensions::default()).is_some()
     }
 
-    /// Makes the change on top of what was seen.
+    /// Sends the change, based on the version that was fetched.
     async fn send(&self, present: &Described, client: &Client) -> anyhow::Result<Vec<u8>> {
         let schedule = self.changed(present)?;
         let conflict_token = present.schedule.conflict_token.clone();
@@ -146,7 +146,7 @@ impl Args {
         if clears_labels {
             extensions.labels.clear();
         }
-        let changed = self.how.extensions.change(extensions.clone());
+        let changed = self.policies.extensions.change(extensions.clone());
         let extensions = changed.or(clears_labels.then_some(extensions));
         let Some(extensions) = extensions else {
             let request = UpdateScheduleRequest {
@@ -163,7 +163,7 @@ impl Args {
             return Ok(Vec::new());
         };
         if self.paused.is_some() {
-            let both = "--paused can't be changed together with what only Perennial has; use `schedule toggle`";
+            let both = "--paused can't be combined with flags under \"Perennial only\"; use `schedule pause` or `unpause`";
             return Err(Usage::new(both).into());
         }
         let policies = schedule.policies.unwrap_or_default();
@@ -189,47 +189,47 @@ impl Args {
         Ok(response.map_err(only_perennial)?.into_inner().conflict_token)
     }
 
-    /// What the schedule is to be.
+    /// The schedule after the change.
     fn changed(&self, present: &Described) -> anyhow::Result<Schedule> {
         if self.replace {
             return Ok(Schedule {
-                spec: Some(spec::canonical(&self.when.read()?)),
-                action: Some(start(self.what.read()?)),
-                policies: Some(self.how.policies(SchedulePolicies::default())?),
-                state: Some(self.how.state(ScheduleState {
+                spec: Some(spec::canonical(&self.spec.read()?)),
+                action: Some(start(self.action.read()?)),
+                policies: Some(self.policies.policies(SchedulePolicies::default())?),
+                state: Some(self.policies.state(ScheduleState {
                     paused: self.paused.unwrap_or_default(),
                     ..ScheduleState::default()
                 })),
             });
         }
         let schedule = present.schedule.schedule.clone().unwrap_or_default();
-        let mut state = self.how.state(schedule.state.clone().unwrap_or_default());
+        let mut state = self.policies.state(schedule.state.clone().unwrap_or_default());
         state.paused = self.paused.unwrap_or(state.paused);
         if self.clear.contains(&Clear::Notes) {
             state.notes.clear();
         }
         let mut action = match schedule.action.clone().and_then(|action| action.action) {
-            Some(Action::StartWorkflow(action)) => self.what.change(action)?,
-            None => self.what.read()?,
+            Some(Action::StartWorkflow(action)) => self.action.change(action)?,
+            None => self.action.read()?,
         };
         self.clear_of_action(&mut action);
         Ok(Schedule {
             spec: Some(self.changed_spec(&present.spec())?),
             action: Some(start(action)),
-            policies: Some(self.how.policies(schedule.policies.unwrap_or_default())?),
+            policies: Some(self.policies.policies(schedule.policies.unwrap_or_default())?),
             state: Some(state),
         })
     }
 
     fn changed_spec(&self, present: &ScheduleSpec) -> anyhow::Result<ScheduleSpec> {
-        let untouched = !self.when.is_given() && self.clear.is_empty();
+        let untouched = !self.spec.is_given() && self.clear.is_empty();
         if untouched {
-            // Also if this program can't read it.
+            // This works even if the present spec is invalid.
             return Ok(present.clone());
         }
         let mut definition: Definition = spec::read(present)?;
-        for what in &self.clear {
-            match what {
+        for setting in &self.clear {
+            match setting {
                 Clear::Exclude => definition.exclusions.clear(),
                 Clear::TimeZone => definition.zone = ZoneSource::Default,
                 Clear::Dst => definition.dst = None,
@@ -247,12 +247,12 @@ impl Args {
                 | Clear::Labels => {}
             }
         }
-        Ok(spec::canonical(&self.when.change(definition)?))
+        Ok(spec::canonical(&self.spec.change(definition)?))
     }
 
     fn clear_of_action(&self, action: &mut NewWorkflowExecutionInfo) {
-        for what in &self.clear {
-            match what {
+        for setting in &self.clear {
+            match setting {
                 Clear::WorkflowId => action.workflow_id.clear(),
                 Clear::Input => action.input = None,
                 Clear::Memo => action.memo = None,

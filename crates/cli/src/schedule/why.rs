@@ -10,29 +10,29 @@ use crate::output::{stamp, write_wrapped};
 use crate::session::Session;
 use crate::terminal::Style;
 
-/// Did it fire then, why not, or will it?
+/// Explain whether and why a schedule fires, or fired, at a time
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 #[command(override_usage = "perennial schedule why [OPTIONS] <SCHEDULE_ID> <TIME>")]
 pub(super) struct Args {
-    /// Schedule id, and the time, to the second; without an offset, on the schedule's clock
+    /// Schedule id and time; without an offset, in the schedule's time zone
     #[arg(value_names = ["SCHEDULE_ID", "TIME"], num_args = 0..=2)]
     words: Vec<String>,
 
-    /// The id as a flag
+    /// Schedule id, as a flag
     #[arg(long, short = 's', alias = "sid", value_name = "ID")]
     schedule_id: Option<String>,
 
-    /// The time as a flag
+    /// Time, as a flag
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
 }
 
 impl Args {
-    /// The schedule and the time, whichever way they were given.
+    /// The schedule id and the time, from positional arguments or flags.
     fn read(self) -> anyhow::Result<(String, InstantText)> {
         let mut words = self.words.into_iter();
-        let missing = || Usage::new("name a schedule and a time: perennial schedule why ID TIME");
+        let missing = || Usage::new("missing schedule id or time: perennial schedule why ID TIME");
         let id = self.schedule_id.or_else(|| words.next()).ok_or_else(missing)?;
         let time = self.time.or_else(|| words.next()).ok_or_else(missing)?;
         if words.next().is_some() {
@@ -70,7 +70,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
             output.table(columns(), known.into_iter().map(|it| row(it, &times)))?;
         }
         if !response.manual.is_empty() {
-            output.line(format!("\n{}", look.paint(Style::Heading, "Asked for by people")))?;
+            output.line(format!("\n{}", look.paint(Style::Heading, "Triggers and backfills")))?;
             output.table(columns(), response.manual.iter().map(|it| row(it, &times)))?;
         }
         Ok(())

@@ -1,16 +1,28 @@
-//! Who may call over HTTP: the same flags for both ways to start a server.
+//! Flags for the callers of the HTTP API, shared by `server` and `server start-dev`.
 
 use perennial_library::HttpConfig;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct HttpCallers {
-    /// Web pages of this origin may call and read answers; `*` for all; may be repeated
-    #[arg(long, value_name = "ORIGIN", env = "PERENNIAL_HTTP_CORS_ORIGIN", value_delimiter = ',')]
+    /// Allow web pages of this origin to call the HTTP API; `*` for all; repeatable
+    #[arg(
+        long,
+        value_name = "ORIGIN",
+        env = "PERENNIAL_HTTP_CORS_ORIGIN",
+        hide_env = true,
+        value_delimiter = ','
+    )]
     #[arg(help_heading = "HTTP")]
     http_cors_origin: Vec<String>,
 
-    /// Name of this server that callers may use, beside localhost and addresses; `*` for all; may be repeated
-    #[arg(long, value_name = "NAME", env = "PERENNIAL_HTTP_ALLOWED_HOST", value_delimiter = ',')]
+    /// Accept this name in the Host header, besides localhost and IP addresses; `*` for all; repeatable
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "PERENNIAL_HTTP_ALLOWED_HOST",
+        hide_env = true,
+        value_delimiter = ','
+    )]
     #[arg(help_heading = "HTTP")]
     http_allowed_host: Vec<String>,
 }

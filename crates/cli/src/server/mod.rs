@@ -13,17 +13,17 @@ use std::io::Write;
 
 use clap::Subcommand;
 
-/// Run the server: one process, one file
-///
-/// It serves Temporal's gRPC API, so every Temporal SDK and the `temporal` command work with it, and the same
-/// as JSON over HTTP. State is
-/// kept in one SQLite file; what the server has answered is in it, whatever happens next.
-///
-/// Settings come from flags, then from the environment, then from the file that --config names.
+/// Run a server
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, after_help = AFTER_HELP)]
+// The long help would repeat every global flag of the client commands, over several screens.
+#[command(disable_help_flag = true)]
 #[group(id = "server-settings")]
 pub(crate) struct Args {
+    /// Print help
+    #[arg(long, short, global = true, action = clap::ArgAction::HelpShort)]
+    help: Option<bool>,
+
     #[command(subcommand)]
     command: Option<Command>,
 
@@ -36,23 +36,22 @@ enum Command {
     StartDev(Box<start_dev::Args>),
 }
 
-const EXAMPLES: &str = r#"Examples:
-  For development: nothing is kept, and the default namespace is there
-    perennial server start-dev
+const AFTER_HELP: &str = r#"Settings:
+  Flags override environment variables (PERENNIAL_DB for --db), and those override the file
+  given by --config (db = "perennial.db").
 
-  A server that keeps its state in a file
-    perennial server --db perennial.db
-
-  The same, set up by a file
-    perennial server --config perennial.toml
+Examples:
+  perennial server start-dev                 for development, in memory
+  perennial server --db perennial.db         stores its state in a file
+  perennial server --config perennial.toml   reads its settings from a file
 "#;
 
-/// Hears from now on when the process is told to stop.
-pub(crate) fn told_to_stop() -> std::io::Result<impl Future<Output = ()>> {
+/// Completes when the process is told to stop. Listens from this call on.
+pub(crate) fn shutdown_signal() -> std::io::Result<impl Future<Output = ()>> {
     shutdown::listen()
 }
 
-/// Runs a server until it is told to stop.
+/// Runs a server until a shutdown signal.
 pub(crate) fn run(args: Args, out: &mut impl Write) -> anyhow::Result<()> {
     let plan = match args.command {
         Some(Command::StartDev(args)) => args.plan()?,

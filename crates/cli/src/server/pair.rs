@@ -1,4 +1,4 @@
-//! Arguments of the form `KEY=VALUE`.
+//! Parses arguments of the form `KEY=VALUE`.
 
 use perennial_library::NewSearchAttribute;
 use serde_json::Value;
@@ -10,18 +10,18 @@ pub(super) struct ConfigValue {
     pub(super) value: Value,
 }
 
-/// Reads a search attribute: `City=Keyword`.
+/// Parses a search attribute: `City=Keyword`.
 pub(super) fn search_attribute(text: &str) -> Result<NewSearchAttribute, String> {
     let (name, kind) = split(text)?;
     NewSearchAttribute::new(name, kind).ok_or_else(|| {
         format!(
-            "`{kind}` is no type of a search attribute; it is one of Text, Keyword, Int, Double, Bool, \
+            "`{kind}` is not a search attribute type; use one of Text, Keyword, Int, Double, Bool, \
              Datetime, KeywordList"
         )
     })
 }
 
-/// Reads a dynamic configuration value, which is JSON.
+/// Parses a dynamic configuration value, which is JSON.
 pub(super) fn config_value(text: &str) -> Result<ConfigValue, String> {
     let (key, json) = split(text)?;
     let value = serde_json::from_str(json)
@@ -29,7 +29,7 @@ pub(super) fn config_value(text: &str) -> Result<ConfigValue, String> {
     Ok(ConfigValue { key: key.to_owned(), value })
 }
 
-/// Reads a pragma of SQLite: `synchronous=normal`.
+/// Parses an SQLite pragma: `synchronous=normal`.
 pub(super) fn pragma(text: &str) -> Result<(String, String), String> {
     let (name, value) = split(text)?;
     Ok((name.to_lowercase(), value.to_lowercase()))
@@ -62,7 +62,7 @@ mod tests {
         assert!(
             search_attribute("City=Place")
                 .unwrap_err()
-                .starts_with("`Place` is no type of a search attribute")
+                .starts_with("`Place` is not a search attribute type")
         );
     }
 }

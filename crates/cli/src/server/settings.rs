@@ -1,4 +1,4 @@
-//! Settings of `perennial server`: flags, then the environment, then a file.
+//! Settings of `perennial server`: flags override environment variables, which override the settings file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,99 +21,121 @@ use crate::logging::{LogFormat, LogLevel};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Settings {
-    /// File that keeps the state; made if it isn't there [default: perennial.db]
-    #[arg(long, value_name = "FILE", env = "PERENNIAL_DB")]
+    /// Database file; created if missing [default: perennial.db]
+    #[arg(long, value_name = "FILE", env = "PERENNIAL_DB", hide_env = true)]
     db: Option<PathBuf>,
 
-    /// What an acknowledged request survives [default: power-loss]
-    #[arg(long, value_enum, value_name = "WHAT", env = "PERENNIAL_DURABILITY")]
-    durability: Option<Survives>,
+    /// What acknowledged requests survive [default: power-loss]
+    #[arg(long, value_enum, value_name = "WHAT", env = "PERENNIAL_DURABILITY", hide_env = true)]
+    durability: Option<DurabilityArg>,
 
-    /// Start though the redo file is damaged or missing, and lose what was in it
-    ///
-    /// Requests that were acknowledged last may be lost. The damaged file is kept beside the database. For one
-    /// start only: there is no such setting in a file or the environment.
+    /// Start with a damaged or missing redo file; its content is lost
+    // For a single start: there is no such setting in the file or the environment.
     #[arg(long)]
     discard_damaged_redo: bool,
 
     /// Address to listen on [default: 127.0.0.1]
-    #[arg(long, env = "PERENNIAL_IP")]
+    #[arg(long, env = "PERENNIAL_IP", hide_env = true)]
     ip: Option<String>,
 
-    /// Port for the gRPC API [default: 7233]
-    #[arg(long, short, env = "PERENNIAL_PORT")]
+    /// Port of the gRPC API [default: 7233]
+    #[arg(long, short, env = "PERENNIAL_PORT", hide_env = true)]
     port: Option<u16>,
 
-    /// Port for the HTTP API; 0 for any that is free [default: 7243]
-    #[arg(long, value_name = "PORT", env = "PERENNIAL_HTTP_PORT", help_heading = "HTTP")]
+    /// Port of the HTTP API; 0 for any free port [default: 7243]
+    #[arg(
+        long,
+        value_name = "PORT",
+        env = "PERENNIAL_HTTP_PORT",
+        hide_env = true,
+        help_heading = "HTTP"
+    )]
     http_port: Option<u16>,
 
-    /// Serve no HTTP
-    #[arg(long, env = "PERENNIAL_NO_HTTP", conflicts_with = "http_port", help_heading = "HTTP")]
+    /// Don't serve HTTP
+    #[arg(
+        long,
+        env = "PERENNIAL_NO_HTTP",
+        hide_env = true,
+        conflicts_with = "http_port",
+        help_heading = "HTTP"
+    )]
     no_http: bool,
 
     #[command(flatten)]
     callers: HttpCallers,
 
-    /// Namespace to create, beside `default`; may be repeated
-    #[arg(long, short, value_name = "NAME", env = "PERENNIAL_NAMESPACE", value_delimiter = ',')]
+    /// Namespace to create, besides `default`; repeatable
+    #[arg(
+        long,
+        short,
+        value_name = "NAME",
+        env = "PERENNIAL_NAMESPACE",
+        hide_env = true,
+        value_delimiter = ','
+    )]
     namespace: Vec<String>,
 
-    /// Search attribute to register in each of these namespaces; may be repeated
+    /// Search attribute to create in these namespaces; repeatable
     #[arg(long, value_name = "NAME=TYPE", value_parser = pair::search_attribute)]
-    #[arg(env = "PERENNIAL_SEARCH_ATTRIBUTE", value_delimiter = ',')]
+    #[arg(env = "PERENNIAL_SEARCH_ATTRIBUTE", hide_env = true, value_delimiter = ',')]
     search_attribute: Vec<NewSearchAttribute>,
 
-    /// File with settings, as TOML: the same names with underscores
-    #[arg(long, value_name = "FILE", env = "PERENNIAL_CONFIG")]
+    /// Settings file (TOML), with the names of these flags in underscores
+    #[arg(long, value_name = "FILE", env = "PERENNIAL_CONFIG", hide_env = true)]
     config: Option<PathBuf>,
 
-    /// Memory for runs, requests and tasks, beside what an idle server takes: bytes, or with KB, MB or GB
-    /// [default: 256MB]
-    #[arg(long, value_name = "SIZE", env = "PERENNIAL_MEMORY_BUDGET", value_parser = size::parse)]
+    /// Memory for runs, requests and tasks, such as 512MB [default: 256MB]
+    #[arg(long, value_name = "SIZE", env = "PERENNIAL_MEMORY_BUDGET", hide_env = true, value_parser = size::parse)]
     memory_budget: Option<usize>,
 
-    /// Who looks at schedules when their time comes [default: itself]
-    #[arg(long, value_enum, value_name = "WHO", env = "PERENNIAL_SCHEDULE_EVALUATION")]
-    schedule_evaluation: Option<EvaluatedBy>,
+    /// What evaluates due schedules [default: itself]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHO",
+        env = "PERENNIAL_SCHEDULE_EVALUATION",
+        hide_env = true
+    )]
+    schedule_evaluation: Option<ScheduleEvaluator>,
 
-    /// What to log [default: info]
+    /// Log level [default: info]
     #[arg(long, value_enum, value_name = "LEVEL", help_heading = "Log")]
-    #[arg(env = "PERENNIAL_LOG_LEVEL")]
+    #[arg(env = "PERENNIAL_LOG_LEVEL", hide_env = true)]
     log_level: Option<LogLevel>,
 
-    /// How to log [default: text]
+    /// Log format [default: text]
     #[arg(long, value_enum, value_name = "FORMAT", help_heading = "Log")]
-    #[arg(env = "PERENNIAL_LOG_FORMAT")]
+    #[arg(env = "PERENNIAL_LOG_FORMAT", hide_env = true)]
     log_format: Option<LogFormat>,
 }
 
-/// What an acknowledged request survives.
+/// What acknowledged requests survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Survives {
-    /// The machine losing power
+enum DurabilityArg {
+    /// A power failure of the machine
     PowerLoss,
-    /// The server dying, but not the machine
+    /// A crash of the server, not of the machine
     ProcessCrash,
 }
 
-/// Who looks at schedules when their time comes.
+/// What evaluates due schedules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum EvaluatedBy {
-    /// The server
+enum ScheduleEvaluator {
+    /// The server itself
     Itself,
-    /// Whoever calls `EvaluateSchedules`
+    /// Callers of `EvaluateSchedules`, see `perennial schedule evaluate`
     OnDemand,
 }
 
-/// The file that --config names.
+/// The settings file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     db: Option<PathBuf>,
-    durability: Option<Survives>,
+    durability: Option<DurabilityArg>,
     ip: Option<String>,
     port: Option<u16>,
     http_port: Option<u16>,
@@ -127,10 +149,10 @@ struct File {
     #[serde(default)]
     search_attributes: BTreeMap<String, String>,
     memory_budget: Option<String>,
-    schedule_evaluation: Option<EvaluatedBy>,
+    schedule_evaluation: Option<ScheduleEvaluator>,
     log_level: Option<LogLevel>,
     log_format: Option<LogFormat>,
-    /// As `--dynamic-config-value` of the development server.
+    /// Same as `--dynamic-config-value` of the development server.
     #[serde(default)]
     dynamic_config: BTreeMap<String, serde_json::Value>,
 }
@@ -138,7 +160,7 @@ struct File {
 impl Settings {
     pub(super) fn plan(self) -> anyhow::Result<Plan> {
         let file = self.config.as_deref().map(File::read).transpose()?.unwrap_or_default();
-        let survives = self.durability.or(file.durability).unwrap_or(Survives::PowerLoss);
+        let durability = self.durability.or(file.durability).unwrap_or(DurabilityArg::PowerLoss);
         let values: Vec<_> = file
             .dynamic_config
             .into_iter()
@@ -269,7 +291,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!((file.port, file.log_level), (Some(7000), Some(LogLevel::Debug)));
-        assert_eq!(file.durability, Some(Survives::ProcessCrash));
+        assert_eq!(file.durability, Some(DurabilityArg::ProcessCrash));
         assert_eq!(file.http_port, Some(7001));
         let error = File::parse("prot = 7000").unwrap_err().to_string();
         assert!(error.contains("unknown field `prot`"), "{error}");

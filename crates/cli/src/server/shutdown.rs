@@ -1,9 +1,9 @@
-//! Being told to stop.
+//! Shutdown signals.
 
 use std::io;
 
-/// Hears from now on when the process is told to stop: by ctrl-c, or by the system. Whoever waits for the
-/// server to be ready may tell it to stop right then, so this comes before it says that it is.
+/// Completes on ctrl-c or SIGTERM. Listens from this call on, which comes before the server reports that it is ready:
+/// a signal may follow at once.
 #[cfg(unix)]
 pub(super) fn listen() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -17,7 +17,7 @@ pub(super) fn listen() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Hears from now on when the process is told to stop by ctrl-c.
+/// Completes on ctrl-c. Listens from this call on.
 #[cfg(windows)]
 pub(super) fn listen() -> io::Result<impl Future<Output = ()>> {
     let mut interrupt = tokio::signal::windows::ctrl_c()?;

@@ -1,11 +1,11 @@
-//! Sizes of memory as people write them.
+//! Parses memory sizes.
 
-/// The least that a server works with: below it every request would be refused.
-const LEAST: usize = 1 << 20;
+/// Minimum: below it, every request would be refused.
+const SIZE_MIN: usize = 1 << 20;
 
-/// Bytes, as `268435456`, `256MB` or `1GB`. A MB is 1024 KB.
+/// Parses bytes: `268435456`, `256MB` or `1GB`. A MB is 1024 KB.
 pub(super) fn parse(text: &str) -> Result<usize, String> {
-    let wrong = || format!("`{text}` isn't a size: write bytes, or a number with KB, MB or GB");
+    let wrong = || format!("`{text}` is not a size: write bytes, or a number with KB, MB or GB");
     let upper = text.trim().to_ascii_uppercase();
     let digits = upper.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit: usize = match upper[digits.len()..].trim_start() {
@@ -17,8 +17,8 @@ pub(super) fn parse(text: &str) -> Result<usize, String> {
     };
     let number: usize = digits.parse().map_err(|_| wrong())?;
     let bytes = number.checked_mul(unit).ok_or_else(wrong)?;
-    if bytes < LEAST {
-        return Err(format!("{text} is too little: a server needs 1MB at least"));
+    if bytes < SIZE_MIN {
+        return Err(format!("{text} is too small: a server needs at least 1MB"));
     }
     Ok(bytes)
 }

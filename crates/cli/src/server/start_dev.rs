@@ -9,20 +9,20 @@ use super::http_callers::HttpCallers;
 use super::launch::Plan;
 use super::pair::{self, ConfigValue};
 use crate::logging::{LogFormat, LogLevel};
-use crate::terminal::say;
+use crate::terminal::print_stderr;
 
-/// Run a server for development, in memory unless a file is named
+/// Run a development server, in memory by default
 ///
-/// Takes the flags of Temporal's development server, so whatever starts that one can start this one.
-// SDKs put flags of their own before those that their users give them: as in Temporal, the last one counts.
+/// Accepts the flags of Temporal's development server, so it can replace that one.
+// SDKs put their own flags before those of their users: as in Temporal, the last one wins.
 #[derive(Debug, clap::Args)]
 #[command(args_override_self = true)]
 pub(super) struct Args {
-    /// Port for the gRPC API
+    /// Port of the gRPC API
     #[arg(long, short, default_value_t = 7233)]
     port: u16,
 
-    /// Port for the HTTP API [default: one that is free]
+    /// Port of the HTTP API [default: a free port]
     #[arg(long, value_name = "PORT")]
     http_port: Option<u16>,
 
@@ -30,31 +30,31 @@ pub(super) struct Args {
     #[arg(long, default_value = "127.0.0.1")]
     ip: String,
 
-    /// File that keeps the state; without it, everything is lost when the server ends
+    /// Database file [default: in memory, lost when the server stops]
     #[arg(long, short = 'f', value_name = "FILE")]
     db_filename: Option<PathBuf>,
 
-    /// Namespace to create, beside `default`; may be repeated
+    /// Namespace to create, besides `default`; repeatable
     #[arg(long, short, value_name = "NAME")]
     namespace: Vec<String>,
 
-    /// Search attribute to register in each namespace: its name and type; may be repeated
+    /// Search attribute to create in each namespace; repeatable
     #[arg(long, value_name = "NAME=TYPE", value_parser = pair::search_attribute)]
     search_attribute: Vec<NewSearchAttribute>,
 
-    /// Temporal's dynamic configuration: a key and JSON; may be repeated
+    /// Dynamic configuration value, as in Temporal; repeatable
     #[arg(long, value_name = "KEY=JSON", value_parser = pair::config_value)]
     dynamic_config_value: Vec<ConfigValue>,
 
-    /// How SQLite treats the file; `synchronous` has an effect
+    /// SQLite pragma; only `synchronous` has an effect
     #[arg(long, value_name = "PRAGMA=VALUE", value_parser = pair::pragma)]
     sqlite_pragma: Vec<(String, String)>,
 
-    /// What to log
+    /// Log level
     #[arg(long, value_enum, value_name = "LEVEL", default_value = "warn", help_heading = "Log")]
     log_level: LogLevel,
 
-    /// How to log
+    /// Log format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t, help_heading = "Log")]
     log_format: LogFormat,
 
@@ -66,50 +66,50 @@ pub(super) struct Args {
     callers: HttpCallers,
 
     #[command(flatten)]
-    later: Later,
+    later: IgnoredFlags,
 }
 
-/// Flags of Temporal's development server for what isn't here yet. They are taken, and the log says that
-/// they do nothing.
+/// Flags of Temporal's development server for features that Perennial lacks. The server accepts them and
+/// logs that they have no effect.
 #[derive(Debug, clap::Args)]
-struct Later {
-    /// Without the web page
-    #[arg(long, help_heading = "Without effect yet")]
+struct IgnoredFlags {
+    /// Don't serve the web UI
+    #[arg(long, help_heading = "No effect yet")]
     headless: bool,
 
-    /// Port for metrics
-    #[arg(long, value_name = "PORT", help_heading = "Without effect yet")]
+    /// Port of metrics
+    #[arg(long, value_name = "PORT", help_heading = "No effect yet")]
     metrics_port: Option<u16>,
 
-    /// Port for the web page
-    #[arg(long, value_name = "PORT", help_heading = "Without effect yet")]
+    /// Port of the web UI
+    #[arg(long, value_name = "PORT", help_heading = "No effect yet")]
     ui_port: Option<u16>,
 
-    /// Address of the web page
-    #[arg(long, value_name = "IP", help_heading = "Without effect yet")]
+    /// Address of the web UI
+    #[arg(long, value_name = "IP", help_heading = "No effect yet")]
     ui_ip: Option<String>,
 
-    /// Folder of the web page's files
-    #[arg(long, value_name = "FOLDER", help_heading = "Without effect yet")]
+    /// Folder with the web UI's files
+    #[arg(long, value_name = "FOLDER", help_heading = "No effect yet")]
     ui_asset_path: Option<String>,
 
-    /// Where the web page decodes payloads
-    #[arg(long, value_name = "URL", help_heading = "Without effect yet")]
+    /// Codec server of the web UI
+    #[arg(long, value_name = "URL", help_heading = "No effect yet")]
     ui_codec_endpoint: Option<String>,
 
-    /// Path under which the web page is
-    #[arg(long, value_name = "PATH", help_heading = "Without effect yet")]
+    /// Path of the web UI
+    #[arg(long, value_name = "PATH", help_heading = "No effect yet")]
     ui_public_path: Option<String>,
 
-    /// Without the web page's news
-    #[arg(long, help_heading = "Without effect yet")]
+    /// Hide the web UI's news
+    #[arg(long, help_heading = "No effect yet")]
     ui_disable_news_fetch: bool,
 }
 
 impl Args {
     pub(super) fn plan(self) -> anyhow::Result<Plan> {
         if self.log_config {
-            say(format_args!("{self:#?}"));
+            print_stderr(format_args!("{self:#?}"));
         }
         let mut durability = Durability::default();
         let mut without_effect = Vec::new();
@@ -151,8 +151,8 @@ impl Args {
     }
 }
 
-impl Later {
-    /// The flags that were given, except the one that asks for nothing.
+impl IgnoredFlags {
+    /// The flags that were given, except `--headless`: there is no web UI anyway.
     fn given(&self) -> impl Iterator<Item = String> {
         [
             ("--metrics-port", self.metrics_port.is_some()),

@@ -1,4 +1,4 @@
-//! How old a task is, as Temporal's command line writes it.
+//! Formats the age of a task, as Temporal's command line does.
 
 use perennial_proto::Duration;
 
@@ -27,7 +27,7 @@ fn seconds(seconds: u64, nanos: u64) -> String {
     fraction(seconds * 1_000_000_000 + nanos, 1_000_000_000) + "s"
 }
 
-/// So many of the unit, with as many digits as it takes.
+/// A number of units, with as many decimals as needed.
 fn fraction(nanos: u64, unit: u64) -> String {
     let (whole, rest) = (nanos / unit, nanos % unit);
     let digits = format!("{rest:0width$}", width = unit.ilog10() as usize);

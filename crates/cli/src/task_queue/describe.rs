@@ -17,23 +17,23 @@ use super::age::age;
 use crate::output::{Column, Output, Row, instant, serialize_instant};
 use crate::session::Session;
 
-/// Show who polls a task queue, and what waits in it
+/// Show the pollers and the backlog of a task queue
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     queue: TaskQueueArgs,
 
-    /// Only tasks of this kind; repeatable
+    /// Only this type of tasks; repeatable
     #[arg(long, aliases = ["tqt", "task-queue-type-legacy"], value_name = "KIND", value_enum)]
     #[arg(ignore_case = true, value_delimiter = ',')]
     task_queue_type: Vec<Type>,
 
-    /// Leave out the statistics
+    /// Don't show statistics
     #[arg(long)]
     disable_stats: bool,
 
-    /// Whether builds may still get tasks
+    /// Show whether builds may still get tasks
     #[arg(long)]
     report_reachability: bool,
 
@@ -45,7 +45,7 @@ pub(super) struct Args {
     #[arg(long)]
     select_unversioned: bool,
 
-    /// All builds that had tasks or polls recently
+    /// All builds with recent tasks or polls
     #[arg(long)]
     select_all_active: bool,
 }
@@ -62,7 +62,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial task-queue describe main --task-queue-type activity -o json | jq .stats
 "#;
 
-/// As Temporal's command line tells of it.
+/// JSON output, with the field names of Temporal's command line.
 #[derive(Serialize)]
 struct Description {
     reachability: Option<Vec<Reachability>>,
@@ -129,7 +129,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         ..DescribeTaskQueueRequest::default()
     };
     let answer = session.client.workflow().describe_task_queue(request).await?.into_inner();
-    // The one without a version has no name, and so comes first.
+    // The unversioned entry has an empty name, so it sorts first.
     let versions: BTreeMap<_, _> = answer.versions_info.into_iter().collect();
     let description = Description {
         reachability: rows(args.report_reachability, &versions, |build, version| {
@@ -142,7 +142,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     session.output.record(&description, |output| write(&description, output))
 }
 
-/// `None` where there is nothing to say.
+/// `None` if the section wasn't requested.
 fn rows<T>(
     wanted: bool,
     versions: &BTreeMap<String, TaskQueueVersionInfo>,
@@ -217,7 +217,7 @@ fn write(description: &Description, output: &mut Output) -> anyhow::Result<()> {
     output.line("Pollers:")?;
     let times = output.times.clone();
     let Some(pollers) = &description.pollers else {
-        return Ok(output.remark("nobody polls it: no worker is there for its tasks")?);
+        return Ok(output.note("no worker polls this task queue")?);
     };
     let columns = ["Type", "Identity", "LastAccessTime"].map(Column::new);
     let more = ["Build", "RatePerSecond"].map(Column::if_room);

@@ -8,7 +8,7 @@ use super::TaskQueueArgs;
 use crate::output::{Column, Row};
 use crate::session::Session;
 
-/// List the partitions of a task queue; on Perennial it is whole
+/// List the partitions of a task queue (Perennial has one)
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  perennial task-queue list-partition --task-queue main\n")]
 pub(super) struct Args {

@@ -6,11 +6,11 @@ mod list_partition;
 
 use clap::Subcommand;
 
-use crate::absent::{AbsentArgs, absent};
 use crate::client::ConnectionArgs;
 use crate::session::{self, GlobalArgs};
+use crate::unsupported::{UnsupportedArgs, unsupported};
 
-/// See who polls a task queue, and what waits in it
+/// Show the pollers and the backlog of task queues
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -26,16 +26,16 @@ enum Command {
     Describe(describe::Args),
     ListPartition(list_partition::Args),
     #[command(hide = true)]
-    Config(AbsentArgs),
+    Config(UnsupportedArgs),
     #[command(hide = true, aliases = ["get-build-ids", "get-build-id-reachability", "update-build-ids"])]
-    Versioning(AbsentArgs),
+    Versioning(UnsupportedArgs),
 }
 
 const EXAMPLES: &str = r#"Examples:
   perennial task-queue describe --task-queue main
 "#;
 
-/// Which task queue, by its place or as a flag.
+/// Arguments that name a task queue.
 #[derive(Debug, clap::Args)]
 struct TaskQueueArgs {
     /// Task queue
@@ -43,7 +43,7 @@ struct TaskQueueArgs {
     #[arg(required_unless_present = "task_queue")]
     name: Option<String>,
 
-    /// The same as a flag
+    /// Task queue, as a flag
     #[arg(long = "task-queue", short = 't', aliases = ["tq", "taskqueue"], value_name = "NAME")]
     #[arg(id = "task_queue")]
     flag: Option<String>,
@@ -55,18 +55,18 @@ impl TaskQueueArgs {
     }
 }
 
-/// Runs one of the commands about task queues.
+/// Runs a `task-queue` command.
 pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     let Args { command, connection } = args;
     session::run(global, connection, async |session| match command {
         Command::Describe(args) => describe::run(args, session).await,
         Command::ListPartition(args) => list_partition::run(args, session).await,
-        Command::Config(_) => Err(absent(
+        Command::Config(_) => Err(unsupported(
             "configuration of task queues",
-            "workers limit themselves (maxTaskQueueActivitiesPerSecond)",
+            "workers set rate limits (maxTaskQueueActivitiesPerSecond)",
         )),
         Command::Versioning(_) => {
-            Err(absent("rules for build ids", "`task-queue describe` shows who polls"))
+            Err(unsupported("rules for build ids", "`task-queue describe` shows the pollers"))
         }
     })
 }

@@ -8,16 +8,16 @@ use super::target::{Target, TargetArgs, start_batch};
 use crate::client::Client;
 use crate::session::Session;
 
-/// Ask a workflow, or many, to cancel
+/// Request cancellation of one workflow or many
 ///
-/// The workflow decides how it ends. `terminate` doesn't ask.
+/// The workflow can clean up before it ends. `terminate` ends it at once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Why; the workflow and its history see it
+    /// Reason, stored in the history and visible to the workflow
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
@@ -39,7 +39,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
                 ..RequestCancelWorkflowExecutionRequest::default()
             };
             session.client.workflow().request_cancel_workflow_execution(request).await?;
-            session.output.done("Canceled workflow")
+            session.output.success("Canceled workflow")
         }
         Target::Many { query, rps } => {
             let identity = session.client.identity.clone();

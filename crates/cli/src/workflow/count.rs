@@ -12,7 +12,7 @@ use crate::session::Session;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Only those that match a list filter; it may have a GROUP BY
+    /// Only workflows that match this list filter; may have a GROUP BY
     #[arg(long, short, value_name = "FILTER", default_value = "")]
     query: String,
 }
@@ -30,7 +30,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     let answer = session.client.workflow().count_workflow_executions(request).await?;
     let mut answer = answer.into_inner();
     for payload in answer.groups.iter_mut().flat_map(|group| &mut group.group_values) {
-        // The type of the search attribute is no part of the value.
+        // The payload's metadata also has the type of the search attribute: show only the value.
         payload.metadata.remove("type");
     }
     session.output.message(&answer, |output| {

@@ -8,16 +8,16 @@ use super::target::{Target, TargetArgs, start_batch};
 use crate::confirm::confirm;
 use crate::session::Session;
 
-/// Delete a workflow, or many, with their histories
+/// Delete one workflow or many, with their histories
 ///
-/// One that runs is terminated first.
+/// A running workflow is terminated first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Why, for the batch job
+    /// Reason, stored with the batch job
     #[arg(long, value_name = "TEXT", help_heading = "Many workflows", requires = "query")]
     reason: Option<String>,
 }
@@ -37,7 +37,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
                 workflow_execution: Some(execution),
             };
             session.client.workflow().delete_workflow_execution(request).await?;
-            session.output.done("Delete workflow succeeded")
+            session.output.success("Delete workflow succeeded")
         }
         Target::Many { query, rps } => {
             let identity = session.client.identity.clone();

@@ -8,7 +8,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 use serde_json::Value;
 
-use super::describe_text::{self, Beside};
+use super::describe_text::{self, HistoryDetails};
 use super::history::closed;
 use super::lineage::Lineage;
 use super::outcome::Outcome;
@@ -18,20 +18,20 @@ use crate::input::ExecutionArgs;
 use crate::output::{Column, Format, Row, instant};
 use crate::session::Session;
 
-/// Show what is known of a workflow
+/// Show the state of a workflow
 ///
-/// Its state, what it waits for, and its result if it has ended.
+/// Shows its status, pending activities and child workflows, and the result of a closed workflow.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     execution: ExecutionArgs,
 
-    /// Show only the points it can be reset to
+    /// Show only its reset points
     #[arg(long)]
     reset_points: bool,
 
-    /// Show it as the server says it, as JSON
+    /// Show the server's response as JSON
     #[arg(long)]
     raw: bool,
 }
@@ -50,7 +50,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     let info = described.workflow_execution_info.clone().unwrap_or_default();
     use WorkflowExecutionStatus as S;
     let is_open = matches!(info.status(), S::Running | S::Paused | S::Unspecified);
-    // Only if it was closed when it was described: what is shown together belongs together.
+    // Fetch the result only if the description shows the run as closed, so that both agree.
     let close_event = match (is_open, info.execution.clone()) {
         (false, Some(execution)) => Some(closed(&client, execution, false).await?),
         _ => None,
@@ -77,8 +77,8 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     }
     let namespace = client.namespace;
     session.output.record(&record, |output| {
-        let beside = Beside { outcome: outcome.as_ref(), lineage, problem };
-        describe_text::write(&described, &beside, &namespace, output)
+        let details = HistoryDetails { outcome: outcome.as_ref(), lineage, problem };
+        describe_text::write(&described, &details, &namespace, output)
     })
 }
 
@@ -114,7 +114,7 @@ fn write_reset_points(
     if list.finish()? == 0 {
         session
             .output
-            .remark("no points to reset to are known; `workflow reset` has --event-id")?;
+            .note("no reset points; `workflow reset --event-id` resets to any workflow task")?;
     }
     Ok(())
 }

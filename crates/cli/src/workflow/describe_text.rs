@@ -1,4 +1,4 @@
-//! A workflow's description, for people.
+//! Formats a workflow's description as text.
 
 use perennial_proto::json::{Payloads, to_json};
 use perennial_proto::temporal::enums::v1::PendingActivityState;
@@ -15,8 +15,8 @@ use crate::output::{
 };
 use crate::terminal::Style;
 
-/// What the history says beside the description.
-pub(super) struct Beside<'o> {
+/// Details from the history, in addition to the description.
+pub(super) struct HistoryDetails<'o> {
     pub(super) outcome: Option<&'o Outcome<'o>>,
     pub(super) lineage: Option<Lineage>,
     pub(super) problem: Option<TaskProblem>,
@@ -24,13 +24,13 @@ pub(super) struct Beside<'o> {
 
 pub(super) fn write(
     described: &DescribeWorkflowExecutionResponse,
-    beside: &Beside<'_>,
+    details: &HistoryDetails<'_>,
     namespace: &str,
     output: &mut Output,
 ) -> anyhow::Result<()> {
     let mut card = Card::default();
     let times = output.times.clone();
-    let Beside { outcome, lineage, problem } = beside;
+    let HistoryDetails { outcome, lineage, problem } = details;
     if let Some(lineage) = lineage {
         lineage.fill(&mut card);
     }

@@ -1,4 +1,4 @@
-//! Events as people read them.
+//! Formats history events as text.
 
 use perennial_proto::json::{Payloads, from_json, to_json};
 use perennial_proto::temporal::common::v1::{
@@ -17,7 +17,7 @@ pub(super) fn event_name(event: &HistoryEvent) -> String {
     short_name(event.event_type().as_str_name(), "EVENT_TYPE_")
 }
 
-/// What went wrong stands out, and what is only the server's own business doesn't.
+/// Highlights failures, and dims events about workflow tasks.
 pub(super) fn event_style(event: &HistoryEvent) -> Style {
     let name = event_name(event);
     if ["Failed", "TimedOut", "Terminated", "Canceled"].iter().any(|end| name.ends_with(end)) {
@@ -29,8 +29,8 @@ pub(super) fn event_style(event: &HistoryEvent) -> Style {
     }
 }
 
-/// What the event is about, in a few words.
-pub(super) fn in_short(event: &HistoryEvent) -> String {
+/// A summary of the event in a few words.
+pub(super) fn summary(event: &HistoryEvent) -> String {
     use Attributes as A;
     let Some(attributes) = &event.attributes else { return String::new() };
     match attributes {
@@ -107,19 +107,19 @@ pub(super) fn in_short(event: &HistoryEvent) -> String {
         }
         A::WorkflowExecutionPausedEventAttributes(it) => it.reason.clone(),
         A::WorkflowExecutionUnpausedEventAttributes(it) => it.reason.clone(),
-        // They say all in their name, or too much for a line.
+        // The name of the event says enough, or its details are too long for a line.
         _ => String::new(),
     }
 }
 
-/// All that the event says, a line each: `retryPolicy.maximumAttempts`.
+/// All fields of the event with dotted names: `retryPolicy.maximumAttempts`.
 pub(super) fn flat_fields(event: &HistoryEvent, payloads: Payloads) -> Vec<(String, String)> {
     let mut flat = Vec::new();
     let Value::Object(fields) = to_json(event, payloads) else { return flat };
     for (name, value) in fields {
         match name.as_str() {
             "eventId" | "eventType" => {}
-            // What kind of event it is has been said.
+            // The type of the event is in the heading.
             _ if name.ends_with("Attributes") => flatten("", &value, &mut flat),
             _ => flatten(&name, &value, &mut flat),
         }
@@ -150,7 +150,7 @@ fn flatten(name: &str, value: &Value, flat: &mut Vec<(String, String)>) {
 
 /// The value of a search attribute.
 fn typed_value(value: &Value) -> Option<String> {
-    // Only these have a type beside their encoding.
+    // Only search attributes have a type in their metadata.
     value.get("metadata")?.get("type")?;
     let payload: Payload = from_json(value, Payloads::Full).ok()?;
     Some(match attribute_value(&payload)? {

@@ -6,7 +6,7 @@ use perennial_proto::json::{Payloads, to_json};
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_proto::temporal::history::v1::History;
 
-use super::history::{Events, Reading, close_event};
+use super::history::{Events, ReadMode, close_event};
 use super::outcome::{Ended, Outcome, run_time};
 use super::show;
 use super::start_args::StartArgs;
@@ -17,14 +17,14 @@ use crate::session::Session;
 
 /// Start a workflow and wait for its result
 ///
-/// Shows its history as it grows. Ends with an error if the workflow doesn't complete.
+/// Shows its history as it grows. Fails if the workflow doesn't complete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     start: StartArgs,
 
-    /// Show all that each event says; in JSON, the whole history too
+    /// Show all details of each event; with JSON output, include the history
     #[arg(long)]
     detailed: bool,
 }
@@ -46,7 +46,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     if session.output.format == Format::Table {
         started.write(&mut session.output)?;
         session.output.line("")?;
-        let events = Events::of(&client, execution.clone(), Reading::Following);
+        let events = Events::of(&client, execution.clone(), ReadMode::Following);
         show::write(events, args.detailed, &mut session.output).await?;
         session.output.line("")?;
     }
@@ -77,7 +77,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
 }
 
 async fn history(client: &Client, execution: WorkflowExecution) -> anyhow::Result<History> {
-    let mut events = Events::of(client, execution, Reading::Forwards);
+    let mut events = Events::of(client, execution, ReadMode::Forwards);
     let mut history = History::default();
     while let Some(event) = events.next().await? {
         history.events.push(event);

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::failure::Usage;
 
-/// Write a history file of an older version as replayers want it today
+/// Convert an old history JSON file to the current format
 ///
-/// Needs no server.
+/// SDKs replay the current format. Needs no server.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

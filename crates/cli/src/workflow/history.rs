@@ -1,4 +1,4 @@
-//! Histories, read event by event.
+//! Reads histories, event by event.
 
 use std::collections::VecDeque;
 
@@ -11,33 +11,33 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 
 use crate::client::{Client, long_poll};
-use crate::failure::{Ends, Exit};
+use crate::failure::{Exit, ExitError};
 
-/// In which order, and whether to wait for more.
+/// The order of events, and whether to wait for new ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum ReadMode {
     Forwards,
-    /// Until the run has ended; then with the run it continued as.
+    /// Waits for new events until the workflow ends, and follows runs that continue as new.
     Following,
     Backwards,
 }
 
-/// The events of a run. No more than a page of them is kept.
+/// The events of a run. Only one page is in memory.
 pub(super) struct Events {
     client: Client,
     execution: WorkflowExecution,
-    reading: Reading,
+    mode: ReadMode,
     page: VecDeque<HistoryEvent>,
-    /// Where the next page begins; `None` before the first one.
+    /// Token of the next page; `None` before the first page.
     token: Option<Vec<u8>>,
 }
 
 impl Events {
-    pub(super) fn of(client: &Client, execution: WorkflowExecution, reading: Reading) -> Self {
-        Events { client: client.clone(), execution, reading, page: VecDeque::new(), token: None }
+    pub(super) fn of(client: &Client, execution: WorkflowExecution, mode: ReadMode) -> Self {
+        Events { client: client.clone(), execution, mode, page: VecDeque::new(), token: None }
     }
 
-    /// The next event, or `None` after the last. Following, it waits for one.
+    /// The next event, or `None` after the last. Waits for one in [`ReadMode::Following`].
     pub(super) async fn next(&mut self) -> anyhow::Result<Option<HistoryEvent>> {
         while self.page.is_empty() {
             if self.token.as_ref().is_some_and(Vec::is_empty) {
@@ -47,7 +47,7 @@ impl Events {
         }
         let event = self.page.pop_front();
         if let Some(next_run) = event.as_ref().and_then(continued_as)
-            && self.reading == Reading::Following
+            && self.mode == ReadMode::Following
         {
             self.execution.run_id = next_run;
             self.token = None;
@@ -55,15 +55,15 @@ impl Events {
         Ok(event)
     }
 
-    /// Whether the next event is there without asking the server.
+    /// Whether the next event is in memory already.
     pub(super) fn is_at_hand(&self) -> bool {
         !self.page.is_empty()
     }
 
     async fn turn_page(&mut self) -> anyhow::Result<()> {
         let next_page_token = self.token.take().unwrap_or_default();
-        let (history, token) = match self.reading {
-            Reading::Backwards => {
+        let (history, token) = match self.mode {
+            ReadMode::Backwards => {
                 let request = GetWorkflowExecutionHistoryReverseRequest {
                     namespace: self.client.namespace.clone(),
                     execution: Some(self.execution.clone()),
@@ -75,12 +75,12 @@ impl Events {
                 let page = page.into_inner();
                 (page.history, page.next_page_token)
             }
-            Reading::Forwards | Reading::Following => {
+            ReadMode::Forwards | ReadMode::Following => {
                 let request = GetWorkflowExecutionHistoryRequest {
                     namespace: self.client.namespace.clone(),
                     execution: Some(self.execution.clone()),
                     next_page_token,
-                    wait_new_event: self.reading == Reading::Following,
+                    wait_new_event: self.mode == ReadMode::Following,
                     ..GetWorkflowExecutionHistoryRequest::default()
                 };
                 ask(&self.client, request).await?
@@ -92,7 +92,7 @@ impl Events {
     }
 }
 
-/// The event a run began with, and no others.
+/// Fetches only the first event of a run.
 pub(super) async fn first_event(
     client: &Client,
     execution: WorkflowExecution,
@@ -107,7 +107,7 @@ pub(super) async fn first_event(
     Ok(history.unwrap_or_default().events.into_iter().next())
 }
 
-/// Waits until the workflow has ended, in whichever run, and gives the event that says so.
+/// Waits until the workflow's last run has closed, and returns its close event.
 pub(super) async fn close_event(
     client: &Client,
     mut execution: WorkflowExecution,
@@ -121,7 +121,7 @@ pub(super) async fn close_event(
     }
 }
 
-/// The event that closed the run; waits for it if wanted.
+/// The close event of the run. Waits for it if `wait` is set.
 pub(super) async fn closed(
     client: &Client,
     execution: WorkflowExecution,
@@ -142,8 +142,8 @@ pub(super) async fn closed(
             return Ok(event);
         }
         if token.is_empty() {
-            return Err(Ends {
-                with: Exit::Failed,
+            return Err(ExitError {
+                exit: Exit::Failed,
                 message: "the history has no event that closes the run".to_owned(),
             }
             .into());
@@ -163,7 +163,7 @@ async fn ask(
     Ok((page.history, page.next_page_token))
 }
 
-/// The run that goes on where this event ended one.
+/// The run that continues the one closed by this event.
 fn continued_as(event: &HistoryEvent) -> Option<String> {
     let run_id = match event.attributes.as_ref()? {
         Attributes::WorkflowExecutionContinuedAsNewEventAttributes(it) => &it.new_execution_run_id,

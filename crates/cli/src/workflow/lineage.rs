@@ -1,4 +1,4 @@
-//! What started a run, if a schedule did: the `ScheduleTriggered` event in the header of its first event.
+//! The schedule that started a run: the `ScheduleTriggered` event in the header of the run's first event.
 
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_proto::temporal::history::v1::HistoryEvent;
@@ -20,7 +20,7 @@ const EVENT: &str = "ScheduleTriggered";
 pub(super) struct Lineage(Map<String, Value>);
 
 impl Lineage {
-    /// What the first event of a run says.
+    /// Reads the lineage from the first event of a run.
     pub(super) fn of(first: &HistoryEvent) -> Option<Self> {
         let Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) = &first.attributes
         else {
@@ -31,14 +31,14 @@ impl Lineage {
         if fields.shift_remove("event")? != EVENT {
             return None;
         }
-        // Headers of earlier servers have the id under this name alone.
+        // Headers written by earlier servers have only the id, under this name.
         if let Some(id) = fields.shift_remove("schedule_internal_id") {
             fields.entry("schedule_ulid").or_insert(id);
         }
         Some(Lineage(fields))
     }
 
-    /// Reads the first event of a run that has the mark of a schedule.
+    /// Fetches the first event of a run, if its search attributes name a schedule.
     pub(super) async fn fetch(
         client: &Client,
         info: &WorkflowExecutionInfo,
@@ -54,7 +54,7 @@ impl Lineage {
         Ok(first.as_ref().and_then(Self::of))
     }
 
-    /// Writes it as one line, which is broken where the terminal ends.
+    /// Writes the lineage as one line, wrapped at the terminal's width.
     pub(super) fn write(&self, output: &mut Output) -> anyhow::Result<()> {
         let look = output.look;
         Ok(write_wrapped("", &self.line(), look, output.writer())?)

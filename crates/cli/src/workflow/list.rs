@@ -12,30 +12,30 @@ use crate::output::{Column, Row, Times, instant, short_name};
 use crate::session::Session;
 use crate::terminal::Style;
 
-/// Workflows are asked for so many at a time, unless the user says otherwise.
+/// Default page size.
 const PAGE_SIZE: i32 = 200;
 
 /// List workflows
 ///
-/// A running workflow whose workflow task keeps failing has the cause beside its status; the filter
-/// 'TemporalReportedProblems IS NOT NULL' lists these alone.
+/// The status of a running workflow also shows the cause if its workflow task keeps failing. The filter
+/// 'TemporalReportedProblems IS NOT NULL' finds such workflows.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Only those that match a list filter
+    /// Only workflows that match this list filter
     #[arg(long, short, value_name = "FILTER", default_value = "")]
     query: String,
 
-    /// No more than so many
+    /// Show at most this many
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// Ask the server for so many at a time
+    /// Workflows per request
     #[arg(long, alias = "ps", value_name = "N", default_value_t = PAGE_SIZE)]
     #[arg(value_parser = clap::value_parser!(i32).range(1..))]
     page_size: i32,
 
-    /// Only archived ones
+    /// Only archived workflows
     #[arg(long)]
     archived: bool,
 }
@@ -76,12 +76,12 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     if written == 0 {
         let which = if args.query.is_empty() { "" } else { " that match" };
         let namespace = &client.namespace;
-        session.output.remark(format!("no workflows{which} in the namespace {namespace}"))?;
+        session.output.note(format!("no workflows{which} in the namespace {namespace}"))?;
     }
     Ok(())
 }
 
-/// One page, and the token of the next.
+/// Fetches a page, and the token of the next.
 async fn page(
     args: &Args,
     client: &Client,

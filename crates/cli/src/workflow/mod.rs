@@ -39,7 +39,7 @@ use crate::client::ConnectionArgs;
 use crate::session::{self, GlobalArgs};
 use crate::user::user_name;
 
-/// Start workflows, talk to them, and see what they do
+/// Start, inspect and control workflows
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -60,7 +60,7 @@ enum Command {
     Count(count::Args),
     Describe(describe::Args),
     Show(show::Args),
-    /// Display the history as it grows, as `show --follow` does
+    /// Follow the history, same as `show --follow`
     Observe(show::ObserveArgs),
     Trace(trace::Args),
     Result(result::Args),
@@ -77,7 +77,7 @@ enum Command {
     Delete(delete::Args),
     Reset(reset::Args),
     Pause(pause::Args),
-    /// Let a paused workflow go on
+    /// Resume a paused workflow
     Unpause(pause::Args),
     UpdateOptions(update_options::Args),
     FixHistoryJson(fix_history_json::Args),
@@ -90,7 +90,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial workflow terminate --query 'WorkflowType = "Import"' --reason "wrong file"
 "#;
 
-/// Runs one of the commands about workflows.
+/// Runs a `workflow` command.
 pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     let Args { command, connection } = args;
     if let Command::FixHistoryJson(args) = &command {
@@ -125,7 +125,7 @@ pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     })
 }
 
-/// Who asks, as the reason where none is given.
+/// The default reason: who runs the command.
 fn default_reason() -> String {
     let user = user_name();
     format!("Requested from CLI by {}", user.as_deref().unwrap_or("<unknown-user>"))

@@ -1,4 +1,4 @@
-//! How a workflow ended.
+//! The outcome of a closed workflow.
 
 use perennial_proto::json::{Payloads as PayloadsAs, to_json};
 use perennial_proto::temporal::common::v1::Payloads;
@@ -8,11 +8,11 @@ use perennial_proto::temporal::history::v1::history_event::Attributes;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::failure::{Ends, Exit};
+use crate::failure::{Exit, ExitError};
 use crate::output::{Card, Output, duration};
 use crate::terminal::Style;
 
-/// What the event that closed a run says.
+/// The outcome of a run, from its close event.
 #[derive(Debug)]
 pub(super) struct Outcome<'e> {
     event: &'e HistoryEvent,
@@ -22,7 +22,7 @@ pub(super) struct Outcome<'e> {
     reason: &'e str,
 }
 
-/// An ended workflow, as Temporal's command line tells of it.
+/// JSON output for a closed workflow, with the field names of Temporal's command line.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Ended {
@@ -44,7 +44,7 @@ pub(super) struct Ended {
 }
 
 impl<'e> Outcome<'e> {
-    /// `None` if the event closes nothing.
+    /// `None` if the event is no close event.
     pub(super) fn of(event: &'e HistoryEvent) -> Option<Self> {
         let outcome = |status| Outcome { event, status, result: None, failure: None, reason: "" };
         Some(match event.attributes.as_ref()? {
@@ -66,7 +66,7 @@ impl<'e> Outcome<'e> {
         })
     }
 
-    /// What it returned, as JSON; `None` unless it completed.
+    /// The result as JSON; `None` unless the workflow completed.
     pub(super) fn result(&self, payloads: PayloadsAs) -> Option<Value> {
         let completed = self.status == "COMPLETED";
         completed.then(|| self.result.map_or(Value::Null, |result| friendly(result, payloads)))
@@ -76,7 +76,7 @@ impl<'e> Outcome<'e> {
         to_json(self.event, payloads)
     }
 
-    /// The results, for people.
+    /// Adds the outcome to a card.
     pub(super) fn fill(&self, card: &mut Card, run_time: String) {
         card.heading("Results:").field("RunTime", run_time);
         let style = if self.status == "COMPLETED" { Style::Plain } else { Style::Warning };
@@ -97,7 +97,7 @@ impl<'e> Outcome<'e> {
         Ok(output.card(&card)?)
     }
 
-    /// A workflow that didn't complete is a command that failed.
+    /// Fails unless the workflow completed.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         if self.status == "COMPLETED" {
             return Ok(());
@@ -112,11 +112,11 @@ impl<'e> Outcome<'e> {
             "FAILED" => format!("workflow failed{why}"),
             _ => format!("workflow failed ({ended}){why}"),
         };
-        Err(Ends { with: Exit::Failed, message }.into())
+        Err(ExitError { exit: Exit::Failed, message }.into())
     }
 }
 
-/// One value as it is; several as a list.
+/// Payloads as JSON: one value as it is, several as a list.
 pub(super) fn friendly(values: &Payloads, payloads: PayloadsAs) -> Value {
     match values.payloads.as_slice() {
         [one] => to_json(one, payloads),
@@ -124,7 +124,7 @@ pub(super) fn friendly(values: &Payloads, payloads: PayloadsAs) -> Value {
     }
 }
 
-/// What went wrong, and what caused it.
+/// The failure's message, stack trace and causes.
 pub(super) fn failure_text(failure: &Failure) -> String {
     let mut text = String::new();
     let mut indent = String::new();
@@ -144,7 +144,7 @@ pub(super) fn failure_text(failure: &Failure) -> String {
     text.trim_end().to_owned()
 }
 
-/// How long it took, to the millisecond; `150ms`, `1m2s`.
+/// Formats a duration in milliseconds: `150ms`, `1m2s`.
 pub(super) fn run_time(millis: u64) -> String {
     let (seconds, millis) = (millis / 1_000, millis % 1_000);
     let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);

@@ -9,14 +9,14 @@ use crate::client::Client;
 use crate::input::ExecutionArgs;
 use crate::session::Session;
 
-/// Pause a workflow: its code gets no tasks until it is unpaused
+/// Pause a workflow: no workflow tasks until it is unpaused
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     execution: ExecutionArgs,
 
-    /// Why; kept in the history [default: who asked]
+    /// Reason, stored in the history [default: the user's name]
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
@@ -37,7 +37,7 @@ pub(super) async fn pause(args: Args, session: &mut Session) -> anyhow::Result<(
         request_id: Client::new_request_id(),
     };
     session.client.workflow().pause_workflow_execution(request).await?;
-    session.output.done("Workflow paused")
+    session.output.success("Workflow paused")
 }
 
 pub(super) async fn unpause(args: Args, session: &mut Session) -> anyhow::Result<()> {
@@ -51,5 +51,5 @@ pub(super) async fn unpause(args: Args, session: &mut Session) -> anyhow::Result
         request_id: Client::new_request_id(),
     };
     session.client.workflow().unpause_workflow_execution(request).await?;
-    session.output.done("Workflow unpaused")
+    session.output.success("Workflow unpaused")
 }

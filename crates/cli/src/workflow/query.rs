@@ -1,4 +1,4 @@
-//! `perennial workflow query`, and the two questions that every workflow can answer.
+//! `perennial workflow query`, and the two queries that every SDK answers: `stack` and `metadata`.
 
 use std::time::Duration;
 
@@ -14,26 +14,26 @@ use tonic::Request;
 
 use super::list::status_name;
 use super::outcome::friendly;
-use crate::failure::{Ends, Exit};
+use crate::failure::{Exit, ExitError};
 use crate::input::{ExecutionArgs, InputArgs, headers, json_pair};
 use crate::output::{Card, Output};
 use crate::session::Session;
 
-/// What a worker answers about itself.
+/// Queries that SDKs answer by themselves.
 const STACK_TRACE: &str = "__stack_trace";
 const METADATA: &str = "__temporal_workflow_metadata";
 
-/// A worker may have to replay a long history first.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(60);
+/// Timeout of a query: the worker may have to replay a long history first.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Ask a workflow something; it goes on as if it hadn't been asked
+/// Query a workflow's state, without side effects
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     common: CommonArgs,
 
-    /// Query
+    /// Query name
     #[arg(long, alias = "type", alias = "query-type", alias = "qt", value_name = "NAME")]
     name: String,
 
@@ -45,7 +45,7 @@ pub(super) struct Args {
     headers: Vec<(String, Value)>,
 }
 
-/// Show where a workflow's code stands
+/// Show a workflow's stack trace
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  perennial workflow stack order-42\n")]
 pub(super) struct StackArgs {
@@ -53,7 +53,7 @@ pub(super) struct StackArgs {
     common: CommonArgs,
 }
 
-/// Show what a workflow can be asked and told
+/// Show a workflow's queries, signals and updates
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  perennial workflow metadata order-42\n")]
 pub(super) struct MetadataArgs {
@@ -66,7 +66,7 @@ struct CommonArgs {
     #[command(flatten)]
     execution: ExecutionArgs,
 
-    /// Don't ask a workflow in such a state
+    /// Reject the query if the workflow has this status
     #[arg(long, value_name = "STATE", value_enum, ignore_case = true)]
     reject_condition: Option<Reject>,
 }
@@ -105,7 +105,7 @@ pub(super) async fn metadata(args: MetadataArgs, session: &mut Session) -> anyho
     let known = answer.query_result.as_ref().and_then(metadata_of);
     match known {
         Some(known) => session.output.message(&answer, |output| write_metadata(&known, output)),
-        // A worker that answers it in its own way.
+        // The worker's answer isn't the usual metadata: show it as it is.
         None => write_answer(&answer, session),
     }
 }
@@ -127,12 +127,12 @@ async fn ask(
         query: Some(query),
         query_reject_condition: condition.into(),
     });
-    request.set_timeout(ANSWERED_WITHIN);
+    request.set_timeout(QUERY_TIMEOUT);
     let answer = session.client.workflow().query_workflow(request).await?.into_inner();
     match &answer.query_rejected {
         None => Ok(answer),
-        Some(rejected) => Err(Ends {
-            with: Exit::Conflict,
+        Some(rejected) => Err(ExitError {
+            exit: Exit::Conflict,
             message: format!(
                 "query was rejected, workflow has status: {}",
                 status_name(rejected.status())
@@ -146,7 +146,7 @@ fn named(query_type: &str) -> WorkflowQuery {
     WorkflowQuery { query_type: query_type.to_owned(), ..WorkflowQuery::default() }
 }
 
-/// People want a text as text: a stack has lines.
+/// Writes the result. A text is shown without quotes and escapes: a stack trace has many lines.
 fn write_answer(answer: &QueryWorkflowResponse, session: &mut Session) -> anyhow::Result<()> {
     session.output.message(answer, |output| {
         let result = answer.query_result.clone().unwrap_or_default();

@@ -1,5 +1,5 @@
 //! `perennial workflow reset`.
-#![allow(deprecated, reason = "what Temporal deprecated is still typed, and still means something")]
+#![allow(deprecated, reason = "flags that Temporal deprecated still work")]
 
 use clap::ValueEnum;
 use perennial_proto::temporal::batch::v1::BatchOperationReset;
@@ -10,44 +10,44 @@ use perennial_proto::temporal::workflowservice::v1::start_batch_operation_reques
 
 use super::reset_point::{Point, event_of};
 use super::target::{Target, TargetArgs, start_batch};
-use crate::absent::absent;
 use crate::client::Client;
 use crate::failure::Usage;
 use crate::session::Session;
+use crate::unsupported::unsupported;
 
-/// Let a workflow, or many, go on from an earlier point
+/// Reset one workflow or many to an earlier point
 ///
-/// The run ends, and a new one begins that has its history up to that point. Signals and updates that came
-/// later are sent to it again, unless --reapply-exclude says otherwise.
+/// Terminates the run and starts a new one with the history up to that point. Later signals and updates are
+/// applied to the new run again, unless excluded with --reapply-exclude.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Event to go on from: the end of a workflow task
+    /// Event to reset to: the end of a workflow task
     #[arg(long, short, value_name = "ID", conflicts_with_all = ["reset_type", "query"])]
     event_id: Option<i64>,
 
-    /// Point to go on from, by what happened there
+    /// Reset point
     #[arg(long = "type", short = 't', value_name = "POINT", value_enum, ignore_case = true)]
     #[arg(id = "reset_type", alias = "reset-type")]
     reset_type: Option<Point>,
 
-    /// Build whose first workflow task is the point, with --type BuildId
+    /// With --type BuildId: reset to the first workflow task of this build
     #[arg(long, value_name = "ID")]
     build_id: Option<String>,
 
-    /// What isn't sent again; repeatable
+    /// Events not to apply again; repeatable
     #[arg(long, value_name = "KIND", value_enum, ignore_case = true, value_delimiter = ',')]
     reapply_exclude: Vec<Exclude>,
 
-    /// What is sent again
+    /// Events to apply again
     #[arg(long, value_name = "KIND", value_enum, ignore_case = true, default_value_t, hide = true)]
     #[arg(conflicts_with = "reapply_exclude")]
     reapply_type: Reapply,
 
-    /// Why; kept in the history
+    /// Reason, stored in the history
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
@@ -77,7 +77,7 @@ const EXAMPLES: &str = r#"Examples:
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
     if args.target.is("with-workflow-update-options") {
-        return Err(absent("versions of worker deployments", "reset without options"));
+        return Err(unsupported("versions of worker deployments", "reset without options"));
     }
     match args.target.confirmed("Reset", session).await? {
         Target::One(execution) => reset(args, execution, session).await,
@@ -102,12 +102,12 @@ async fn reset(
     let (run_id, event_id) = match (args.event_id, args.reset_type) {
         (Some(event_id), _) => (execution.run_id, event_id),
         (None, Some(Point::BuildId)) => {
-            let message = "a build is a point for many workflows only: use --query";
+            let message = "--type BuildId works only with --query";
             return Err(Usage::new(message).into());
         }
         (None, Some(point)) => event_of(point, &client, execution).await?,
         (None, None) => {
-            let message = "say where to go on from: --event-id ID or --type LastWorkflowTask";
+            let message = "missing reset point: give --event-id ID or --type LastWorkflowTask";
             return Err(Usage::new(message).into());
         }
     };
@@ -125,7 +125,7 @@ async fn reset(
     let answer = client.workflow().reset_workflow_execution(request).await?.into_inner();
     session.output.message(&answer, |output| {
         output.line(format!("Reset workflow {workflow_id} to event {event_id}"))?;
-        Ok(output.line(format!("It goes on as run {}", answer.run_id))?)
+        Ok(output.line(format!("The new run is {}", answer.run_id))?)
     })
 }
 
@@ -136,7 +136,7 @@ impl Args {
             (Some(Point::LastWorkflowTask), _) => reset_options::Target::LastWorkflowTask(()),
             (Some(Point::BuildId), Some(build)) => reset_options::Target::BuildId(build.clone()),
             (Some(Point::BuildId), None) => {
-                return Err(Usage::new("say which build: --build-id ID").into());
+                return Err(Usage::new("missing build: --build-id ID").into());
             }
             (Some(Point::LastContinuedAsNew), _) => {
                 let message = "many workflows can't be reset to LastContinuedAsNew; write \
@@ -144,7 +144,7 @@ impl Args {
                 return Err(Usage::new(message).into());
             }
             (None, _) => {
-                let message = "say where to go on from: --type FirstWorkflowTask, \
+                let message = "missing reset point: --type FirstWorkflowTask, \
                                LastWorkflowTask or BuildId";
                 return Err(Usage::new(message).into());
             }

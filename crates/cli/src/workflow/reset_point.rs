@@ -1,15 +1,15 @@
-//! The event that a point of a history stands for.
+//! Finds the event of a reset point, such as the last workflow task.
 
 use clap::ValueEnum;
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_proto::temporal::enums::v1::EventType;
 use perennial_proto::temporal::history::v1::history_event::Attributes;
 
-use super::history::{Events, Reading};
+use super::history::{Events, ReadMode};
 use crate::client::Client;
-use crate::failure::{Ends, Exit};
+use crate::failure::{Exit, ExitError};
 
-/// Where a workflow can go on from, as people say it.
+/// A reset point, as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "PascalCase")]
 pub(super) enum Point {
@@ -19,7 +19,7 @@ pub(super) enum Point {
     BuildId,
 }
 
-/// The run and the event meant by the point.
+/// The run and the event of the reset point.
 pub(super) async fn event_of(
     point: Point,
     client: &Client,
@@ -28,32 +28,32 @@ pub(super) async fn event_of(
     match point {
         Point::FirstWorkflowTask => {
             let run_id = execution.run_id.clone();
-            Ok((run_id, task_end(client, execution, Reading::Forwards).await?))
+            Ok((run_id, task_end(client, execution, ReadMode::Forwards).await?))
         }
         Point::LastWorkflowTask | Point::BuildId => {
             let run_id = execution.run_id.clone();
-            Ok((run_id, task_end(client, execution, Reading::Backwards).await?))
+            Ok((run_id, task_end(client, execution, ReadMode::Backwards).await?))
         }
         Point::LastContinuedAsNew => {
             let before = run_before(client, execution.clone()).await?;
             let execution = WorkflowExecution { run_id: before.clone(), ..execution };
-            Ok((before, task_end(client, execution, Reading::Backwards).await?))
+            Ok((before, task_end(client, execution, ReadMode::Backwards).await?))
         }
     }
 }
 
-/// The end of the first workflow task met, or what comes after one that was scheduled and hasn't ended.
+/// The end of the first workflow task found, or the event after one that is scheduled and hasn't ended.
 async fn task_end(
     client: &Client,
     execution: WorkflowExecution,
-    reading: Reading,
+    mode: ReadMode,
 ) -> anyhow::Result<i64> {
-    let mut events = Events::of(client, execution, reading);
+    let mut events = Events::of(client, execution, mode);
     let mut scheduled = None;
     while let Some(event) = events.next().await? {
         match event.event_type() {
             EventType::WorkflowTaskCompleted => return Ok(event.event_id),
-            EventType::WorkflowTaskScheduled if reading == Reading::Backwards => {
+            EventType::WorkflowTaskScheduled if mode == ReadMode::Backwards => {
                 scheduled = Some(event.event_id + 1);
             }
             EventType::WorkflowTaskScheduled => {
@@ -62,23 +62,23 @@ async fn task_end(
             _ => {}
         }
     }
-    scheduled.ok_or_else(|| nowhere("it has had no workflow task yet"))
+    scheduled.ok_or_else(|| no_such_point("it has had no workflow task yet"))
 }
 
-/// The run that continued as this one.
+/// The run that this one continues.
 async fn run_before(client: &Client, execution: WorkflowExecution) -> anyhow::Result<String> {
-    let first = Events::of(client, execution, Reading::Forwards).next().await?;
+    let first = Events::of(client, execution, ReadMode::Forwards).next().await?;
     match first.and_then(|event| event.attributes) {
         Some(Attributes::WorkflowExecutionStartedEventAttributes(started))
             if !started.continued_execution_run_id.is_empty() =>
         {
             Ok(started.continued_execution_run_id)
         }
-        _ => Err(nowhere("it was not continued from another run")),
+        _ => Err(no_such_point("it was not continued from another run")),
     }
 }
 
-fn nowhere(why: &str) -> anyhow::Error {
-    let message = format!("the workflow has no such point: {why}");
-    Ends { with: Exit::Conflict, message }.into()
+fn no_such_point(why: &str) -> anyhow::Error {
+    let message = format!("the workflow has no such reset point: {why}");
+    ExitError { exit: Exit::Conflict, message }.into()
 }

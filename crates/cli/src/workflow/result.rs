@@ -8,7 +8,7 @@ use crate::session::Session;
 
 /// Wait for a workflow's result
 ///
-/// Ends with an error if the workflow doesn't complete. A workflow that continues as new or is retried is followed.
+/// Follows a workflow that continues as new or is retried. Fails if the workflow doesn't complete.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -23,7 +23,7 @@ const EXAMPLES: &str = r#"Examples:
 "#;
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
-    // The run that is meant is known from here on, whichever comes after it.
+    // Fix the run now: a new run may start under this id while we wait.
     let described = describe(&session.client, args.execution.get()?).await?;
     let info = described.workflow_execution_info.unwrap_or_default();
     let execution = info.execution.unwrap_or_default();

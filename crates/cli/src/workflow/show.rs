@@ -3,8 +3,8 @@
 use perennial_proto::json::{Payloads, to_json};
 use perennial_proto::temporal::history::v1::HistoryEvent;
 
-use super::event_text::{event_name, event_style, flat_fields, in_short};
-use super::history::{Events, Reading};
+use super::event_text::{event_name, event_style, flat_fields, summary};
+use super::history::{Events, ReadMode};
 use super::lineage::Lineage;
 use super::outcome::Outcome;
 use crate::client::Client;
@@ -12,9 +12,9 @@ use crate::input::ExecutionArgs;
 use crate::output::{Card, Column, Format, Output, Row, Times, instant};
 use crate::session::Session;
 
-/// Display a workflow's history
+/// Show a workflow's history
 ///
-/// Of a run that a schedule started the first line says which one and why. As JSON it is the history that
+/// If a schedule started the run, the first line shows the schedule and the reason. The JSON output is a history that
 /// SDKs can replay.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -22,26 +22,26 @@ pub(super) struct Args {
     #[command(flatten)]
     execution: ExecutionArgs,
 
-    /// Wait for more events until the workflow has ended
+    /// Wait for new events until the workflow ends
     #[arg(long, short, conflicts_with = "reverse")]
     follow: bool,
 
-    /// Show all that each event says
+    /// Show all details of each event
     #[arg(long)]
     detailed: bool,
 
-    /// The last event first
+    /// Last event first
     #[arg(long)]
     reverse: bool,
 }
 
-/// What `observe` takes: it follows by itself.
+/// Arguments of `observe`, which always follows.
 #[derive(Debug, clap::Args)]
 pub(super) struct ObserveArgs {
     #[command(flatten)]
     execution: ExecutionArgs,
 
-    /// Show all that each event says
+    /// Show all details of each event
     #[arg(long, alias = "show-detail")]
     detailed: bool,
 }
@@ -55,15 +55,15 @@ const EXAMPLES: &str = r#"Examples:
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
     let execution = args.execution.get()?;
-    let reading = match (args.follow, args.reverse) {
-        (true, _) => Reading::Following,
-        (false, true) => Reading::Backwards,
-        (false, false) => Reading::Forwards,
+    let mode = match (args.follow, args.reverse) {
+        (true, _) => ReadMode::Following,
+        (false, true) => ReadMode::Backwards,
+        (false, false) => ReadMode::Forwards,
     };
     let client: Client = session.client.clone();
-    let events = Events::of(&client, execution, reading);
+    let events = Events::of(&client, execution, mode);
     let last = write(events, args.detailed, &mut session.output).await?;
-    // What became of it, if the last event says so.
+    // Show the outcome if the last event closes the run.
     match last.as_ref().and_then(Outcome::of) {
         Some(outcome) if session.output.format == Format::Table => {
             session.output.line("")?;
@@ -79,7 +79,7 @@ pub(super) async fn observe(args: ObserveArgs, session: &mut Session) -> anyhow:
     run(args, session).await
 }
 
-/// Writes the events as they come, and gives the last one.
+/// Writes the events as they arrive, and returns the last one.
 pub(super) async fn write(
     events: Events,
     detailed: bool,
@@ -92,7 +92,7 @@ pub(super) async fn write(
     }
 }
 
-/// One document, as replayers want it: payloads are never shortened. It is written while it is read.
+/// Writes one JSON document for replay, so payloads are in full. Events are written as they arrive.
 async fn write_json(
     mut events: Events,
     output: &mut Output,
@@ -151,7 +151,7 @@ async fn write_table(
         next = events.next().await?;
     }
     list.finish()?;
-    // Backwards it is the last line.
+    // In reverse order the first event is the last line.
     if let (None, Some(lineage)) = (lineage, last.as_ref().and_then(Lineage::of)) {
         lineage.write(output)?;
     }
@@ -161,7 +161,7 @@ async fn write_table(
 fn row(event: &HistoryEvent, times: &Times) -> Row {
     let time = instant(event.event_time.as_ref());
     let time = time.map(|time| times.clock(time)).unwrap_or_default();
-    Row::from([event.event_id.to_string(), time, event_name(event), in_short(event)])
+    Row::from([event.event_id.to_string(), time, event_name(event), summary(event)])
         .styled(event_style(event))
 }
 

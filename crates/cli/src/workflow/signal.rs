@@ -10,14 +10,14 @@ use crate::client::Client;
 use crate::input::{InputArgs, headers, json_pair};
 use crate::session::Session;
 
-/// Send a signal to a workflow, or to many
+/// Send a signal to one workflow or many
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Signal
+    /// Signal name
     #[arg(long, alias = "type", alias = "signal-name", value_name = "NAME")]
     name: String,
 
@@ -28,7 +28,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "KEY=JSON", value_parser = json_pair)]
     headers: Vec<(String, Value)>,
 
-    /// Why, for the batch job
+    /// Reason, stored with the batch job
     #[arg(long, value_name = "TEXT", help_heading = "Many workflows", requires = "query")]
     reason: Option<String>,
 }
@@ -54,7 +54,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
                 ..SignalWorkflowExecutionRequest::default()
             };
             session.client.workflow().signal_workflow_execution(request).await?;
-            session.output.done("Signal workflow succeeded")
+            session.output.success("Signal workflow succeeded")
         }
         Target::Many { query, rps } => {
             let operation = Operation::SignalOperation(BatchOperationSignal {

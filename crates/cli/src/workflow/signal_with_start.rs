@@ -10,31 +10,31 @@ use crate::failure::Usage;
 use crate::input::{InputArgs, text_pair};
 use crate::session::Session;
 
-/// Send a signal to a workflow, and start it if it doesn't run
+/// Send a signal, starting the workflow if needed
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     start: StartArgs,
 
-    /// Signal
+    /// Signal name
     #[arg(long, alias = "signal-type", value_name = "NAME", help_heading = "Signal")]
     signal_name: String,
 
-    /// A value to pass with the signal, as JSON; repeatable
+    /// Signal input as JSON; repeatable
     #[arg(long, value_name = "JSON", help_heading = "Signal", allow_hyphen_values = true)]
     #[arg(conflicts_with = "signal_input_file")]
     signal_input: Vec<String>,
 
-    /// File that holds such a value; repeatable
+    /// File with a signal input; repeatable
     #[arg(long, value_name = "FILE", help_heading = "Signal")]
     signal_input_file: Vec<PathBuf>,
 
-    /// Metadata of the values; of one key the n-th is the n-th value's
+    /// Payload metadata of the signal inputs; repeat it for each value
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Signal", value_parser = text_pair)]
     signal_input_meta: Vec<(String, String)>,
 
-    /// The values are base64
+    /// Signal inputs are base64
     #[arg(long, help_heading = "Signal")]
     signal_input_base64: bool,
 }
@@ -45,7 +45,7 @@ const EXAMPLES: &str = r#"Examples:
 
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
     if !args.start.has_id() {
-        return Err(Usage::new("name the workflow: --workflow-id ID").into());
+        return Err(Usage::new("missing workflow id: --workflow-id ID").into());
     }
     let start = args.start.request(&session.client)?;
     let signal_input = InputArgs::new(

@@ -4,7 +4,7 @@ use super::start_args::StartArgs;
 use super::started::start;
 use crate::session::Session;
 
-/// Start a workflow and go on
+/// Start a workflow without waiting for it
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

@@ -1,4 +1,4 @@
-//! The flags of every command that starts a workflow.
+//! Flags of commands that start a workflow.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use perennial_proto::temporal::workflowservice::v1::StartWorkflowExecutionReques
 use crate::client::Client;
 use crate::input::{NewWorkflowArgs, length};
 
-/// What is started, under which id, and what if the id is taken.
+/// The workflow to start, its id, and the policies for an id that is in use.
 #[derive(Debug, Clone, clap::Args)]
 #[group(id = "start-args")]
 pub(super) struct StartArgs {
@@ -21,11 +21,11 @@ pub(super) struct StartArgs {
     #[command(flatten)]
     workflow: NewWorkflowArgs,
 
-    /// Fail if a workflow with this id runs already; otherwise that one is shown
+    /// Fail if a workflow with this id is running; by default, show that one
     #[arg(long)]
     fail_existing: bool,
 
-    /// What to do if a workflow with this id runs
+    /// What to do if a workflow with this id is running
     #[arg(long, value_name = "POLICY", value_enum, ignore_case = true)]
     id_conflict_policy: Option<IdConflict>,
 
@@ -33,12 +33,12 @@ pub(super) struct StartArgs {
     #[arg(long, value_name = "POLICY", value_enum, ignore_case = true)]
     id_reuse_policy: Option<IdReuse>,
 
-    /// Wait this long before the first task. An update or signal-with-start begins it at once; a plain signal waits
-    /// for the end of the delay. Can't be used with cron
+    /// Delay before the first workflow task; not with --cron. An update or signal-with-start ends the delay, a
+    /// signal doesn't
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     start_delay: Option<Duration>,
 
-    /// Start it again and again; `perennial schedule` can do more
+    /// Cron string: start a new run at each time; `perennial schedule` has more features
     #[arg(long, value_name = "CRON", hide = true)]
     cron: Option<String>,
 }
@@ -68,12 +68,12 @@ enum IdReuse {
 }
 
 impl StartArgs {
-    /// Whether a workflow that runs already is a failure.
+    /// Whether to fail if the workflow is running.
     pub(super) fn fail_existing(&self) -> bool {
         self.fail_existing
     }
 
-    /// Whether it was said under which id.
+    /// Whether a workflow id is given.
     pub(super) fn has_id(&self) -> bool {
         self.workflow_id.as_ref().is_some_and(|id| !id.is_empty())
     }
@@ -82,7 +82,7 @@ impl StartArgs {
         self.id_conflict_policy.is_some()
     }
 
-    #[allow(deprecated, reason = "the policy that Temporal deprecated is still typed")]
+    #[allow(deprecated, reason = "users still type the policy that Temporal deprecated")]
     pub(super) fn request(&self, client: &Client) -> anyhow::Result<StartWorkflowExecutionRequest> {
         let workflow = self.workflow.read()?;
         let conflict = self.id_conflict_policy.map(|policy| match policy {

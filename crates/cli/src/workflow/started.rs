@@ -1,4 +1,4 @@
-//! Starting a workflow, and what is said of it.
+//! Starts a workflow and shows the new run.
 
 use perennial_proto::Any;
 use perennial_proto::temporal::errordetails::v1::WorkflowExecutionAlreadyStartedFailure;
@@ -10,7 +10,7 @@ use tonic::{Code, Status};
 use crate::client::Client;
 use crate::output::{Card, Output};
 
-/// A workflow that runs, as Temporal's command line tells of it.
+/// JSON output for a running workflow, with the field names of Temporal's command line.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Started {
@@ -50,7 +50,7 @@ impl Started {
     }
 }
 
-/// Starts it. One that runs already under its id is as good, unless the user wants that to fail.
+/// Starts the workflow. If one with this id is running, returns that one, unless `--fail-existing` is given.
 pub(super) async fn start(
     client: &Client,
     request: &StartWorkflowExecutionRequest,
@@ -65,7 +65,7 @@ pub(super) async fn start(
     }
 }
 
-/// The run that has the id already.
+/// The run that is already using the id.
 fn already_started(status: &Status) -> Option<String> {
     if status.code() != Code::AlreadyExists {
         return None;
@@ -74,7 +74,7 @@ fn already_started(status: &Status) -> Option<String> {
     Some(failure.run_id).filter(|id| !id.is_empty())
 }
 
-/// What the server says besides, if it is such a message.
+/// The error detail of this type, if the status has one.
 pub(super) fn detail<M: Message + Name + Default>(status: &Status) -> Option<M> {
     let details = RpcStatus::decode(status.details()).ok()?.details;
     let found = details.into_iter().find(|detail| detail.type_url.ends_with(&M::full_name()))?;

@@ -1,4 +1,4 @@
-//! One workflow, or all that match a list filter.
+//! Arguments that name one workflow, or all that match a list filter.
 
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_proto::temporal::workflowservice::v1::start_batch_operation_request::Operation;
@@ -14,7 +14,7 @@ use crate::failure::Usage;
 use crate::output::thousands;
 use crate::session::Session;
 
-/// Whom a command is about.
+/// One workflow, or a list filter.
 #[derive(Debug, Default, Clone, clap::Args)]
 #[group(id = "target-args")]
 pub(super) struct TargetArgs {
@@ -22,7 +22,7 @@ pub(super) struct TargetArgs {
     #[arg(value_name = "WORKFLOW_ID", conflicts_with_all = ["workflow_id", "query"])]
     id: Option<String>,
 
-    /// The same as a flag
+    /// Workflow id, as a flag
     #[arg(long = "workflow-id", short = 'w', alias = "wid", value_name = "ID", id = "workflow_id")]
     #[arg(conflicts_with = "query")]
     flag: Option<String>,
@@ -31,31 +31,31 @@ pub(super) struct TargetArgs {
     #[arg(long, short, alias = "rid", value_name = "ID", conflicts_with = "query")]
     run_id: Option<String>,
 
-    /// All workflows that match a list filter, as a batch job
+    /// Apply to all workflows that match this list filter, as a batch job
     #[arg(long, short, value_name = "FILTER", help_heading = "Many workflows")]
     query: Option<String>,
 
-    /// Don't ask first
+    /// Don't ask for confirmation
     #[arg(long, short, help_heading = "Many workflows")]
     pub(super) yes: bool,
 
-    /// No more than so many workflows a second
+    /// Maximum workflows per second
     #[arg(long, value_name = "N", help_heading = "Many workflows", requires = "query")]
     rps: Option<f32>,
 }
 
-/// Whom a command is about, as it turned out.
+/// The workflows a command applies to.
 #[derive(Debug)]
 pub(super) enum Target {
     One(WorkflowExecution),
-    /// Those that match this filter.
+    /// All workflows that match this list filter.
     Many {
         query: String,
         rps: f32,
     },
 }
 
-/// A batch job, as Temporal's command line tells of it.
+/// JSON output for a batch job, with the field names of Temporal's command line.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct StartedBatch {
@@ -63,7 +63,7 @@ struct StartedBatch {
 }
 
 impl TargetArgs {
-    /// Whom it is about; `doing` says what is about to happen to many of them ("Cancel").
+    /// The target, after a confirmation for a list filter. `doing` is the verb of the question ("Cancel").
     pub(super) async fn confirmed(
         &self,
         doing: &str,
@@ -86,7 +86,7 @@ impl TargetArgs {
         Ok(target)
     }
 
-    /// Whether this stands in the place of the id.
+    /// Whether the positional argument is this word.
     pub(super) fn is(&self, word: &str) -> bool {
         self.id.as_deref() == Some(word)
     }
@@ -100,13 +100,13 @@ impl TargetArgs {
             })),
             (None, Some(query)) => Ok(Target::Many { query, rps: self.rps.unwrap_or_default() }),
             (None, None) => {
-                Err(Usage::new("name a workflow: --workflow-id ID; or many: --query FILTER").into())
+                Err(Usage::new("missing target: give --workflow-id ID for one workflow, or --query FILTER for many").into())
             }
         }
     }
 }
 
-/// Starts a batch job and says which.
+/// Starts a batch job and shows its id.
 pub(super) async fn start_batch(
     query: String,
     rps: f32,
@@ -130,8 +130,8 @@ pub(super) async fn start_batch(
         let job_id = &started.batch_job_id;
         Ok(output.line(format!("Started batch job {job_id}"))?)
     })?;
-    session.output.remark(format!(
-        "`perennial batch describe --job-id {}` says how far it is",
+    session.output.note(format!(
+        "`perennial batch describe --job-id {}` shows the progress",
         started.batch_job_id
     ))?;
     Ok(())

@@ -1,4 +1,4 @@
-//! A workflow task that keeps failing: how often, and why.
+//! Workflow tasks that keep failing: attempt, cause and message.
 
 use perennial_proto::temporal::common::v1::SearchAttributes;
 use perennial_proto::temporal::enums::v1::WorkflowExecutionStatus;
@@ -8,7 +8,7 @@ use perennial_proto::temporal::history::v1::history_event::Attributes;
 use perennial_proto::temporal::workflowservice::v1::DescribeWorkflowExecutionResponse;
 use serde::Serialize;
 
-use super::history::{Events, Reading};
+use super::history::{Events, ReadMode};
 use crate::client::Client;
 use crate::output::{Card, short_name};
 use crate::terminal::Style;
@@ -16,14 +16,14 @@ use crate::terminal::Style;
 /// The search attribute by which servers report that a workflow task keeps failing.
 pub(crate) const REPORTED_PROBLEMS: &str = "TemporalReportedProblems";
 
-/// The last failure stands at the end of the history, but signals may have come since.
-const EVENTS_LOOKED_AT: usize = 200;
+/// How far back to search for the last failure. Signals may have been added to the history since.
+const EVENTS_SEARCHED_MAX: usize = 200;
 
-/// Why the workflow task of an open run is tried again.
+/// Why the workflow task of an open run is retried.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TaskProblem {
-    /// The attempt that is on its way.
+    /// The current attempt.
     pub(crate) attempt: i32,
     /// `WorkflowTaskFailed` or `WorkflowTaskTimedOut`.
     pub(crate) category: String,
@@ -34,7 +34,7 @@ pub(crate) struct TaskProblem {
 }
 
 impl TaskProblem {
-    /// What a run's search attributes report of its workflow task: the category and the cause.
+    /// Reads category and cause from the run's search attributes.
     pub(crate) fn reported(attributes: Option<&SearchAttributes>) -> Option<Self> {
         let payload = attributes?.indexed_fields.get(REPORTED_PROBLEMS)?;
         let texts: Vec<String> = serde_json::from_slice(&payload.data).ok()?;
@@ -49,7 +49,7 @@ impl TaskProblem {
         })
     }
 
-    /// What a description says, and the history it goes with: the events that are at hand, the last one first.
+    /// Combines the description with the run's events, the last one first.
     pub(super) fn of<'e>(
         described: &DescribeWorkflowExecutionResponse,
         latest: impl IntoIterator<Item = &'e HistoryEvent>,
@@ -63,7 +63,7 @@ impl TaskProblem {
         (!problem.category.is_empty()).then_some(problem)
     }
 
-    /// The same, from the end of the history.
+    /// Fetches the events from the end of the history.
     pub(crate) async fn fetch(
         client: &Client,
         described: &DescribeWorkflowExecutionResponse,
@@ -73,9 +73,9 @@ impl TaskProblem {
         }
         let info = described.workflow_execution_info.clone().unwrap_or_default();
         let execution = info.execution.unwrap_or_default();
-        let mut events = Events::of(client, execution, Reading::Backwards);
+        let mut events = Events::of(client, execution, ReadMode::Backwards);
         let mut latest = Vec::new();
-        while latest.len() < EVENTS_LOOKED_AT {
+        while latest.len() < EVENTS_SEARCHED_MAX {
             let Some(event) = events.next().await? else { break };
             let is_the_one = ended_task(&event).is_some();
             latest.push(event);
@@ -86,7 +86,7 @@ impl TaskProblem {
         Ok(Self::of(described, &latest))
     }
 
-    /// An open run whose task is tried again, or is reported to have failed.
+    /// An open run whose task is retried, or is reported as failing.
     fn suspected(described: &DescribeWorkflowExecutionResponse) -> Option<Self> {
         use WorkflowExecutionStatus as S;
         let info = described.workflow_execution_info.as_ref()?;
@@ -118,7 +118,7 @@ impl TaskProblem {
     }
 }
 
-/// How an event ended a workflow task: category, cause and message of a failure, or nothing of a success.
+/// The end of a workflow task: `Some(None)` for success, or category, cause and message of a failure.
 fn ended_task(event: &HistoryEvent) -> Option<Option<(&'static str, String, String)>> {
     use Attributes as A;
     match event.attributes.as_ref()? {

@@ -8,16 +8,16 @@ use super::default_reason;
 use super::target::{Target, TargetArgs, start_batch};
 use crate::session::Session;
 
-/// End a workflow, or many, at once
+/// Terminate one workflow or many
 ///
-/// The workflow isn't asked and can't clean up. `cancel` asks it to end by itself.
+/// The workflow ends at once, without cleanup. `cancel` lets it clean up.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Why; kept in the history [default: who asked]
+    /// Reason, stored in the history [default: the user's name]
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
@@ -38,7 +38,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
                 ..TerminateWorkflowExecutionRequest::default()
             };
             session.client.workflow().terminate_workflow_execution(request).await?;
-            session.output.done("Workflow terminated")
+            session.output.success("Workflow terminated")
         }
         Target::Many { query, rps } => {
             let operation = Operation::TerminationOperation(BatchOperationTermination {

@@ -8,16 +8,16 @@ use crate::input::ExecutionArgs;
 use crate::output::Card;
 use crate::session::Session;
 
-/// Change the priority of a workflow that runs
+/// Change the priority of a running workflow
 ///
-/// Perennial has no worker deployments, so nothing overrides their versions.
+/// Perennial has no worker deployments, so there are no versioning overrides.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     execution: ExecutionArgs,
 
-    /// Priority of its tasks, 1 (first) to 5 (last)
+    /// Priority of its tasks, 1 (highest) to 5 (lowest)
     #[arg(long, value_name = "N")]
     priority_key: i32,
 }

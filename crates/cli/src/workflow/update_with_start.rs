@@ -26,20 +26,20 @@ use crate::input::{InputArgs, text_pair};
 use crate::output::Card;
 use crate::session::Session;
 
-/// Send an update to a workflow, starting it if needed, and wait until the update is accepted
+/// Send an update, starting the workflow if needed; wait for acceptance
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct StartArguments {
     #[command(flatten)]
     common: CommonArgs,
 
-    /// What to wait for
+    /// Stage to wait for
     #[arg(long, value_name = "STAGE", value_parser = ["accepted"], ignore_case = true)]
     #[arg(default_value = "accepted", help_heading = "Update")]
     update_wait_for_stage: String,
 }
 
-/// Send an update to a workflow, starting it if needed, and wait for the update's result
+/// Send an update, starting the workflow if needed; wait for the result
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ExecuteArguments {
@@ -52,36 +52,36 @@ struct CommonArgs {
     #[command(flatten)]
     start: StartArgs,
 
-    /// Run that gets the update, if it runs already
+    /// Run that gets the update, if it is running
     #[arg(long, short, alias = "rid", value_name = "ID", help_heading = "Update")]
     run_id: Option<String>,
 
-    /// Update
+    /// Update name
     #[arg(long, alias = "update-type", value_name = "NAME", help_heading = "Update")]
     update_name: String,
 
-    /// Update id; the same one is never done twice [default: a new UUID]
+    /// Update id, for deduplication [default: a new UUID]
     #[arg(long, value_name = "ID", help_heading = "Update")]
     update_id: Option<String>,
 
-    /// A value to pass with the update, as JSON; repeatable
+    /// Update input as JSON; repeatable
     #[arg(long, value_name = "JSON", help_heading = "Update", allow_hyphen_values = true)]
     #[arg(conflicts_with = "update_input_file")]
     update_input: Vec<String>,
 
-    /// File that holds such a value; repeatable
+    /// File with an update input; repeatable
     #[arg(long, value_name = "FILE", help_heading = "Update")]
     update_input_file: Vec<PathBuf>,
 
-    /// Metadata of the values; of one key the n-th is the n-th value's
+    /// Payload metadata of the update inputs; repeat it for each value
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Update", value_parser = text_pair)]
     update_input_meta: Vec<(String, String)>,
 
-    /// The values are base64
+    /// Update inputs are base64
     #[arg(long, help_heading = "Update")]
     update_input_base64: bool,
 
-    /// Only if the workflow's first run is this one
+    /// Only if this is the first run of the workflow's chain
     #[arg(long, value_name = "ID", help_heading = "Update")]
     update_first_execution_run_id: Option<String>,
 }
@@ -91,7 +91,7 @@ const EXAMPLES: &str = r#"Examples:
     --id-conflict-policy UseExisting --update-name add --update-input '{"sku": 7}'
 "#;
 
-/// As Temporal's command line tells of it.
+/// JSON output, with the field names of Temporal's command line.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Updated {
@@ -121,7 +121,7 @@ pub(super) async fn execute(args: ExecuteArguments, session: &mut Session) -> an
     write(sent, Some(result), session)
 }
 
-/// What the server has taken.
+/// The accepted update.
 struct Sent {
     started: Started,
     name: String,
@@ -131,10 +131,11 @@ struct Sent {
 
 async fn send(args: &CommonArgs, stage: Stage, session: &mut Session) -> anyhow::Result<Sent> {
     if !args.start.has_id() {
-        return Err(Usage::new("name the workflow: --workflow-id ID").into());
+        return Err(Usage::new("missing workflow id: --workflow-id ID").into());
     }
     if !args.start.has_conflict_policy() {
-        let message = "say what to do if it runs already: --id-conflict-policy UseExisting or Fail";
+        let message =
+            "missing policy for a running workflow: --id-conflict-policy UseExisting or Fail";
         return Err(Usage::new(message).into());
     }
     let client: Client = session.client.clone();
@@ -203,7 +204,7 @@ async fn send(args: &CommonArgs, stage: Stage, session: &mut Session) -> anyhow:
     }
 }
 
-/// Which of the two failed, and why: the server's own words say only that one did.
+/// The status of the operation that failed. The server's message doesn't say which one did.
 fn cause(status: &Status) -> Option<Status> {
     let failure: MultiOperationExecutionFailure = detail(status)?;
     let mut failures = failure.statuses.into_iter();

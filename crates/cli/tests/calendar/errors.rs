@@ -123,7 +123,7 @@ fn the_option_that_does_not_parse_is_named() {
         &["next", "@daily", "--define=x=CRON_TZ=Asia/Tokyo @daily"],
         expect![[r#"
             -- stderr --
-            error: --define x: a named calendar has no zone; it is read on the clock of the spec
+            error: --define x: a named calendar has no time zone; it uses that of the spec
             -- exit 2 --
         "#]],
     );
@@ -255,10 +255,10 @@ fn unknown_names_come_with_a_suggestion() {
     check(
         &["next", "EXCLUDE=holidays @daily"],
         expect![[r#"
-        -- stderr --
-        error: unknown calendar "holidays"; give it with --define holidays=SPEC
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: unknown calendar "holidays"; define it with --define holidays=SPEC
+            -- exit 2 --
+        "#]],
     );
 }
 
@@ -267,10 +267,10 @@ fn a_cron_string_without_quotes_is_recognised() {
     check(
         &["next", "0", "9", "Cargo.toml", "src", "1"],
         expect![[r#"
-        -- stderr --
-        error: these are many short specs; put a cron string in quotes, so that the shell passes it on as one
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: too many short specs: quote a cron string, so that the shell passes it on as one
+            -- exit 2 --
+        "#]],
     );
 }
 

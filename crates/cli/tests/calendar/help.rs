@@ -14,74 +14,52 @@ fn the_command_alone_prints_its_help() {
     check(
         &[],
         expect![[r#"
-            Durable workflows and schedules
+            Durable workflows and schedules, compatible with Temporal's API
 
             Usage: perennial [OPTIONS] <COMMAND>
 
             Commands:
-              schedule    Start workflows at the right times, and see what became of it
-              calendar    When does it fire? Preview and explain schedules before creating anything
-              workflow    Start workflows, talk to them, and see what they do [alias: wf]
-              activity    End, pause and change activities that workflows wait for
-              batch       See and stop batch jobs, which `workflow` commands with --query start
-              task-queue  See who polls a task queue, and what waits in it [alias: tq]
-              server      Run the server: one process, one file
-              operator    Manage namespaces and search attributes, and see how the server is
-              demo        See it work: a server, a worker and a handful of schedules that fire every few seconds
-              doctor      Look for what is wrong: is the server reachable and healthy, does it keep up, is the
-                          clock right, does a workflow task fail again and again?
-              config      Keep addresses, namespaces and keys in profiles, for --profile
-              env         Keep values for flags in named environments, for --env; `perennial config` is the
-                          newer way
-              completion  Print the script that makes a shell complete this command
+              demo        Try it out: a server, a worker and five schedules
+              server      Run a server
+              workflow    Start, inspect and control workflows [alias: wf]
+              schedule    Create and manage schedules
+              calendar    Preview and explain cron strings and other specs, offline
+              activity    Complete, fail, pause, reset and update activities of workflows
+              batch       List, describe and stop batch jobs
+              task-queue  Show the pollers and the backlog of task queues [alias: tq]
+              operator    Manage namespaces and search attributes, check the server
+              doctor      Check the server, schedules, workflows, workers and clock for problems
+              config      Manage connection profiles, for --profile
+              env         Manage presets for flags, for --env (older; see `config`)
+              completion  Print a shell completion script
               help        Print this message or the help of the given subcommand(s)
-
-            Options:
-              -h, --help     Print help (see more with '--help')
-              -V, --version  Print version
-
-            Output:
-                  --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
-              -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
-                                     jsonl, none]
-
-            Exit codes:
-              0  done
-              1  failed
-              2  an argument can't be read, or the server refuses it
-              3  not found
-              4  there already, or changed by someone else meanwhile
-              5  the server can't be reached
-              6  not done in time
-              7  not allowed
 
             Examples:
               perennial demo
-              perennial server start-dev
-              perennial schedule list
-              perennial schedule explain --cron '0 9 * * MON-FRI' --time-zone Europe/Oslo
+              perennial server start-dev --db-filename perennial.db
+              perennial schedule create nightly --cron '0 2 * * *' --type Report --task-queue main
+              perennial workflow list --query 'ExecutionStatus = "Running"'
+
+            Exit codes: 0 success, 1 failure, 2 invalid argument, 3 not found, 4 conflict,
+              5 server unreachable, 6 timeout, 7 permission denied
+
+            Show all flags of a command: perennial <COMMAND> --help
         "#]],
     );
     check(
         &["calendar"],
         expect![[r#"
-            When does it fire? Preview and explain schedules before creating anything
+            Preview and explain cron strings and other specs, offline
 
             Usage: perennial calendar [OPTIONS] <COMMAND>
 
             Commands:
               next     Show the next times of a spec
               between  List every time of a spec in a window
-              explain  Say in plain English what a spec means, and what to look out for
+              explain  Explain in words when a spec fires, with warnings
               help     Print this message or the help of the given subcommand(s)
 
-            Options:
-              -h, --help  Print help (see more with '--help')
-
-            Output:
-                  --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
-              -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
-                                     jsonl, none]
+            Show all flags of a command: perennial calendar <COMMAND> --help
         "#]],
     );
 }
@@ -97,7 +75,7 @@ fn the_calendar_says_what_a_spec_is() {
     check(
         &["calendar", "--help"],
         expect![[r#"
-            When does it fire? Preview and explain schedules before creating anything
+            Preview and explain cron strings and other specs, offline
 
             A SPEC is one of
 
@@ -107,93 +85,17 @@ fn the_calendar_says_what_a_spec_is() {
               a calendar as JSON     '{"dayOfWeek":"Fri","hour":"11"}'
               a recurrence rule      'DTSTART:20260101T090000 RRULE:FREQ=MONTHLY;BYDAY=-1FR'
 
-            Several are a union. Put each in quotes, or the shell will make file names of the asterisks.
+            Several specs form a union. Quote each one, or the shell expands the asterisks.
 
             Usage: perennial calendar [OPTIONS] <COMMAND>
 
             Commands:
               next     Show the next times of a spec
               between  List every time of a spec in a window
-              explain  Say in plain English what a spec means, and what to look out for
+              explain  Explain in words when a spec fires, with warnings
               help     Print this message or the help of the given subcommand(s)
 
-            Options:
-              -h, --help
-                      Print help (see a summary with '-h')
-
-            Output:
-                  --color <WHEN>
-                      Colour the output
-
-                      Possible values:
-                      - auto:   On a terminal, unless NO_COLOR is set
-                      - always
-                      - never
-
-                      [default: auto]
-
-              -o, --output <FORMAT>
-                      How to write the answer
-
-                      Possible values:
-                      - table: For people
-                      - json:  One document
-                      - jsonl: One object a line
-                      - none:  Nothing; the exit code tells
-
-                      [default: table]
-
-                  --time-format <FORMAT>
-                      How to write times in tables
-
-                      Possible values:
-                      - full:     The time here, and how far away it is
-                      - relative: How far away it is
-                      - iso:      The time in UTC
-
-                      [default: full]
-
-                  --no-json-shorthand-payloads
-                      In JSON, show payloads as they are stored, not what they hold
-
-            Log:
-                  --log-level <LEVEL>
-                      What to log, on standard error [default: never]
-
-                      [possible values: trace, debug, info, warn, error, never]
-
-                  --log-format <FORMAT>
-                      How to log [default: text]
-
-                      Possible values:
-                      - text: For people
-                      - json: For programs
-
-            Configuration:
-                  --profile <NAME>
-                      Profile of the configuration file [env: TEMPORAL_PROFILE] [default: default]
-
-                  --config-file <FILE>
-                      Configuration file, as TOML [env: TEMPORAL_CONFIG_FILE]
-
-                  --disable-config-file
-                      Don't read the configuration file
-
-                  --disable-config-env
-                      Don't read the environment
-
-                  --env <NAME>
-                      Environment of the older presets file, `perennial env` [env: TEMPORAL_ENV] [default:
-                      default]
-
-                  --env-file <FILE>
-                      The older presets file, as YAML [env: TEMPORAL_ENV_FILE]
-
-                  --command-timeout <DURATION>
-                      Give up after this long [default: none; a single request 30s]
-
-                  --client-connect-timeout <DURATION>
-                      Give up connecting after this long [default: 10s]
+            Show all flags of a command: perennial calendar <COMMAND> --help
         "#]],
     );
 }
@@ -209,7 +111,7 @@ fn every_command_has_help_with_examples() {
 
             Arguments:
               <SPEC>...
-                      A cron string, interval, repeating interval, calendar JSON or recurrence rule; several are
+                      Cron string, interval, repeating interval, calendar JSON or recurrence rule; several form
                       a union
 
             Options:
@@ -218,61 +120,60 @@ fn every_command_has_help_with_examples() {
 
             Spec:
                   --exclude <SPEC|NAME>
-                      Leave out the times that this cron string or calendar JSON matches; a whole day is '* * *
-                      25 12 * *'. May also name a --define. Repeatable
+                      Exclude times that match this cron string, calendar JSON or --define name; a whole day is
+                      '* * * 25 12 * *'; repeatable
 
                   --define <NAME=SPEC>
-                      Define a named calendar for --exclude NAME and EXCLUDE=NAME. Repeatable; of one name they
-                      add up
+                      Define a named calendar for --exclude NAME and EXCLUDE=NAME; repeatable, also for the same
+                      name
 
                   --tz <NAME>
-                      The zone whose clock is read: an IANA name, or 'local' for this machine's [default: UTC]
+                      Time zone: an IANA name, or 'local' for this machine's [default: UTC]
 
                   --tzif <FILE>
-                      Read the zone from a TZif file; --tz then only names it
+                      Read the time zone from a TZif file; then --tz only sets its name
 
                   --dialect <DIALECT>
-                      How cron strings are read
+                      Dialect of cron strings
 
                       [default: temporal]
                       [possible values: temporal, dbos, classic]
 
                   --dst <POLICY>
-                      What to do where the clock jumps: literal (as the clock shows, the default), once (every
-                      civil time fires exactly once), or GAP,OVERLAP: skip or shift what is jumped over, and
-                      take the first, last or both of what comes twice
+                      Daylight saving policy: literal (default), once (every local time fires exactly once), or
+                      GAP,OVERLAP: skip or shift times in a gap, and fire the first, last or both of times that
+                      occur twice
 
                   --jitter <DURATION>
-                      Put each time off by up to this much
+                      Delay each time by a random amount up to this
 
                   --identity <ID>
-                      The schedule id whose jitter to show
+                      Schedule id, which determines the jitter
 
                   --start <TIME>
-                      No time before this one
+                      First possible time
 
                   --end <TIME>
-                      No time after this one
+                      Last possible time
 
             Window:
               -n, --count <N>
-                      How many times to show
+                      Number of times to show
 
                       [default: 5]
 
                   --from <TIME>
-                      Look at the times after this one; a date or time without an offset is on the spec's clock
-                      [default: now]
+                      Start of the window (exclusive); without an offset, in the spec's time zone [default: now]
 
                   --to <TIME|DURATION>
-                      Look no further than this time (inclusive), or this long: 90m, 7d, P1M
+                      End of the window (inclusive), or its length: 90m, 7d, P1M
 
             Output:
                   --show-left-out
-                      Also show the times that exclusions or clock changes took, and why
+                      Also show times removed by exclusions or clock changes, and why
 
                   --color <WHEN>
-                      Colour the output
+                      When to colour the output
 
                       Possible values:
                       - auto:   On a terminal, unless NO_COLOR is set
@@ -282,37 +183,37 @@ fn every_command_has_help_with_examples() {
                       [default: auto]
 
               -o, --output <FORMAT>
-                      How to write the answer
+                      Output format
 
                       Possible values:
-                      - table: For people
-                      - json:  One document
-                      - jsonl: One object a line
-                      - none:  Nothing; the exit code tells
+                      - table: Text for people
+                      - json:  One JSON document
+                      - jsonl: One JSON object per line
+                      - none:  No output, only the exit code
 
                       [default: table]
 
                   --time-format <FORMAT>
-                      How to write times in tables
+                      Time format in tables
 
                       Possible values:
-                      - full:     The time here, and how far away it is
-                      - relative: How far away it is
-                      - iso:      The time in UTC
+                      - full:     Local time and distance, such as `2026-11-16 10:00:00 (in 3 h)`
+                      - relative: Distance only, such as `in 3 h`
+                      - iso:      ISO 8601 in UTC
 
                       [default: full]
 
                   --no-json-shorthand-payloads
-                      In JSON, show payloads as they are stored, not what they hold
+                      Show payloads in JSON as stored, with metadata and base64 data
 
             Log:
                   --log-level <LEVEL>
-                      What to log, on standard error [default: never]
+                      Log level; the log goes to standard error [default: never]
 
                       [possible values: trace, debug, info, warn, error, never]
 
                   --log-format <FORMAT>
-                      How to log [default: text]
+                      Log format [default: text]
 
                       Possible values:
                       - text: For people
@@ -320,29 +221,29 @@ fn every_command_has_help_with_examples() {
 
             Configuration:
                   --profile <NAME>
-                      Profile of the configuration file [env: TEMPORAL_PROFILE] [default: default]
+                      Profile in the configuration file [env: TEMPORAL_PROFILE] [default: default]
 
                   --config-file <FILE>
-                      Configuration file, as TOML [env: TEMPORAL_CONFIG_FILE]
+                      Configuration file (TOML) [env: TEMPORAL_CONFIG_FILE]
 
                   --disable-config-file
-                      Don't read the configuration file
+                      Ignore the configuration file
 
                   --disable-config-env
-                      Don't read the environment
+                      Ignore TEMPORAL_… environment variables
 
                   --env <NAME>
-                      Environment of the older presets file, `perennial env` [env: TEMPORAL_ENV] [default:
+                      Environment in the older presets file, see `perennial env` [env: TEMPORAL_ENV] [default:
                       default]
 
                   --env-file <FILE>
-                      The older presets file, as YAML [env: TEMPORAL_ENV_FILE]
+                      Older presets file (YAML) [env: TEMPORAL_ENV_FILE]
 
                   --command-timeout <DURATION>
-                      Give up after this long [default: none; a single request 30s]
+                      Timeout of the whole command [default: none; 30s per request]
 
                   --client-connect-timeout <DURATION>
-                      Give up connecting after this long [default: 10s]
+                      Timeout for connecting [default: 10s]
 
             Examples:
               Weekdays at nine in Oslo
@@ -366,42 +267,40 @@ fn every_command_has_help_with_examples() {
             Usage: perennial calendar between [OPTIONS] <SPEC>...
 
             Arguments:
-              <SPEC>...  A cron string, interval, repeating interval, calendar JSON or recurrence rule; several
-                         are a union
+              <SPEC>...  Cron string, interval, repeating interval, calendar JSON or recurrence rule; several
+                         form a union
 
             Options:
               -h, --help  Print help (see more with '--help')
 
             Spec:
-                  --exclude <SPEC|NAME>  Leave out the times that this cron string or calendar JSON matches; a
-                                         whole day is '* * * 25 12 * *'. May also name a --define. Repeatable
-                  --define <NAME=SPEC>   Define a named calendar for --exclude NAME and EXCLUDE=NAME.
-                                         Repeatable; of one name they add up
-                  --tz <NAME>            The zone whose clock is read: an IANA name, or 'local' for this
-                                         machine's [default: UTC]
-                  --tzif <FILE>          Read the zone from a TZif file; --tz then only names it
-                  --dialect <DIALECT>    How cron strings are read [default: temporal] [possible values:
-                                         temporal, dbos, classic]
-                  --dst <POLICY>         What to do where the clock jumps: literal (as the clock shows, the
-                                         default), once (every civil time fires exactly once), or GAP,OVERLAP:
-                                         skip or shift what is jumped over, and take the first, last or both of
-                                         what comes twice
-                  --jitter <DURATION>    Put each time off by up to this much
-                  --identity <ID>        The schedule id whose jitter to show
-                  --start <TIME>         No time before this one
-                  --end <TIME>           No time after this one
+                  --exclude <SPEC|NAME>  Exclude times that match this cron string, calendar JSON or --define
+                                         name; a whole day is '* * * 25 12 * *'; repeatable
+                  --define <NAME=SPEC>   Define a named calendar for --exclude NAME and EXCLUDE=NAME;
+                                         repeatable, also for the same name
+                  --tz <NAME>            Time zone: an IANA name, or 'local' for this machine's [default: UTC]
+                  --tzif <FILE>          Read the time zone from a TZif file; then --tz only sets its name
+                  --dialect <DIALECT>    Dialect of cron strings [default: temporal] [possible values: temporal,
+                                         dbos, classic]
+                  --dst <POLICY>         Daylight saving policy: literal (default), once (every local time fires
+                                         exactly once), or GAP,OVERLAP: skip or shift times in a gap, and fire
+                                         the first, last or both of times that occur twice
+                  --jitter <DURATION>    Delay each time by a random amount up to this
+                  --identity <ID>        Schedule id, which determines the jitter
+                  --start <TIME>         First possible time
+                  --end <TIME>           Last possible time
 
             Window:
-              -n, --count <N>           List no more than so many times
-                  --from <TIME>         Look at the times after this one; a date or time without an offset is on
-                                        the spec's clock [default: now]
-                  --to <TIME|DURATION>  Look no further than this time (inclusive), or this long: 90m, 7d, P1M
+              -n, --count <N>           List at most this many times
+                  --from <TIME>         Start of the window (exclusive); without an offset, in the spec's time
+                                        zone [default: now]
+                  --to <TIME|DURATION>  End of the window (inclusive), or its length: 90m, 7d, P1M
 
             Output:
-                  --show-left-out    Also show the times that exclusions or clock changes took, and why
-                  --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
-              -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
-                                     jsonl, none]
+                  --show-left-out    Also show times removed by exclusions or clock changes, and why
+                  --color <WHEN>     When to colour the output [default: auto] [possible values: auto, always,
+                                     never]
+              -o, --output <FORMAT>  Output format [default: table] [possible values: table, json, jsonl, none]
 
             Examples:
               The coming week
@@ -418,47 +317,45 @@ fn every_command_has_help_with_examples() {
     check(
         &["calendar", "explain", "-h"],
         expect![[r#"
-            Say in plain English what a spec means, and what to look out for
+            Explain in words when a spec fires, with warnings
 
             Usage: perennial calendar explain [OPTIONS] <SPEC>...
 
             Arguments:
-              <SPEC>...  A cron string, interval, repeating interval, calendar JSON or recurrence rule; several
-                         are a union
+              <SPEC>...  Cron string, interval, repeating interval, calendar JSON or recurrence rule; several
+                         form a union
 
             Options:
               -h, --help  Print help (see more with '--help')
 
             Spec:
-                  --exclude <SPEC|NAME>  Leave out the times that this cron string or calendar JSON matches; a
-                                         whole day is '* * * 25 12 * *'. May also name a --define. Repeatable
-                  --define <NAME=SPEC>   Define a named calendar for --exclude NAME and EXCLUDE=NAME.
-                                         Repeatable; of one name they add up
-                  --tz <NAME>            The zone whose clock is read: an IANA name, or 'local' for this
-                                         machine's [default: UTC]
-                  --tzif <FILE>          Read the zone from a TZif file; --tz then only names it
-                  --dialect <DIALECT>    How cron strings are read [default: temporal] [possible values:
-                                         temporal, dbos, classic]
-                  --dst <POLICY>         What to do where the clock jumps: literal (as the clock shows, the
-                                         default), once (every civil time fires exactly once), or GAP,OVERLAP:
-                                         skip or shift what is jumped over, and take the first, last or both of
-                                         what comes twice
-                  --jitter <DURATION>    Put each time off by up to this much
-                  --identity <ID>        The schedule id whose jitter to show
-                  --start <TIME>         No time before this one
-                  --end <TIME>           No time after this one
+                  --exclude <SPEC|NAME>  Exclude times that match this cron string, calendar JSON or --define
+                                         name; a whole day is '* * * 25 12 * *'; repeatable
+                  --define <NAME=SPEC>   Define a named calendar for --exclude NAME and EXCLUDE=NAME;
+                                         repeatable, also for the same name
+                  --tz <NAME>            Time zone: an IANA name, or 'local' for this machine's [default: UTC]
+                  --tzif <FILE>          Read the time zone from a TZif file; then --tz only sets its name
+                  --dialect <DIALECT>    Dialect of cron strings [default: temporal] [possible values: temporal,
+                                         dbos, classic]
+                  --dst <POLICY>         Daylight saving policy: literal (default), once (every local time fires
+                                         exactly once), or GAP,OVERLAP: skip or shift times in a gap, and fire
+                                         the first, last or both of times that occur twice
+                  --jitter <DURATION>    Delay each time by a random amount up to this
+                  --identity <ID>        Schedule id, which determines the jitter
+                  --start <TIME>         First possible time
+                  --end <TIME>           Last possible time
 
             Window:
-              -n, --count <N>           How many of the next times to show; 0 for none [default: 5]
-                  --from <TIME>         Look at the times after this one; a date or time without an offset is on
-                                        the spec's clock [default: now]
-                  --to <TIME|DURATION>  Look no further than this time (inclusive), or this long: 90m, 7d, P1M
+              -n, --count <N>           Number of next times to show; 0 for none [default: 5]
+                  --from <TIME>         Start of the window (exclusive); without an offset, in the spec's time
+                                        zone [default: now]
+                  --to <TIME|DURATION>  End of the window (inclusive), or its length: 90m, 7d, P1M
 
             Output:
-                  --show-left-out    Also show the times that exclusions or clock changes took, and why
-                  --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
-              -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
-                                     jsonl, none]
+                  --show-left-out    Also show times removed by exclusions or clock changes, and why
+                  --color <WHEN>     When to colour the output [default: auto] [possible values: auto, always,
+                                     never]
+              -o, --output <FORMAT>  Output format [default: table] [possible values: table, json, jsonl, none]
 
             Examples:
               Is this every Monday that is the 13th, or every Monday and every 13th?

@@ -260,9 +260,9 @@ fn a_spec_that_never_fires_says_so_and_succeeds() {
     check(
         &["next", "0 0 1 1 * 2020", FROM],
         expect![[r#"
-        -- stderr --
-        it fires no more; the last time was 2020-01-01T00:00:00+00:00[UTC]
-    "#]],
+            -- stderr --
+            it fires no more; its last time was 2020-01-01T00:00:00+00:00[UTC]
+        "#]],
     );
     check(
         &["next", "* * * * * * *", "--exclude", "* * * * * * *", FROM],

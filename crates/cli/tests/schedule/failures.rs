@@ -12,7 +12,7 @@ fn a_server_that_isnt_there_ends_with_5() {
     expect![[r#"
         -- stderr --
         error: cannot reach the server at 127.0.0.1:1: Connection refused (os error 111)
-        is it running? `perennial server start-dev` starts one; --address names another
+        is it running? `perennial server start-dev` starts a server; --address connects to another one
         -- exit 5 --
     "#]]
     .assert_eq(&said);
@@ -24,14 +24,14 @@ fn what_isnt_there_ends_with_3_and_what_is_already_with_4() {
     expect![[r#"
         -- stderr --
         error: schedule not found
-        `perennial schedule list` shows those that are there; --namespace names another namespace
+        `perennial schedule list` lists the schedules; --namespace selects another namespace
         -- exit 3 --
     "#]]
     .assert_eq(&server.says(&["schedule", "describe", "nope"]));
     expect![[r#"
         -- stderr --
         error: Namespace nope is not found.
-        `perennial operator namespace list` shows those that are there; --namespace names one
+        `perennial operator namespace list` lists the namespaces; choose one with --namespace
         -- exit 3 --
     "#]]
     .assert_eq(&server.says(&["schedule", "list", "--namespace", "nope"]));
@@ -58,7 +58,7 @@ fn arguments_that_make_no_sense_end_with_2_before_anything_is_sent() {
     .assert_eq(&said_by(&mut perennial(&["schedule", "list", "--address", "localhost:port"])));
     expect![[r#"
         -- stderr --
-        error: invalid value 'city=Oslo' for '--memo <KEY=JSON>': the value of city is not JSON (expected value at line 1 column 1); a text has quotes: 'city="Oslo"'
+        error: invalid value 'city=Oslo' for '--memo <KEY=JSON>': the value of city is not JSON (expected value at line 1 column 1); quote text: 'city="Oslo"'
 
         For more information, try '--help'.
         -- exit 2 --
@@ -74,7 +74,7 @@ fn arguments_that_make_no_sense_end_with_2_before_anything_is_sent() {
     .assert_eq(&nowhere(&["create", "x", "--overlap-policy", "Sometimes"]));
     expect![[r#"
         -- stderr --
-        error: name a schedule, or say when: --cron, --calendar or --interval
+        error: give a schedule id, or a spec with --cron, --calendar or --interval
         -- exit 2 --
     "#]]
     .assert_eq(&nowhere(&["preview"]));
@@ -128,7 +128,7 @@ fn a_command_that_takes_too_long_ends_with_6() {
     let said = said_by(&mut perennial(&args));
     expect![[r#"
         -- stderr --
-        error: not done within 300ms, as --command-timeout says; what was asked may still happen
+        error: timed out after 300ms (--command-timeout); the server may still complete the request
         -- exit 6 --
     "#]]
     .assert_eq(&said);

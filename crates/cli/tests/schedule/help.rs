@@ -7,59 +7,46 @@ use crate::perennial::{perennial, said_by};
 #[test]
 fn the_groups_list_their_commands() {
     expect![[r#"
-        Start workflows at the right times, and see what became of it
+        Create and manage schedules
 
         Usage: perennial schedule [OPTIONS] <COMMAND>
 
         Commands:
           create               Create a schedule
-          update               Change what is given of a schedule, and nothing else
-          describe             Show a schedule: what it does, what it did, what it will do [alias: show]
+          update               Change a schedule; everything not given stays as it is
+          describe             Show a schedule: its settings, recent runs and next times [alias: show]
           list                 List schedules [alias: ls]
-          toggle               Pause a schedule, or let it go on
-          pause                Pause a schedule, as `toggle --pause` does
-          unpause              Let a paused schedule go on, as `toggle --unpause` does [alias: resume]
-          trigger              Start once, now, and say what came of it
-          backfill             Start for the times of a window, past or future, both ends counted
-          list-backfills       List the backfills of a schedule and how far they have come, or what became
-                               of each time of one
-          cancel-backfill      Cancel a backfill: what it hasn't started yet isn't started
-          delete               Delete a schedule; its runs go on
-          list-matching-times  List the times of a schedule in a window, as the server sees them
-          preview              Show the next times of a schedule, or of one that isn't there yet
-          explain              Say in plain English when a schedule acts, or one that isn't there yet, and
-                               what to look out for
-          why                  Did it fire then, why not, or will it?
-          ledger               Show what became of each time of a schedule: its verdict, why, and its run
-          history              Show what happened to a schedule, and who asked [alias: audit]
-          evaluate             Evaluate the schedules that are due once, in that order, and start what is to
-                               be started [alias: tick]
+          toggle               Pause or unpause a schedule (--pause, --unpause)
+          pause                Pause a schedule
+          unpause              Resume a paused schedule [alias: resume]
+          trigger              Start a run now, and show the result
+          backfill             Start runs for the times in a window, past or future
+          list-backfills       List a schedule's backfills, or the times of one backfill
+          cancel-backfill      Cancel a backfill; runs it has started go on
+          delete               Delete a schedule; its running workflows go on
+          list-matching-times  List the times of a schedule in a window, computed by the server
+          preview              Show the next times of a schedule or of a spec
+          explain              Explain in words when a schedule or a spec fires, with warnings
+          why                  Explain whether and why a schedule fires, or fired, at a time
+          ledger               Show the verdict on each past time: fired or not, why, and its run
+          history              Show the audit history: changes, runs, and who made them [alias: audit]
+          evaluate             Evaluate all due schedules once and start their runs [alias: tick]
           help                 Print this message or the help of the given subcommand(s)
-
-        Options:
-          -h, --help  Print help (see more with '--help')
-
-        Connection:
-              --address <HOST:PORT>  Where the server is [env: TEMPORAL_ADDRESS] [default: localhost:7233]
-          -n, --namespace <NAME>     Namespace [env: TEMPORAL_NAMESPACE] [default: default]
-
-        Output:
-              --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
-          -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
-                                 jsonl, none]
 
         Examples:
           perennial schedule create payroll --cron '0 9 * * MON' --type Payroll --task-queue main
           perennial schedule describe payroll
           perennial schedule why payroll 2026-11-16T09:00
           perennial schedule backfill payroll --start-time 2026-11-01 --end-time 2026-11-15 --dry-run
+
+        Show all flags of a command: perennial schedule <COMMAND> --help
     "#]].assert_eq(&said_by(&mut perennial(&["schedule", "-h"])));
 }
 
 #[test]
 fn a_command_has_its_own_flags_first_and_all_of_them_in_the_long_help() {
     expect![[r#"
-        Start once, now, and say what came of it
+        Start a run now, and show the result
 
         Usage: perennial schedule trigger [OPTIONS] <SCHEDULE_ID|--schedule-id <ID>>
 
@@ -67,27 +54,27 @@ fn a_command_has_its_own_flags_first_and_all_of_them_in_the_long_help() {
           [SCHEDULE_ID]  Schedule id
 
         Options:
-          -s, --schedule-id <ID>         The same as a flag
-              --overlap-policy <POLICY>  Overlap policy for this start alone [default: the schedule's]
-              --scheduled-time <TIME>    The time to name the run by [default: now]
-              --reason <TEXT>            Why; kept in the schedule's history
+          -s, --schedule-id <ID>         Schedule id, as a flag
+              --overlap-policy <POLICY>  Overlap policy for this run [default: the schedule's]
+              --scheduled-time <TIME>    Nominal time of the run, used in its workflow id [default: now]
+              --reason <TEXT>            Reason, stored in the schedule's history
           -h, --help                     Print help (see more with '--help')
 
         Input:
-          -i, --input <JSON>            A value to pass, as JSON; repeatable
-              --input-file <FILE>       File that holds a value to pass; `-` is standard input; repeatable
-              --input-meta <KEY=VALUE>  Metadata of the values, such as encoding=json/protobuf; of one key
-                                        the n-th is the n-th value's
-              --input-base64            The values are base64
+          -i, --input <JSON>            Input value as JSON; repeatable
+              --input-file <FILE>       File with an input value; `-` for standard input; repeatable
+              --input-meta <KEY=VALUE>  Payload metadata, such as encoding=json/protobuf; repeat it for each
+                                        value
+              --input-base64            Input values are base64
 
         Connection:
-              --address <HOST:PORT>  Where the server is [env: TEMPORAL_ADDRESS] [default: localhost:7233]
+              --address <HOST:PORT>  Address of the server [env: TEMPORAL_ADDRESS] [default: localhost:7233]
           -n, --namespace <NAME>     Namespace [env: TEMPORAL_NAMESPACE] [default: default]
 
         Output:
-              --color <WHEN>     Colour the output [default: auto] [possible values: auto, always, never]
-          -o, --output <FORMAT>  How to write the answer [default: table] [possible values: table, json,
-                                 jsonl, none]
+              --color <WHEN>     When to colour the output [default: auto] [possible values: auto, always,
+                                 never]
+          -o, --output <FORMAT>  Output format [default: table] [possible values: table, json, jsonl, none]
 
         Examples:
           perennial schedule trigger payroll

@@ -149,15 +149,15 @@ fn triggers_say_what_came_of_them_and_the_ledger_keeps_it() {
         &server,
         &trigger,
         expect![[r#"
-        Skipped, nothing was started: another run goes on, and the overlap policy says no
-    "#]],
+            Skipped, nothing was started: another run is still going, and the overlap policy skips this one
+        "#]],
     );
     check(
         &server,
         &[&trigger[..], &["--overlap-policy=BufferAll"]].concat(),
         expect![[r#"
-        Buffered: it starts when the run before it ends
-    "#]],
+            Buffered: starts when the current run ends
+        "#]],
     );
     check(
         &server,
@@ -174,7 +174,7 @@ fn triggers_say_what_came_of_them_and_the_ledger_keeps_it() {
             Time  Verdict  Run  Why  Decided
             2099-01-01T00:00:00Z  fired  payroll-2099-01-01T00:00:00Z  trigger  <now>
             <now>  buffered  trigger  <now>
-            <now>  skipped  another run goes on, and the overlap policy says no  <now>
+            <now>  skipped  another run is still going, and the overlap policy skips this one  <now>
         "#]],
     );
     check(
@@ -251,7 +251,7 @@ fn history_tells_who_did_what() {
             1  ScheduleCreated  <now>  next 2099-01-01T09:00:00Z  tester
             2  SchedulePaused  <now>  a break  tester
             -- stderr --
-            More events available: --after-sequence 2 shows the next ones, --all all of them
+            there are more events: --after-sequence 2 shows the next page, --all shows all
         "#]],
     );
     check(

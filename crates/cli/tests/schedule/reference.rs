@@ -65,13 +65,13 @@ tctl schedule list
         Schedule  Status  Next  Last  Workflow  When
           status  paused
           notes  paused because the database is down
-        my-schedule-id goes on;
+        Resumed my-schedule-id;
           status  active
           notes  the database is back up
         Started my-workflow-id-
-        Buffered: it starts when the run before it ends
+        Buffered: starts when the current run ends
         Started my-workflow-id-
-        is under
+        is running
         156
         Deleted my-schedule-id
         -- stderr --

@@ -80,6 +80,6 @@ fn an_update_without_a_change_says_so() {
     create(&server, "payroll", &[]);
     assert_eq!(
         server.says(&["schedule", "update", "payroll"]),
-        "-- stderr --\nerror: say what to change; --help lists what can be changed\n-- exit 2 --\n"
+        "-- stderr --\nerror: nothing to change: give at least one flag, see --help\n-- exit 2 --\n"
     );
 }

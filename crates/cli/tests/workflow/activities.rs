@@ -61,7 +61,7 @@ fn an_activity_is_completed_for_its_worker() {
     );
     scene.check("activity complete order-1 --activity-id charge --result paid", expect![[r#"
         -- stderr --
-        error: invalid value 'paid' for '--result <JSON>': this is not JSON (expected value at line 1 column 1); a text has quotes: '"paid"'
+        error: invalid value 'paid' for '--result <JSON>': this is not JSON (expected value at line 1 column 1); quote text: '"paid"'
 
         For more information, try '--help'.
         -- exit 2 --
@@ -177,15 +177,15 @@ fn an_activity_is_paused_changed_and_begun_anew() {
               InitialInterval  1s
               BackoffCoefficient  2
               MaximumInterval  1m40s
-              MaximumAttempts  any number
+              MaximumAttempts  unlimited
         "#]],
     );
     scene.check(
         "activity update-options order-1 -a charge",
         expect![[r#"
-        -- stderr --
-        error: say what to change, such as --start-to-close-timeout 5m
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: nothing to change: give at least one flag, such as --start-to-close-timeout 5m
+            -- exit 2 --
+        "#]],
     );
 }

@@ -19,19 +19,19 @@ fn a_batch_asks_first() {
     let cancel = "workflow cancel --query 'WorkflowType = \"Waits\"' --reason 'all of them'";
     scene.check_typing(cancel, "n\n", expect![[r#"
         -- stderr --
-        Cancel approximately 3 workflows? y/N error: not confirmed, so nothing was done; --yes confirms beforehand
+        Cancel approximately 3 workflows? y/N error: not confirmed, nothing was done; --yes skips the question
         -- exit 1 --
     "#]]);
     scene.check_typing(cancel, "", expect![[r#"
         -- stderr --
-        Cancel approximately 3 workflows? y/N error: not confirmed, so nothing was done; --yes confirms beforehand
+        Cancel approximately 3 workflows? y/N error: not confirmed, nothing was done; --yes skips the question
         -- exit 1 --
     "#]]);
     scene.check(
         &format!("{cancel} -o json"),
         expect![[r#"
             -- stderr --
-            error: programs aren't asked, so say it beforehand with --yes: Cancel approximately 3 workflows?
+            error: Cancel approximately 3 workflows? Confirm with --yes: there is no prompt with --output json, jsonl or none
             -- exit 2 --
         "#]],
     );
@@ -39,7 +39,7 @@ fn a_batch_asks_first() {
     scene.check_typing(cancel, "y\n", expect![[r#"
         Started batch job <uuid>
         -- stderr --
-        Cancel approximately 3 workflows? y/N `perennial batch describe --job-id <uuid>` says how far it is
+        Cancel approximately 3 workflows? y/N `perennial batch describe --job-id <uuid>` shows the progress
     "#]]);
     scene.until("workflow count -q 'ExecutionStatus = \"Canceled\"'", |it| it["count"] == "3");
     scene.until("batch list", |it| it[0]["state"] == "BATCH_OPERATION_STATE_COMPLETED");
@@ -78,7 +78,7 @@ fn a_batch_asks_first() {
         "batch describe --job-id nobody",
         expect![[r#"
             -- stderr --
-            error: there is no batch job nobody; `perennial batch list` shows those there are
+            error: there is no batch job nobody; `perennial batch list` lists the batch jobs
             -- exit 3 --
         "#]],
     );
@@ -106,10 +106,10 @@ fn batches_signal_reset_terminate_and_delete() {
     scene.check(
         &format!("workflow reset {query} --type BuildId --reason x"),
         expect![[r#"
-        -- stderr --
-        error: say which build: --build-id ID
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: missing build: --build-id ID
+            -- exit 2 --
+        "#]],
     );
     scene.json(&format!("workflow terminate {query}"));
     scene

@@ -59,7 +59,7 @@ fn a_deleted_workflow_is_gone() {
     scene.json("workflow execute --type Echo -t main -w echo-1");
     scene.check_typing("workflow delete echo-1", "no\n", expect![[r#"
         -- stderr --
-        Delete the workflow echo-1? y/N error: not confirmed, so nothing was done; --yes confirms beforehand
+        Delete the workflow echo-1? y/N error: not confirmed, nothing was done; --yes skips the question
         -- exit 1 --
     "#]]);
     scene.check(
@@ -87,41 +87,41 @@ fn reset_goes_on_from_a_point() {
     scene.check(
         reset,
         expect![[r#"
-        -- stderr --
-        error: say where to go on from: --event-id ID or --type LastWorkflowTask
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: missing reset point: give --event-id ID or --type LastWorkflowTask
+            -- exit 2 --
+        "#]],
     );
     scene.check(
         &format!("{reset} --type LastWorkflowTask"),
         expect![[r#"
-        Reset workflow echo-1 to event 4
-        It goes on as run <uuid>
-    "#]],
+            Reset workflow echo-1 to event 4
+            The new run is <uuid>
+        "#]],
     );
     scene.json("workflow result echo-1");
     scene.check(
         &format!("{reset} --event-id 4 --reapply-exclude All"),
         expect![[r#"
-        Reset workflow echo-1 to event 4
-        It goes on as run <uuid>
-    "#]],
+            Reset workflow echo-1 to event 4
+            The new run is <uuid>
+        "#]],
     );
     scene.check(
         &format!("{reset} --type LastContinuedAsNew"),
         expect![[r#"
-        -- stderr --
-        error: the workflow has no such point: it was not continued from another run
-        -- exit 4 --
-    "#]],
+            -- stderr --
+            error: the workflow has no such reset point: it was not continued from another run
+            -- exit 4 --
+        "#]],
     );
     scene.check(
         &format!("{reset} --type BuildId"),
         expect![[r#"
-        -- stderr --
-        error: a build is a point for many workflows only: use --query
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: --type BuildId works only with --query
+            -- exit 2 --
+        "#]],
     );
     scene.check("workflow reset echo-1 --type FirstWorkflowTask", expect![[r#"
         -- stderr --
@@ -137,9 +137,9 @@ fn reset_goes_on_from_a_point() {
     scene.check(
         "workflow reset again-1 -t LastContinuedAsNew --reason again",
         expect![[r#"
-        Reset workflow again-1 to event 4
-        It goes on as run <uuid>
-    "#]],
+            Reset workflow again-1 to event 4
+            The new run is <uuid>
+        "#]],
     );
 }
 

@@ -31,10 +31,10 @@ fn what_is_missing_or_wrong_is_said() {
     scene.check(
         "workflow cancel",
         expect![[r#"
-        -- stderr --
-        error: name a workflow: --workflow-id ID; or many: --query FILTER
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: missing target: give --workflow-id ID for one workflow, or --query FILTER for many
+            -- exit 2 --
+        "#]],
     );
     scene.check(
         "workflow cancel order-1 --query x",
@@ -51,22 +51,22 @@ fn what_is_missing_or_wrong_is_said() {
     scene.check(
         "workflow start --type Waits",
         expect![[r#"
-        -- stderr --
-        error: say whose workers run it: --task-queue NAME
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: missing task queue: --task-queue NAME
+            -- exit 2 --
+        "#]],
     );
     scene.check(
         "workflow start --task-queue main",
         expect![[r#"
-        -- stderr --
-        error: say which workflow to start: --type NAME
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: missing workflow type: --type NAME
+            -- exit 2 --
+        "#]],
     );
     scene.check("workflow start --type Waits -t main --input text", expect![[r#"
         -- stderr --
-        error: --input: this is not JSON: expected ident at line 1 column 2; a text has quotes: '"text"'; --input-meta encoding=… says it is something else
+        error: --input: not JSON: expected ident at line 1 column 2; quote text: '"text"'; for other data set --input-meta encoding=…
         -- exit 2 --
     "#]]);
     scene.check(
@@ -80,11 +80,11 @@ fn what_is_missing_or_wrong_is_said() {
     scene.check(
         "workflow list --namespace nobody",
         expect![[r#"
-        -- stderr --
-        error: Namespace nobody is not found.
-        `perennial operator namespace list` shows those that are there; --namespace names one
-        -- exit 3 --
-    "#]],
+            -- stderr --
+            error: Namespace nobody is not found.
+            `perennial operator namespace list` lists the namespaces; choose one with --namespace
+            -- exit 3 --
+        "#]],
     );
     scene.check(
         "workflow result nobody",
@@ -96,7 +96,7 @@ fn what_is_missing_or_wrong_is_said() {
     );
     scene.check("activity start --activity-id 1", expect![[r#"
         -- stderr --
-        error: Perennial has no activities without a workflow; `perennial workflow describe` shows the activities of one
+        error: Perennial has no activities without a workflow; `perennial workflow describe` shows the activities of a workflow
         -- exit 1 --
     "#]]);
     scene.check(
@@ -121,10 +121,10 @@ fn waiting_ends_when_the_user_says_so() {
     scene.check(
         "workflow result order-1 --command-timeout 200ms",
         expect![[r#"
-        -- stderr --
-        error: not done within 200ms, as --command-timeout says; what was asked may still happen
-        -- exit 6 --
-    "#]],
+            -- stderr --
+            error: timed out after <took> (--command-timeout); the server may still complete the request
+            -- exit 6 --
+        "#]],
     );
 }
 
@@ -133,7 +133,7 @@ fn a_server_that_is_not_there_is_said_to_be_so() {
     expect![[r#"
         -- stderr --
         error: cannot reach the server at 127.0.0.1:1: Connection refused (os error 111)
-        is it running? `perennial server start-dev` starts one; --address names another
+        is it running? `perennial server start-dev` starts a server; --address connects to another one
         -- exit 5 --
     "#]]
     .assert_eq(&blanked(&alone("workflow list --address 127.0.0.1:1")));

@@ -142,10 +142,10 @@ fn a_signal_or_an_update_starts_what_does_not_run() {
     scene.check(
         &update,
         expect![[r#"
-        -- stderr --
-        error: say what to do if it runs already: --id-conflict-policy UseExisting or Fail
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: missing policy for a running workflow: --id-conflict-policy UseExisting or Fail
+            -- exit 2 --
+        "#]],
     );
     scene.check(
         &format!("{update} --id-conflict-policy UseExisting"),
@@ -187,9 +187,9 @@ fn a_signal_or_an_update_starts_what_does_not_run() {
     scene.check(
         "workflow signal-with-start --type Waits -t main --signal-name add",
         expect![[r#"
-        -- stderr --
-        error: name the workflow: --workflow-id ID
-        -- exit 2 --
-    "#]],
+            -- stderr --
+            error: missing workflow id: --workflow-id ID
+            -- exit 2 --
+        "#]],
     );
 }

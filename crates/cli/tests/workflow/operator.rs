@@ -54,7 +54,7 @@ fn namespaces_are_created_changed_and_deleted() {
     );
     scene.check_typing("operator namespace delete shop", "y\n", expect![[r#"
         -- stderr --
-        Delete the namespace shop with all its workflows and schedules? Type its name to confirm: error: not confirmed, so nothing was done; --yes confirms beforehand
+        Delete the namespace shop with all its workflows and schedules? Type its name to confirm: error: not confirmed, nothing was done; --yes skips the question
         -- exit 1 --
     "#]]);
     scene.check_typing(
@@ -69,11 +69,11 @@ fn namespaces_are_created_changed_and_deleted() {
     scene.check(
         "operator namespace describe nobody",
         expect![[r#"
-        -- stderr --
-        error: Namespace nobody is not found.
-        `perennial operator namespace list` shows those that are there; --namespace names one
-        -- exit 3 --
-    "#]],
+            -- stderr --
+            error: Namespace nobody is not found.
+            `perennial operator namespace list` lists the namespaces; choose one with --namespace
+            -- exit 3 --
+        "#]],
     );
 }
 
@@ -147,14 +147,14 @@ fn the_server_says_how_and_what_it_is() {
     scene.check(
         "operator cluster upsert --frontend-address x:1",
         expect![[r#"
-        -- stderr --
-        error: Perennial has no other clusters; there is only this one
-        -- exit 1 --
-    "#]],
+            -- stderr --
+            error: Perennial has no remote clusters; a server is its only cluster
+            -- exit 1 --
+        "#]],
     );
     scene.check("operator nexus endpoint list", expect![[r#"
         -- stderr --
-        error: Perennial has no Nexus endpoints; a workflow of another namespace is reached by a client
+        error: Perennial has no Nexus endpoints; use a client to reach workflows in another namespace
         -- exit 1 --
     "#]]);
 }

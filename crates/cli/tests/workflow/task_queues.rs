@@ -21,7 +21,7 @@ fn a_task_queue_tells_who_polls_it_and_what_waits() {
     assert_eq!(described["stats"][0]["approximateBacklogCount"], 1);
     assert_eq!(described["pollers"], serde_json::Value::Null);
     let said = scene.say("task-queue describe elsewhere");
-    assert!(said.contains("nobody polls it"), "{said}");
+    assert!(said.contains("no worker polls this task queue"), "{said}");
     scene.check(
         "task-queue list-partition main",
         expect![[r#"
@@ -33,14 +33,14 @@ fn a_task_queue_tells_who_polls_it_and_what_waits() {
     scene.check(
         "task-queue versioning insert-assignment-rule --build-id 7",
         expect![[r#"
-        -- stderr --
-        error: Perennial has no rules for build ids; `task-queue describe` shows who polls
-        -- exit 1 --
-    "#]],
+            -- stderr --
+            error: Perennial has no rules for build ids; `task-queue describe` shows the pollers
+            -- exit 1 --
+        "#]],
     );
     scene.check("task-queue config get", expect![[r#"
         -- stderr --
-        error: Perennial has no configuration of task queues; workers limit themselves (maxTaskQueueActivitiesPerSecond)
+        error: Perennial has no configuration of task queues; workers set rate limits (maxTaskQueueActivitiesPerSecond)
         -- exit 1 --
     "#]]);
 }

@@ -8,7 +8,7 @@ use super::NameArgs;
 use super::settings::{Archival, SettingsArgs};
 use crate::session::Session;
 
-/// As Temporal's command line has it.
+/// Default retention, the same as in Temporal's command line.
 const RETENTION: Duration = Duration::from_secs(72 * 3_600);
 
 /// Create a namespace
@@ -50,5 +50,5 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         ..RegisterNamespaceRequest::default()
     };
     session.client.workflow().register_namespace(request).await?;
-    session.output.done(format!("Namespace {name} successfully registered."))
+    session.output.success(format!("Namespace {name} successfully registered."))
 }

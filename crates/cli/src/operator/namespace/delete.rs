@@ -6,14 +6,14 @@ use super::NameArgs;
 use crate::confirm::confirm_name;
 use crate::session::Session;
 
-/// Delete a namespace with all that is in it
+/// Delete a namespace with all its workflows and schedules
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  perennial operator namespace delete shop\n")]
 pub(super) struct Args {
     #[command(flatten)]
     name: NameArgs,
 
-    /// Don't ask
+    /// Don't ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }

@@ -15,7 +15,7 @@ pub(super) struct Args {
     #[command(flatten)]
     name: NameArgs,
 
-    /// The same by its id
+    /// Namespace id, instead of its name
     #[arg(long, value_name = "ID", conflicts_with = "name")]
     namespace_id: Option<String>,
 }

@@ -6,7 +6,7 @@ use super::describe::state_name;
 use crate::output::{Column, Row, duration};
 use crate::session::Session;
 
-/// Namespaces are asked for so many at a time.
+/// Namespaces per page.
 const PAGE_SIZE: i32 = 100;
 
 /// List namespaces

@@ -35,10 +35,10 @@ const EXAMPLES: &str = r#"Examples:
   perennial operator namespace list
 "#;
 
-/// The namespace's name, by its place; otherwise it is the one that --namespace says.
+/// A namespace as a positional argument; otherwise the one given by `--namespace`.
 #[derive(Debug, clap::Args)]
 struct NameArgs {
-    /// Namespace [default: what --namespace says]
+    /// Namespace [default: the one given by --namespace]
     #[arg(value_name = "NAMESPACE")]
     name: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The settings of a namespace that can be created and changed.
+//! Flags for the settings of a namespace.
 
 use std::time::Duration;
 
@@ -9,47 +9,47 @@ use perennial_proto::temporal::replication::v1::ClusterReplicationConfig;
 
 use crate::input::{length, text_pair};
 
-/// What can be said of a namespace.
+/// Settings of a namespace.
 #[derive(Debug, clap::Args)]
 #[group(id = "settings-args")]
 pub(super) struct SettingsArgs {
-    /// What it is for
+    /// Description
     #[arg(long, value_name = "TEXT")]
     pub(super) description: Option<String>,
 
-    /// Whom to ask about it
+    /// Email of the owner
     #[arg(long, aliases = ["owner-email", "oe"], value_name = "ADDRESS")]
     pub(super) email: Option<String>,
 
-    /// How long ended workflows are kept
+    /// How long closed workflows are kept
     #[arg(long, alias = "rd", value_name = "DURATION", value_parser = retention)]
     pub(super) retention: Option<Duration>,
 
-    /// Anything else to remember; repeatable
+    /// Custom data; repeatable
     #[arg(long, value_name = "KEY=VALUE", value_parser = text_pair)]
     pub(super) data: Vec<(String, String)>,
 
-    /// Cluster that has it; repeatable
+    /// Cluster of the namespace; repeatable
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(super) cluster: Vec<String>,
 
-    /// Cluster that is active
+    /// Active cluster
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(super) active_cluster: Option<String>,
 
-    /// Whether histories are archived
+    /// Archival of histories
     #[arg(long, value_name = "STATE", value_enum, ignore_case = true, hide_short_help = true)]
     pub(super) history_archival_state: Option<Archival>,
 
-    /// Where to
+    /// URI for archived histories
     #[arg(long, value_name = "URI", hide_short_help = true)]
     pub(super) history_uri: Option<String>,
 
-    /// Whether what lists show is archived
+    /// Archival of visibility records
     #[arg(long, value_name = "STATE", value_enum, ignore_case = true, hide_short_help = true)]
     pub(super) visibility_archival_state: Option<Archival>,
 
-    /// Where to
+    /// URI for archived visibility records
     #[arg(long, value_name = "URI", hide_short_help = true)]
     pub(super) visibility_uri: Option<String>,
 }
@@ -61,7 +61,7 @@ pub(super) enum Archival {
 }
 
 impl Archival {
-    /// As messages have it.
+    /// The protobuf enum value.
     pub(super) fn code(state: Option<Self>) -> i32 {
         let state = match state {
             None => ArchivalState::Unspecified,
@@ -87,7 +87,7 @@ impl SettingsArgs {
     }
 }
 
-/// A duration; a bare number is days, as older tools have it.
+/// Parses a duration. A bare number is days, as in tctl.
 fn retention(text: &str) -> Result<Duration, String> {
     match text.parse::<u32>() {
         Ok(days) => Ok(Duration::from_secs(u64::from(days) * 86_400)),

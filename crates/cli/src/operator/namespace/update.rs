@@ -12,7 +12,7 @@ use super::NameArgs;
 use super::settings::{Archival, SettingsArgs};
 use crate::session::Session;
 
-/// Change a namespace; what isn't said stays
+/// Change a namespace; everything not given stays as it is
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -26,7 +26,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "active_cluster", hide_short_help = true)]
     promote_global: bool,
 
-    /// State of its replication
+    /// Replication state
     #[arg(long, value_name = "STATE", value_enum, ignore_case = true, hide_short_help = true)]
     replication_state: Option<Replication>,
 }

@@ -1,4 +1,4 @@
-//! The tree as lines.
+//! Draws the tree as lines of text.
 
 use jiff::Timestamp;
 
@@ -6,7 +6,7 @@ use super::tree::{Kind, Step, Workflow};
 use crate::output::{Times, printable};
 use crate::terminal::{Look, Style};
 
-/// A line for each workflow and step, no more than fit.
+/// A line for each workflow and step, as many as fit the terminal.
 pub(super) fn draw(
     root: &Workflow,
     look: Look,
@@ -21,7 +21,7 @@ pub(super) fn draw(
     below(root, "", times, &mut lines);
     let total = lines.len();
     if let Some(height) = height.filter(|&height| height > 2 && total > height - 1) {
-        // The last line is the terminal's own.
+        // The terminal needs its last line for the cursor.
         lines.truncate(height - 2);
         lines.push((format!("… {} more", total - lines.len()), Style::Faint));
     }
@@ -66,7 +66,7 @@ fn join(parts: &[&String]) -> String {
     parts.join("  ")
 }
 
-/// How long it took, or has taken so far.
+/// The duration, so far if it isn't over.
 fn took(start: Option<Timestamp>, end: Option<Timestamp>, times: &Times) -> String {
     let Some(start) = start else { return String::new() };
     let millis = end.unwrap_or(times.now).as_millisecond() - start.as_millisecond();

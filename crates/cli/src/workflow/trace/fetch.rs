@@ -1,4 +1,4 @@
-//! Fetches the tree, a level at a time.
+//! Fetches the tree, level by level.
 
 use std::collections::HashMap;
 
@@ -6,12 +6,12 @@ use perennial_proto::temporal::common::v1::WorkflowExecution;
 use tokio::task::{JoinSet, LocalSet};
 
 use super::super::describe::describe;
-use super::super::history::{Events, Reading};
+use super::super::history::{Events, ReadMode};
 use super::tree::{Step, Workflow};
 use super::{Extent, Fold};
 use crate::client::Client;
 
-/// The workflow, with what is inside its children as far as that is wanted.
+/// Fetches the workflow and its children, down to the requested depth.
 pub(super) async fn fetch(
     client: &Client,
     execution: WorkflowExecution,
@@ -55,7 +55,7 @@ async fn fetch_one(client: Client, execution: WorkflowExecution) -> anyhow::Resu
     let described = describe(&client, execution.clone()).await?;
     let info = described.workflow_execution_info.clone().unwrap_or_default();
     let execution = info.execution.unwrap_or(execution);
-    let mut events = Events::of(&client, execution, Reading::Forwards);
+    let mut events = Events::of(&client, execution, ReadMode::Forwards);
     let mut history = Vec::new();
     while let Some(event) = events.next().await? {
         history.push(event);
@@ -63,7 +63,7 @@ async fn fetch_one(client: Client, execution: WorkflowExecution) -> anyhow::Resu
     Ok(Workflow::read(&described, &history))
 }
 
-/// The children so many levels below that are wanted and not there yet.
+/// The children at this level that are to be fetched.
 fn children_at(workflow: &Workflow, level: u64, extent: &Extent) -> Vec<WorkflowExecution> {
     let wanted = workflow.steps.iter().filter(|step| !is_folded(step, &extent.folded));
     match level {

@@ -15,32 +15,32 @@ use crate::input::ExecutionArgs;
 use crate::output::{Format, Times};
 use crate::session::Session;
 
-/// The tree is looked at again this often.
-const REFRESHED_EVERY: Duration = Duration::from_secs(1);
+/// How often the tree is refreshed.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Show a workflow's progress, with its activities, timers and children, as a tree
+/// Show activities, timers and child workflows as a live tree
 ///
-/// On a terminal the tree is kept up to date until the workflow ends; elsewhere it is shown once.
+/// On a terminal the tree is refreshed until the workflow ends. Otherwise it is shown once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     execution: ExecutionArgs,
 
-    /// How many levels of children to show; -1 for all
+    /// Levels of child workflows to show; -1 for all
     #[arg(long, value_name = "N", default_value_t = -1, allow_negative_numbers = true)]
     depth: i64,
 
-    /// Don't show what is inside children in such a state; repeatable
+    /// Collapse child workflows with this status; repeatable
     /// [default: completed, canceled, terminated]
     #[arg(long, value_name = "STATUS", value_enum, ignore_case = true, value_delimiter = ',')]
     fold: Vec<Fold>,
 
-    /// Show what is inside all children
+    /// Collapse no child workflows
     #[arg(long, conflicts_with = "fold")]
     no_fold: bool,
 
-    /// How many histories to fetch at a time
+    /// Number of histories to fetch concurrently
     #[arg(long, value_name = "N", default_value_t = 10)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     concurrency: u16,
@@ -64,7 +64,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial workflow trace order-42 -o json
 "#;
 
-/// How much of the tree is wanted.
+/// How much of the tree to show.
 #[derive(Clone, Debug)]
 struct Extent {
     /// `None` for all levels.
@@ -95,7 +95,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
             let height = live.then(terminal_height).flatten();
             let lines = draw(&tree, look, &times, height);
             if drawn > 0 {
-                // Back to where the last one began, and away with it.
+                // Move the cursor to the start of the previous tree, and erase it.
                 write!(output.writer(), "\x1b[{drawn}A\x1b[J")?;
             }
             lines.iter().try_for_each(|line| output.line(line))?;
@@ -106,7 +106,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         if !live || tree.is_closed() {
             return Ok(());
         }
-        tokio::time::sleep(REFRESHED_EVERY).await;
+        tokio::time::sleep(REFRESH_INTERVAL).await;
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a workflow has done and is doing, by its history.
+//! Builds a workflow's tree of steps from its history.
 
 use perennial_proto::Timestamp as Stamp;
 use perennial_proto::temporal::common::v1::WorkflowExecution;
@@ -14,7 +14,7 @@ use super::super::list::status_name;
 use super::super::task_problem::TaskProblem;
 use crate::output::{duration, instant, serialize_instant};
 
-/// A workflow and its steps, in the order in which they began.
+/// A workflow and its steps, in order of their start.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Workflow {
@@ -36,7 +36,7 @@ pub(super) struct Workflow {
     pub(super) steps: Vec<Step>,
 }
 
-/// Something that a workflow started and waits for.
+/// An activity, timer or child workflow that a workflow started.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Step {
@@ -52,10 +52,10 @@ pub(super) struct Step {
     pub(super) attempt: i32,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) failure: String,
-    /// The run, of a child that has begun.
+    /// The run id of a child that has started.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) run_id: String,
-    /// What is inside a child.
+    /// The child workflow's own tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) workflow: Option<Workflow>,
     #[serde(skip)]
@@ -76,7 +76,7 @@ impl Workflow {
         self.close_time.is_some()
     }
 
-    /// What the description and the history say.
+    /// Builds the tree from the description and the history.
     pub(super) fn read(
         described: &DescribeWorkflowExecutionResponse,
         history: &[HistoryEvent],
@@ -95,7 +95,7 @@ impl Workflow {
             steps: Vec::new(),
         };
         history.iter().for_each(|event| workflow.add(event));
-        // Attempts that failed and are tried again have no event of their own.
+        // Failed attempts that are retried have no event: their number is in the description.
         for pending in &described.pending_activities {
             let id = &pending.activity_id;
             let steps = workflow.steps.iter_mut();
@@ -177,7 +177,7 @@ impl Workflow {
             A::ChildWorkflowExecutionTerminatedEventAttributes(it) => {
                 self.end(it.initiated_event_id, "Terminated", None, time);
             }
-            // Nothing else is waited for.
+            // Other events neither start nor end a step.
             _ => {}
         }
     }
@@ -213,7 +213,7 @@ impl Step {
         self.close_time.is_none()
     }
 
-    /// The child that has begun.
+    /// The execution of a child that has started.
     pub(super) fn child(&self) -> Option<WorkflowExecution> {
         let begun = self.kind == Kind::Child && !self.run_id.is_empty();
         begun.then(|| WorkflowExecution {
@@ -223,7 +223,7 @@ impl Step {
     }
 }
 
-/// The innermost cause says most.
+/// The message of the root cause, which says most.
 fn message(failure: Option<&Failure>) -> String {
     let Some(mut failure) = failure else { return String::new() };
     while let Some(cause) = failure.cause.as_deref() {

@@ -9,7 +9,7 @@ use super::send::{failure_value, poll, returned};
 use crate::output::{Card, short_name};
 use crate::session::Session;
 
-/// Show how far an update is
+/// Show the stage of an update
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -21,7 +21,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial workflow update describe order-42 --update-id add-7
 "#;
 
-/// As Temporal's command line tells of it.
+/// JSON output, with the field names of Temporal's command line.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Described {

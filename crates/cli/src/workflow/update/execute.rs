@@ -20,7 +20,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial workflow update execute order-42 --name addItem --input '{"sku": 7}'
 "#;
 
-/// As Temporal's command line tells of it.
+/// JSON output, with the field names of Temporal's command line.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Updated {

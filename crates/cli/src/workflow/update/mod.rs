@@ -12,7 +12,7 @@ use perennial_proto::temporal::update::v1::UpdateRef;
 use crate::input::ExecutionArgs;
 use crate::session::Session;
 
-/// Tell a workflow something and get its answer
+/// Send updates to a workflow and get their results
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -34,7 +34,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial workflow update result order-42 --update-id add-7
 "#;
 
-/// Which update of which workflow.
+/// Arguments that name an update.
 #[derive(Debug, clap::Args)]
 struct UpdateRefArgs {
     #[command(flatten)]
@@ -52,7 +52,7 @@ impl UpdateRefArgs {
     }
 }
 
-/// Runs one of the commands about updates.
+/// Runs a `workflow update` command.
 pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()> {
     match args.command {
         Command::Execute(args) => execute::run(args, session).await,

@@ -1,4 +1,4 @@
-//! Sending an update and waiting for what becomes of it.
+//! Sends an update and waits for its result.
 
 use perennial_proto::json::{Payloads, to_json};
 use perennial_proto::temporal::enums::v1::UpdateWorkflowExecutionLifecycleStage as Stage;
@@ -14,27 +14,27 @@ use serde_json::Value;
 
 use super::super::outcome::friendly;
 use crate::client::{Client, long_poll};
-use crate::failure::{Ends, Exit};
+use crate::failure::{Exit, ExitError};
 use crate::input::{ExecutionArgs, InputArgs, headers, json_pair};
 
-/// What is sent, and to whom.
+/// The update to send, and its workflow.
 #[derive(Debug, clap::Args)]
 pub(super) struct SendArgs {
     #[command(flatten)]
     execution: ExecutionArgs,
 
-    /// Update
+    /// Update name
     #[arg(long, alias = "type", value_name = "NAME")]
     pub(super) name: String,
 
-    /// Update id; the same one is never done twice [default: a new UUID]
+    /// Update id, for deduplication [default: a new UUID]
     #[arg(long, value_name = "ID")]
     update_id: Option<String>,
 
     #[command(flatten)]
     input: InputArgs,
 
-    /// Only if the workflow's first run is this one
+    /// Only if this is the first run of the workflow's chain
     #[arg(long, value_name = "ID")]
     first_execution_run_id: Option<String>,
 
@@ -64,14 +64,14 @@ impl SendArgs {
     }
 }
 
-/// An update as it is asked for. Its id makes it one thing, however often it is sent.
+/// An update request. The server executes each update id once, so it is safe to resend.
 pub(in super::super) fn update(client: &Client, id: Option<String>, input: Input) -> Request {
     let update_id = id.filter(|id| !id.is_empty()).unwrap_or_else(Client::new_request_id);
     let meta = Meta { update_id, identity: client.identity.clone() };
     Request { meta: Some(meta), input: Some(input), ..Request::default() }
 }
 
-/// Sends it until the workflow has taken it, and gives what is known of it then.
+/// Sends the update until it has reached the stage, and returns its state.
 pub(super) async fn send(
     client: &Client,
     request: UpdateWorkflowExecutionRequest,
@@ -86,14 +86,14 @@ pub(super) async fn send(
             client.workflow().update_workflow_execution(request).await
         })
         .await?;
-        // A server that is tired of waiting says how far it is; then the same update is asked for again.
+        // If the server stops waiting it returns the present stage: then send the same update again.
         if answer.outcome.is_some() || answer.stage >= Stage::Accepted.into() {
             return Ok((answer.update_ref.unwrap_or(named), answer.outcome));
         }
     }
 }
 
-/// Waits for what became of it.
+/// Waits for the outcome of an update.
 pub(in super::super) async fn wait(client: &Client, update: UpdateRef) -> anyhow::Result<Outcome> {
     loop {
         let answer = poll(client, update.clone(), Stage::Completed).await?;
@@ -124,7 +124,7 @@ pub(super) async fn poll(
     .await?)
 }
 
-/// What it returned, or why it failed.
+/// The result of an update, or its failure.
 pub(in super::super) fn returned(outcome: &Outcome, payloads: Payloads) -> Result<Value, &Failure> {
     match &outcome.value {
         Some(outcome::Value::Success(values)) if values.payloads.is_empty() => Ok(Value::Null),
@@ -134,13 +134,13 @@ pub(in super::super) fn returned(outcome: &Outcome, payloads: Payloads) -> Resul
     }
 }
 
-/// A failed update as the command's failure.
+/// The command's error for a failed update.
 pub(in super::super) fn failed(failure: &Failure) -> anyhow::Error {
     let message = format!("unable to update workflow: {}", failure.message);
-    Ends { with: Exit::Failed, message }.into()
+    ExitError { exit: Exit::Failed, message }.into()
 }
 
-/// A failure in an answer: for programs all of it, for people its message.
+/// A failure in the output: the whole message in JSON, its text for people.
 pub(super) fn failure_value(failure: &Failure, payloads: Payloads) -> Value {
     to_json(failure, payloads)
 }

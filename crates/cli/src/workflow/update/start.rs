@@ -8,14 +8,14 @@ use super::send::{SendArgs, failed, returned, send};
 use crate::output::Card;
 use crate::session::Session;
 
-/// Send an update and wait until the workflow has accepted it
+/// Send an update and wait until it is accepted
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
     send: SendArgs,
 
-    /// What to wait for
+    /// Stage to wait for
     #[arg(long, value_name = "STAGE", value_enum, ignore_case = true, default_value = "accepted")]
     wait_for_stage: WaitFor,
 }
@@ -30,7 +30,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial workflow update result order-42 --update-id add-7
 "#;
 
-/// As Temporal's command line tells of it.
+/// JSON output, with the field names of Temporal's command line.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Started {
@@ -44,7 +44,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     let request = args.send.request(&client, Stage::Accepted)?;
     let (update, outcome) = send(&client, request).await?;
     if let Some(outcome) = &outcome {
-        // One that the workflow refused has failed already.
+        // A rejected update has failed already.
         returned(outcome, session.output.payloads).map_err(failed)?;
     }
     let started = Started { name: args.send.name, update_id: update.update_id };

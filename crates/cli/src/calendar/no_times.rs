@@ -1,4 +1,4 @@
-//! Why there is nothing to show.
+//! Explains why a list of times is empty or short.
 
 use jiff::{SignedDuration, Timestamp};
 use perennial_calendar::{GaveUp, Search, Spec};
@@ -6,7 +6,7 @@ use perennial_calendar::{GaveUp, Search, Spec};
 use super::view::Window;
 use crate::output::distance;
 
-/// Says why a window has no times, and where the nearest one is.
+/// Why a window has no times, and when the nearest one is.
 pub(super) fn reason(spec: &Spec, window: Window) -> String {
     let show = |instant: Timestamp| spec.zone().at(instant).to_string();
     match spec.search(window.from) {
@@ -18,7 +18,7 @@ pub(super) fn reason(spec: &Spec, window: Window) -> String {
             let up_to_now = window.from.saturating_add(SignedDuration::from_secs(1));
             match spec.search_back(up_to_now.unwrap_or(Timestamp::MAX)) {
                 Ok(Some(last)) => {
-                    format!("it fires no more; the last time was {}", show(last.nominal))
+                    format!("it fires no more; its last time was {}", show(last.nominal))
                 }
                 Ok(None) => "it never fires".to_owned(),
                 Err(GaveUp) => "it fires no more".to_owned(),
@@ -28,7 +28,7 @@ pub(super) fn reason(spec: &Spec, window: Window) -> String {
     }
 }
 
-/// Says why a list ended before it had as many times as were asked for.
+/// Why a list has fewer times than requested.
 pub(super) fn end_of_list(
     spec: &Spec,
     last: Timestamp,

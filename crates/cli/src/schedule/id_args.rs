@@ -1,8 +1,8 @@
-//! Which schedule: as a flag or by its place.
+//! Arguments that name a schedule.
 
 use crate::failure::Usage;
 
-/// The id of a schedule, however it was given.
+/// A schedule id, as a positional argument or a flag.
 #[derive(Debug, Clone, clap::Args)]
 #[group(id = "schedule-id", required = true, multiple = false)]
 pub(super) struct ScheduleIdArgs {
@@ -10,7 +10,7 @@ pub(super) struct ScheduleIdArgs {
     #[arg(value_name = "SCHEDULE_ID", group = "schedule-id")]
     id: Option<String>,
 
-    /// The same as a flag
+    /// Schedule id, as a flag
     #[arg(long = "schedule-id", short = 's', alias = "sid", value_name = "ID")]
     #[arg(id = "schedule_id_flag", group = "schedule-id")]
     flag: Option<String>,
@@ -19,6 +19,6 @@ pub(super) struct ScheduleIdArgs {
 impl ScheduleIdArgs {
     pub(super) fn get(&self) -> anyhow::Result<String> {
         let id = self.flag.clone().or_else(|| self.id.clone());
-        Ok(id.ok_or_else(|| Usage::new("name a schedule: --schedule-id ID"))?)
+        Ok(id.ok_or_else(|| Usage::new("missing schedule id: --schedule-id ID"))?)
     }
 }

@@ -1,4 +1,4 @@
-//! What the server says in codes, in words.
+//! Texts for statuses, verdicts and reasons.
 
 use std::io;
 
@@ -17,7 +17,7 @@ pub(super) fn status_name(status: ScheduleStatus) -> &'static str {
     }
 }
 
-/// The same with the reason why it is over, broken, or doesn't act. Why it is paused stands in its notes.
+/// The status, with the reason if the schedule is exhausted, broken or idle. The reason for a pause is in its notes.
 pub(super) fn status_in_words(status: ScheduleStatus, reason: &str) -> String {
     let has_reason = match status {
         ScheduleStatus::Active | ScheduleStatus::Broken | ScheduleStatus::Deleted => true,
@@ -47,31 +47,33 @@ pub(super) fn verdict_name(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Why nothing was started; a reason that isn't known here says it by itself.
+/// The text of a reason. An unknown reason is returned as it is.
 pub(super) fn reason_in_words(reason: &str) -> String {
     let words = match reason {
-        "overlap_policy_skip" => "another run goes on, and the overlap policy says no",
+        "overlap_policy_skip" => {
+            "another run is still going, and the overlap policy skips this one"
+        }
         "remaining_actions_exhausted" => "the limited actions are used up",
-        "workflow_id_taken" => "a run has its workflow id already",
-        "status_not_triggerable" => "the schedule can't act; `schedule describe` says why",
+        "workflow_id_taken" => "another workflow has this workflow id",
+        "status_not_triggerable" => "the schedule can't start runs; `schedule describe` says why",
         "paused" => "the schedule was paused",
         "updated" => "the schedule was changed in between",
-        "backfilled" => "a backfill had started it before it came",
+        "backfilled" => "a backfill had already started it",
         "backfill_canceled" => "its backfill was canceled",
-        "buffer_full" => "as many starts wait already as may",
+        "buffer_full" => "the buffer is full",
         "deleted" => "the schedule was deleted",
-        "max_runs_exhausted" => "it has made all the runs it may",
-        "catchup_window" => "it came later than the catch-up window",
-        "catchup_mode" => "nothing evaluated it in time, and the catch-up mode leaves it out",
+        "max_runs_exhausted" => "the maximum number of runs is reached",
+        "catchup_window" => "it was evaluated later than the catch-up window allows",
+        "catchup_mode" => "it was missed during an outage, and the catch-up mode excludes it",
         other => other,
     };
     words.to_owned()
 }
 
-/// Says why a schedule that was changed doesn't act by itself, if it doesn't.
+/// Notes why a changed schedule will not fire, if so.
 pub(super) fn remark_if_idle(reason: &str, output: &mut Output) -> io::Result<()> {
     if reason.is_empty() {
         return Ok(());
     }
-    output.remark(format!("it doesn't act by itself: {}", reason_in_words(reason)))
+    output.note(format!("the schedule will not fire: {}", reason_in_words(reason)))
 }

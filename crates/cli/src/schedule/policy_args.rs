@@ -1,4 +1,4 @@
-//! The flags that say how a schedule goes about it: policies, limits, notes, and what only Perennial has.
+//! Flags for a schedule's policies, limits and notes, and for Perennial's extensions.
 
 use std::time::Duration;
 
@@ -13,82 +13,82 @@ use crate::input::{length, overlap_policy, text_pair};
 /// Policies, limits and notes.
 #[derive(Debug, Default, Clone, clap::Args)]
 #[group(id = "how-args")]
-pub(super) struct HowArgs {
-    /// While a run goes on: Skip, BufferOne, BufferAll, CancelOther, TerminateOther or AllowAll
+pub(super) struct PolicyArgs {
+    /// If a run is still going: Skip, BufferOne, BufferAll, CancelOther, TerminateOther or AllowAll
     /// [default: Skip]
-    #[arg(long, value_name = "POLICY", help_heading = "How", value_parser = overlap_policy)]
+    #[arg(long, value_name = "POLICY", help_heading = "Policies", value_parser = overlap_policy)]
     pub(super) overlap_policy: Option<ScheduleOverlapPolicy>,
 
-    /// How late a missed time is still started [default: 365d]
-    #[arg(long, value_name = "DURATION", help_heading = "How", value_parser = parse_duration)]
+    /// Start missed times up to this late [default: 365d]
+    #[arg(long, value_name = "DURATION", help_heading = "Policies", value_parser = parse_duration)]
     pub(super) catchup_window: Option<Duration>,
 
-    /// Pause when a run fails; =false doesn't
-    #[arg(long, help_heading = "How", value_name = "BOOL")]
+    /// Pause the schedule when a run fails
+    #[arg(long, help_heading = "Policies", value_name = "BOOL")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) pause_on_failure: Option<bool>,
 
-    /// Add no time to the workflow id; =false does
-    #[arg(long, help_heading = "How", value_name = "BOOL")]
+    /// Use the workflow id as it is, without the time
+    #[arg(long, help_heading = "Policies", value_name = "BOOL")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) keep_original_workflow_id: Option<bool>,
 
-    /// Act so many times by itself; 0 is without limit
-    #[arg(long, value_name = "N", help_heading = "How")]
+    /// Number of scheduled starts that remain; 0 for no limit
+    #[arg(long, value_name = "N", help_heading = "Policies")]
     #[arg(value_parser = clap::value_parser!(i64).range(0..))]
     pub(super) remaining_actions: Option<i64>,
 
-    /// A note on it
-    #[arg(long, value_name = "TEXT", help_heading = "How")]
+    /// Notes
+    #[arg(long, value_name = "TEXT", help_heading = "Policies")]
     pub(super) notes: Option<String>,
 
     #[command(flatten)]
     pub(super) extensions: ExtensionArgs,
 }
 
-/// What only Perennial has.
+/// Perennial's extensions to schedules.
 #[derive(Debug, Default, Clone, clap::Args)]
 #[group(id = "extension-args")]
 pub(super) struct ExtensionArgs {
-    /// Which of the times that passed while no server ran are started
-    #[arg(long, value_enum, value_name = "WHICH", help_heading = "Only with Perennial")]
-    catchup_mode: Option<CatchupWord>,
+    /// Times to start after an outage of the server
+    #[arg(long, value_enum, value_name = "WHICH", help_heading = "Perennial only")]
+    catchup_mode: Option<CatchupArg>,
 
-    /// Start missed times however late; =false doesn't
-    #[arg(long, help_heading = "Only with Perennial", value_name = "BOOL")]
+    /// Start missed times however late they are
+    #[arg(long, help_heading = "Perennial only", value_name = "BOOL")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     unlimited_catchup: Option<bool>,
 
-    /// Delete the schedule with the run of this number; 0 never does
-    #[arg(long, value_name = "N", help_heading = "Only with Perennial")]
+    /// Delete the schedule after this many runs; 0 for never
+    #[arg(long, value_name = "N", help_heading = "Perennial only")]
     #[arg(value_parser = clap::value_parser!(i64).range(0..))]
     max_runs: Option<i64>,
 
-    /// Let no more than so many starts wait; 0 is without limit
-    #[arg(long, value_name = "N", help_heading = "Only with Perennial")]
+    /// Maximum number of buffered starts; 0 for no limit
+    #[arg(long, value_name = "N", help_heading = "Perennial only")]
     #[arg(value_parser = clap::value_parser!(i64).range(0..))]
     buffer_max: Option<i64>,
 
-    /// A label of the schedule and of all its runs, to find them by: PerennialLabels = 'KEY=VALUE'
-    #[arg(long = "label", value_name = "KEY=VALUE", help_heading = "Only with Perennial")]
+    /// Label of the schedule and its runs; list filters find it: PerennialLabels = 'KEY=VALUE'
+    #[arg(long = "label", value_name = "KEY=VALUE", help_heading = "Perennial only")]
     #[arg(value_parser = text_pair)]
     labels: Vec<(String, String)>,
 }
 
-/// The words for catch-up modes.
+/// Values of `--catchup-mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum CatchupWord {
-    /// All that the catch-up window and the overlap policy allow
+enum CatchupArg {
+    /// All times in the catch-up window
     All,
-    /// The earliest one
+    /// Only the earliest time
     One,
-    /// The latest one
+    /// Only the latest time
     Latest,
     None,
 }
 
-impl HowArgs {
-    /// What they make of policies.
+impl PolicyArgs {
+    /// Applies the flags to the policies.
     pub(super) fn policies(&self, present: SchedulePolicies) -> anyhow::Result<SchedulePolicies> {
         let mut policies = present;
         if let Some(policy) = self.overlap_policy {
@@ -106,7 +106,7 @@ impl HowArgs {
         Ok(policies)
     }
 
-    /// What they make of the notes and limits.
+    /// Applies the flags to the notes and limits.
     pub(super) fn state(&self, present: ScheduleState) -> ScheduleState {
         let mut state = present;
         if let Some(notes) = &self.notes {
@@ -121,7 +121,7 @@ impl HowArgs {
 }
 
 impl ExtensionArgs {
-    /// What they make of what only Perennial has; nothing if none was given.
+    /// Applies the flags to the extensions; `None` if no flag was given.
     pub(super) fn change(&self, present: ScheduleExtensions) -> Option<ScheduleExtensions> {
         let ExtensionArgs { catchup_mode, unlimited_catchup, max_runs, buffer_max, labels } = self;
         let given = catchup_mode.is_some()
@@ -130,10 +130,10 @@ impl ExtensionArgs {
             || buffer_max.is_some()
             || !labels.is_empty();
         let mode = catchup_mode.map(|word| match word {
-            CatchupWord::All => CatchupMode::All,
-            CatchupWord::One => CatchupMode::One,
-            CatchupWord::Latest => CatchupMode::Latest,
-            CatchupWord::None => CatchupMode::None,
+            CatchupArg::All => CatchupMode::All,
+            CatchupArg::One => CatchupMode::One,
+            CatchupArg::Latest => CatchupMode::Latest,
+            CatchupArg::None => CatchupMode::None,
         });
         given.then(|| ScheduleExtensions {
             catchup_mode: mode.map_or(present.catchup_mode, i32::from),

@@ -1,4 +1,4 @@
-//! The flags that say when a schedule acts.
+//! Flags for a schedule's spec: when it fires.
 
 use std::time::Duration;
 
@@ -9,49 +9,49 @@ use crate::calendar::mistakes_in;
 use crate::input::InstantText;
 use crate::system_zones;
 
-/// When. Times are the union of all calendars, cron strings and intervals, without what is excluded.
+/// A spec: the union of all calendars, cron strings and intervals, minus the exclusions.
 #[derive(Debug, Default, Clone, clap::Args)]
 #[group(id = "when-args")]
-pub(crate) struct WhenArgs {
+pub(crate) struct ScheduleSpecArgs {
     /// Calendar as JSON, such as '{"dayOfWeek":"Fri","hour":"17"}'; repeatable
-    #[arg(long, alias = "cal", value_name = "JSON", help_heading = "When")]
+    #[arg(long, alias = "cal", value_name = "JSON", help_heading = "Spec")]
     calendar: Vec<String>,
 
     /// Cron string, such as '30 12 * * Fri', @daily or '0 2 L * *'; repeatable
-    #[arg(long, value_name = "CRON", help_heading = "When")]
+    #[arg(long, value_name = "CRON", help_heading = "Spec")]
     cron: Vec<String>,
 
-    /// Interval and, after a slash, its phase, such as 90m or 5h/15m; repeatable
-    #[arg(long, value_name = "DURATION[/PHASE]", help_heading = "When")]
+    /// Interval, optionally with a phase, such as 90m or 5h/15m; repeatable
+    #[arg(long, value_name = "DURATION[/PHASE]", help_heading = "Spec")]
     interval: Vec<String>,
 
-    /// Leave out the times this cron string or calendar JSON matches; repeatable
-    #[arg(long, value_name = "SPEC", help_heading = "When")]
+    /// Exclude times that match this cron string or calendar JSON; repeatable
+    #[arg(long, value_name = "SPEC", help_heading = "Spec")]
     exclude: Vec<String>,
 
-    /// Zone whose clock is read: an IANA name, or 'local' for this machine's [default: UTC]
-    #[arg(long, alias = "tz", value_name = "NAME", help_heading = "When")]
+    /// Time zone: an IANA name, or 'local' for this machine's [default: UTC]
+    #[arg(long, alias = "tz", value_name = "NAME", help_heading = "Spec")]
     time_zone: Option<String>,
 
-    /// What to do where the clock jumps: literal, once, or GAP,OVERLAP such as shift,last
-    #[arg(long, value_name = "POLICY", help_heading = "When")]
+    /// Daylight saving policy: literal, once, or GAP,OVERLAP such as shift,last
+    #[arg(long, value_name = "POLICY", help_heading = "Spec")]
     dst: Option<DstPolicy>,
 
-    /// Put each time off by up to this much
-    #[arg(long, value_name = "DURATION", help_heading = "When", value_parser = parse_duration)]
+    /// Delay each time by a random amount up to this
+    #[arg(long, value_name = "DURATION", help_heading = "Spec", value_parser = parse_duration)]
     jitter: Option<Duration>,
 
-    /// No time before this one
-    #[arg(long, value_name = "TIME", help_heading = "When")]
+    /// First possible time
+    #[arg(long, value_name = "TIME", help_heading = "Spec")]
     start_time: Option<InstantText>,
 
-    /// No time after this one
-    #[arg(long, value_name = "TIME", help_heading = "When")]
+    /// Last possible time
+    #[arg(long, value_name = "TIME", help_heading = "Spec")]
     end_time: Option<InstantText>,
 }
 
-impl WhenArgs {
-    /// Whether any of them was given.
+impl ScheduleSpecArgs {
+    /// Whether any flag was given.
     pub(super) fn is_given(&self) -> bool {
         self.has_times()
             || !self.exclude.is_empty()
@@ -62,23 +62,22 @@ impl WhenArgs {
             || self.end_time.is_some()
     }
 
-    /// Whether it says times, and not only what is done with them.
+    /// Whether calendars, cron strings or intervals are given.
     pub(super) fn has_times(&self) -> bool {
         !(self.calendar.is_empty() && self.cron.is_empty() && self.interval.is_empty())
     }
 
-    /// What they probably don't mean.
+    /// Likely mistakes in the flags.
     pub(super) fn mistakes(&self) -> Vec<String> {
         mistakes_in(&self.cron, Dialect::Temporal)
     }
 
-    /// What they say by themselves.
+    /// A new spec from the flags.
     pub(super) fn read(&self) -> anyhow::Result<Definition> {
         self.change(Definition::default())
     }
 
-    /// What they make of a spec: what is given takes the place of what was there. Calendars, cron strings and
-    /// intervals are one thing, the times.
+    /// Applies the given flags to a spec. Calendars, cron strings and intervals are replaced together.
     pub(super) fn change(&self, present: Definition) -> anyhow::Result<Definition> {
         let mut definition = present;
         if self.has_times() {
@@ -103,7 +102,7 @@ impl WhenArgs {
                 "local" => system_zones::local_name()?,
                 name => name.to_owned(),
             };
-            // A zone that a cron string names has to be the same; one from before gives way.
+            // A new time zone replaces the old one, but must agree with the zones named in cron strings.
             if !self.times()?.zone.eq(&ZoneSource::Default) {
                 definition.set_zone(&name).context("--time-zone")?;
             }
@@ -125,7 +124,7 @@ impl WhenArgs {
             ("--start-time", &self.start_time, &mut definition.start),
             ("--end-time", &self.end_time, &mut definition.end),
         ] {
-            // Only a time without an offset needs this machine's zones: it is the server's that count.
+            // Only a time without an offset needs this machine's time zones; the server uses its own.
             let Some(given) = given else { continue };
             *bound = Some(match given {
                 InstantText::Exact(instant) => *instant,

@@ -1,8 +1,8 @@
-//! Enums as people type and read them: `BufferAll` for `SCHEDULE_OVERLAP_POLICY_BUFFER_ALL`.
+//! Short names of enum values: `BufferAll` for `SCHEDULE_OVERLAP_POLICY_BUFFER_ALL`.
 
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 
-/// The words that stand for overlap policies, as Temporal's command line has them.
+/// Names of overlap policies, as in Temporal's command line.
 const OVERLAP_POLICIES: [(&str, ScheduleOverlapPolicy); 6] = [
     ("Skip", ScheduleOverlapPolicy::Skip),
     ("BufferOne", ScheduleOverlapPolicy::BufferOne),
@@ -12,7 +12,7 @@ const OVERLAP_POLICIES: [(&str, ScheduleOverlapPolicy); 6] = [
     ("AllowAll", ScheduleOverlapPolicy::AllowAll),
 ];
 
-/// Reads an overlap policy in any case, with or without dashes.
+/// Parses an overlap policy, in any case, with or without dashes.
 pub(crate) fn overlap_policy(text: &str) -> Result<ScheduleOverlapPolicy, String> {
     let wanted = bare(text);
     let found = OVERLAP_POLICIES.iter().find(|(name, _)| bare(name) == wanted);
@@ -22,7 +22,7 @@ pub(crate) fn overlap_policy(text: &str) -> Result<ScheduleOverlapPolicy, String
     })
 }
 
-/// The word for an overlap policy.
+/// The name of an overlap policy.
 pub(crate) fn overlap_policy_name(policy: i32) -> &'static str {
     let found = OVERLAP_POLICIES.iter().find(|(_, known)| *known as i32 == policy);
     found.map_or("Skip", |(name, _)| name)
