@@ -1,7 +1,7 @@
-//! The wall clock: dates and seconds as plain integers, without any zone.
+//! Local dates and times as plain integers, without a time zone.
 
-/// A reading of a wall clock: seconds since it showed 1970-01-01T00:00:00. It knows no zone, so an
-/// instant is only had by asking a [`Zone`](crate::Zone) for the offset that was in force.
+/// A local time: seconds since the local 1970-01-01T00:00:00. A [`Zone`](crate::Zone) with its offsets
+/// converts it to an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct WallSecond(pub(crate) i64);
 
@@ -37,7 +37,7 @@ impl WallSecond {
         (Day(day as i32), self.0.rem_euclid(SECONDS_PER_DAY) as u32)
     }
 
-    /// For people to read.
+    /// Converts to jiff's type.
     pub(crate) fn civil(self) -> jiff::civil::DateTime {
         let (day, second) = self.split();
         let date = day.date();

@@ -1,4 +1,4 @@
-//! From a definition to what can be searched: checks, look-ups and bit sets.
+//! Compiles a definition: checks, lookups and bit sets.
 
 use jiff::Timestamp;
 
@@ -15,13 +15,13 @@ use crate::search::WallPattern;
 use crate::spec::floor_second;
 use crate::zone::Zone;
 
-/// The most parts a spec may have, and the most exclusions, named calendars included.
+/// Maximum number of parts, and of exclusions including named calendars.
 const PARTS_MAX: usize = 1_000;
 
-/// The most recurrence rules: the next time of a rare one may take most of a millisecond to find.
+/// Maximum number of recurrence rules: finding the next time of a rare one may take most of a millisecond.
 const RECURRENCES_MAX: usize = 50;
 
-/// The most times that `COUNT` may ask for in all rules together: each is counted when compiling.
+/// Maximum sum of all `COUNT`s: the times are counted when compiling.
 const COUNT_MAX: u64 = 100_000;
 
 /// The longest interval: no two times of a longer one fall within the years that timestamps have.
@@ -100,7 +100,7 @@ fn repeat_part(n: usize, repeat: &Repeat, zone: &Zone, policy: DstPolicy) -> Res
     }
 }
 
-/// The same that reading a repeat checks.
+/// The same checks as when parsing a repeat.
 fn check_repeat(repeat: &Repeat) -> Result<(), Error> {
     let problem = match (repeat.every, repeat.count, repeat.start.year()) {
         (Period::Days(0) | Period::Months(0) | Period::Seconds(0), ..) => "has no length",

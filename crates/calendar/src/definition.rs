@@ -1,4 +1,4 @@
-//! A spec in canonical form: what describe and list show, whatever the user typed.
+//! A spec in canonical form, as describe and list show it.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use crate::dst::DstPolicy;
 use crate::recurrence::Recurrence;
 use crate::repeat::Repeat;
 
-/// When, in canonical form: the union of its calendars, intervals, repeats and recurrences, minus
-/// its exclusions, within its bounds. Every way of writing a spec is read into this, and it is what
-/// [`Spec::compile`](crate::Spec::compile) takes.
+/// A spec in canonical form: the union of its calendars, intervals, repeats and recurrences, minus its
+/// exclusions, within its bounds. Every notation is parsed into a definition, and
+/// [`Spec::compile`](crate::Spec::compile) compiles it.
 ///
 /// ```
 /// use perennial_calendar::{Definition, Dialect};
@@ -30,7 +30,7 @@ pub struct Definition {
     pub repeats: Vec<Repeat>,
     /// iCalendar recurrence rules.
     pub recurrences: Vec<Recurrence>,
-    /// A time that any of these matches, to the second, is left out.
+    /// Times that match any of these, to the second, are left out.
     pub exclusions: Vec<Calendar>,
     /// Names of calendars to leave out, looked up when the spec is compiled.
     pub excluded_calendars: Vec<String>,
@@ -38,19 +38,19 @@ pub struct Definition {
     pub start: Option<Timestamp>,
     /// No time after this one (inclusive, by the nominal time).
     pub end: Option<Timestamp>,
-    /// Each time is put off by up to this much; zero for none.
+    /// Maximum delay of each time; zero for none.
     pub jitter: Duration,
-    /// The clock on which calendars, repeats and recurrences are read.
+    /// The time zone of calendars, repeats and recurrences.
     pub zone: ZoneSource,
-    /// What to do where that clock jumps. `None`: every part's own default, which is
-    /// [`DstPolicy::LITERAL`], and [`DstPolicy::RECURRENCE`] for recurrence rules.
+    /// The policy for clock changes. `None` for the default of each part: [`DstPolicy::RECURRENCE`] for
+    /// recurrence rules, [`DstPolicy::LITERAL`] for the others.
     pub dst: Option<DstPolicy>,
 }
 
 /// Where the rules of a spec's time zone come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ZoneSource {
-    /// Nothing was said: UTC.
+    /// Unspecified: UTC.
     #[default]
     Default,
     /// An IANA name, looked up when the spec is compiled.

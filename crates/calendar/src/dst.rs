@@ -1,9 +1,8 @@
-//! What to do with wall-clock times that do not exist, or exist twice.
+//! Policies for local times that don't occur, or occur twice, when clocks change.
 
 use std::fmt;
 
-/// What a spec does where its clock jumps. Written `DST=once`, or as its two halves:
-/// `DST=shift,last`.
+/// The policy of a spec for clock changes. Written `DST=once`, or as two halves: `DST=shift,last`.
 ///
 /// ```
 /// use perennial_calendar::{DstPolicy, OnGap, OnRepeat};
@@ -20,7 +19,7 @@ pub struct DstPolicy {
     pub repeat: OnRepeat,
 }
 
-/// What becomes of a time that the clock jumps over.
+/// The policy for a local time in a gap, which the clock skips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OnGap {
     /// It does not fire.
@@ -29,7 +28,7 @@ pub enum OnGap {
     Shift,
 }
 
-/// Which of the two instants fires when the clock shows a time twice.
+/// The policy for a local time that occurs twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OnRepeat {
     /// Only the earlier.
@@ -41,7 +40,7 @@ pub enum OnRepeat {
 }
 
 impl DstPolicy {
-    /// Take the clock at its word, as Temporal does: `skip,both`.
+    /// Fires whenever the clock shows the time, as in Temporal: `skip,both`.
     pub const LITERAL: DstPolicy = DstPolicy { gap: OnGap::Skip, repeat: OnRepeat::Both };
     /// Every civil time fires exactly once: `shift,first`.
     pub const ONCE: DstPolicy = DstPolicy { gap: OnGap::Shift, repeat: OnRepeat::First };

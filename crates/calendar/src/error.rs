@@ -1,10 +1,10 @@
-//! What can be wrong with a spec: each error says where, what was expected, and what to write.
+//! Errors in a spec. Each says what is wrong, where, and what to write instead.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-/// Text that is not a spec. It displays as the message with a suggestion where there is one, then
+/// Invalid text of a spec. It displays as the message with a suggestion where there is one, then
 /// the text with the offending characters marked:
 ///
 /// ```text
@@ -79,7 +79,7 @@ fn nearby(text: &str, line: Range<usize>, at: usize) -> Range<usize> {
     start..end
 }
 
-/// A spec whose parts are each readable but that cannot be compiled.
+/// A spec that can't be parsed or compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -110,7 +110,7 @@ pub enum Error {
         /// A calendar of nearly that name.
         similar: Option<String>,
     },
-    /// Two parts of one spec ask for different things of which there can be only one.
+    /// Two parts of a spec set a different time zone or DST policy for the whole spec.
     #[error(
         "the spec's parts disagree on the {what}: {} and {}; name the same in each",
         echo(.first), echo(.second)
@@ -155,7 +155,7 @@ pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> O
         .map(|(_, candidate)| candidate.to_owned())
 }
 
-/// Text as messages repeat it: of more than `chars_max` characters the beginning and the end.
+/// Shortens text for error messages: beyond `chars_max` characters, only the beginning and the end are kept.
 ///
 /// ```
 /// use perennial_calendar::excerpt;
@@ -167,7 +167,7 @@ pub fn excerpt(text: &str, chars_max: usize) -> Cow<'_, str> {
     let tail = chars_max * 2 / 5;
     let head = chars_max - tail;
     let boundary = |(at, _)| at;
-    // Both ends are looked for from their own side: of a long text nothing between them is read.
+    // Scan from both ends, so that the middle of a long text is never read.
     let head_end = text.char_indices().nth(head).map_or(text.len(), boundary);
     let tail_start = text.char_indices().rev().take(tail).last().map_or(text.len(), boundary);
     if tail_start <= head_end {
@@ -176,13 +176,13 @@ pub fn excerpt(text: &str, chars_max: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…{}", &text[..head_end], &text[tail_start..]))
 }
 
-/// As much of what was typed as stands in a message.
+/// Shortens the user's text for an error message.
 fn echo(text: &str) -> Cow<'_, str> {
     excerpt(text, 200)
 }
 
-/// A fault found while reading: the slice of the input it is about, and what to say. It becomes a
-/// [`ParseError`] at the edge, where the whole text is known.
+/// An error found while parsing: the slice of the input it is about, and a message. It becomes a
+/// [`ParseError`] at the crate's surface, where the whole text is known.
 #[derive(Debug)]
 pub(crate) struct Fault<'t> {
     at: &'t str,

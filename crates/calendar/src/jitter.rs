@@ -1,10 +1,10 @@
-//! Jitter: a random-looking delay that is the same whenever it is asked for.
+//! Jitter: a pseudo-random delay, always the same for the same schedule and time.
 
 use std::time::Duration;
 
 use crate::hash::fnv1a;
 
-/// Whose jitter it is: schedules with equal specs but different identities spread apart.
+/// The identity of a schedule: schedules with equal specs get different delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seed(u64);
 

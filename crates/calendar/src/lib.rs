@@ -1,9 +1,9 @@
-//! When does it fire?
+//! Calendar arithmetic: when does a schedule fire?
 //!
-//! This crate reads every way of saying "at these times" (cron strings in three dialects, calendars
-//! by named fields, intervals, ISO 8601 repeating intervals, iCalendar recurrence rules, with zones,
-//! exclusions, bounds, jitter and a policy for daylight saving), and answers which instants are
-//! meant, in tens of nanoseconds, and why others are not.
+//! The crate parses cron strings (three dialects), calendars by named fields, intervals, ISO 8601
+//! repeating intervals and iCalendar recurrence rules, with time zones, exclusions, bounds, jitter and
+//! a policy for daylight saving. It computes the matching instants in tens of nanoseconds, and explains
+//! why other times don't match.
 //!
 //! ```
 //! use jiff::tz::TimeZoneDatabase;
@@ -21,15 +21,15 @@
 //! ```
 //!
 //! Data flows one way: text is [read](Definition::read) into a [`Definition`], the canonical form;
-//! a definition is [compiled](Spec::compile) into a [`Spec`]; a spec is asked for its times
-//! ([`next`](Spec::next), [`between`](Spec::between), [`previous`](Spec::previous)), for what became
-//! of each ([`trace`](Spec::trace)), or for its meaning ([`explain`](Spec::explain)).
+//! a definition is [compiled](Spec::compile) into a [`Spec`]; a spec computes its times
+//! ([`next`](Spec::next), [`between`](Spec::between), [`previous`](Spec::previous)), the reason why
+//! others are left out ([`trace`](Spec::trace)), and its meaning in words ([`explain`](Spec::explain)).
 //!
-//! What it must never do: ask a clock, a disk, the environment or chance. Instants, the zone
-//! database, named calendars and the identity behind jitter are arguments, so equal questions have
-//! equal answers. Nothing it is given makes it panic, overflow or hang.
+//! The crate must never read a clock, a disk, the environment or random numbers. Instants, the zone
+//! database, named calendars and the identity behind jitter are arguments, so equal calls have equal
+//! results. No input makes it panic, overflow or hang.
 //!
-//! Start reading at [`spec`](Spec) and, for how a wall clock becomes instants, at `search.rs`.
+//! Start reading at [`spec`](Spec). `search.rs` converts local times to instants.
 
 mod civil;
 mod compile;

@@ -1,12 +1,12 @@
-//! Calendars known by name: what `EXCLUDE=` looks up.
+//! Named calendars, which `EXCLUDE=` refers to.
 
 use std::collections::BTreeMap;
 
 use crate::definition::Calendar;
 use crate::error::{Error, nearest};
 
-/// Named sets of calendars that specs can leave out, passed in when a spec is compiled. They are
-/// read on the clock of the spec that names them.
+/// Named sets of calendars that specs can exclude. Passed in when a spec is compiled, and read in the
+/// time zone of that spec.
 ///
 /// ```
 /// use perennial_calendar::{Definition, Dialect, NamedCalendars};
@@ -24,7 +24,7 @@ pub struct NamedCalendars {
 }
 
 impl NamedCalendars {
-    /// Adds the calendars of that name, or puts them in the place of earlier ones.
+    /// Sets the calendars of a name, replacing earlier ones.
     pub fn insert(&mut self, name: impl Into<String>, calendars: Vec<Calendar>) {
         self.calendars.insert(name.into(), calendars);
     }

@@ -1,4 +1,4 @@
-//! The times of a spec, one after the other.
+//! Iterator over the times of a spec.
 
 use std::iter::FusedIterator;
 
@@ -21,7 +21,7 @@ use crate::spec::{Occurrence, Spec, timestamp};
 #[derive(Clone, Debug)]
 pub struct Occurrences<'s> {
     spec: &'s Spec,
-    /// What has not been given yet, both inclusive.
+    /// The remaining range, both ends inclusive.
     from: i64,
     to: i64,
 }

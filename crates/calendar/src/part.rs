@@ -1,4 +1,4 @@
-//! The parts of a compiled spec, each with the times it has.
+//! The parts of a compiled spec, with their times.
 
 use jiff::Timestamp;
 
@@ -20,7 +20,7 @@ pub enum PartRef {
     Recurrence(usize),
 }
 
-/// One of the things that leave times out.
+/// An exclusion, by its place in the definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ExclusionRef {
     /// `definition.exclusions[n]`
@@ -42,7 +42,7 @@ pub(crate) struct Part {
 pub(crate) enum Times {
     /// Unix seconds `t` with `t ≡ phase` modulo `every`.
     Interval { every: i64, phase: i64 },
-    /// What a clock shows.
+    /// Local times.
     Wall { pattern: WallPattern, policy: DstPolicy },
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Exclusion {
 }
 
 impl Part {
-    /// What asking it costs, as searches count their work.
+    /// The cost of testing it, in units of a search's work.
     pub(crate) fn cost(&self) -> usize {
         match &self.times {
             Times::Interval { .. } => 1,

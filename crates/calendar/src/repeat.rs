@@ -13,15 +13,15 @@ use crate::error::Fault;
 pub(crate) const DAYS_MAX: u32 = 50_000;
 pub(crate) const MONTHS_MAX: u32 = 1_600;
 
-/// Every so many days, months or seconds from a date on the spec's clock.
+/// Every n days, months or seconds, from a date in the spec's time zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeat {
     /// The first time.
     pub start: DateTime,
     /// The distance to the next.
     pub every: Period,
-    /// How many in all; `None` for ever. In civil units these are dates, whatever becomes of each
-    /// where the clock jumps.
+    /// Number of repetitions; `None` for ever. In civil units a date counts even if its time is skipped by a
+    /// clock change.
     pub count: Option<u32>,
 }
 
@@ -138,8 +138,8 @@ impl fmt::Display for Period {
     }
 }
 
-/// A [`Repeat`] in civil units, compiled. It counts dates: one that the clock jumps over is one of
-/// them, or `R1/…` would fire on a day that nobody wrote.
+/// A compiled [`Repeat`] in civil units. A date in a gap counts too. Otherwise `R1/…` would fire on another
+/// day than its start.
 #[derive(Clone, Debug)]
 pub(crate) struct CivilRepeat {
     start: WallSecond,

@@ -1,4 +1,4 @@
-//! From the wall clock to instants: the search for the next time of one pattern in a zone.
+//! Converts local times to instants: finds the next time of a pattern in a time zone.
 
 use crate::civil::WallSecond;
 use crate::dst::{DstPolicy, OnGap};
@@ -35,10 +35,9 @@ impl WallPattern {
     /// The first instant at or after `from`, and not after `last`, at which the zone's clock shows
     /// a time of the set, by the given policy.
     ///
-    /// A zone is a row of segments in each of which the clock runs evenly. What lies between a
-    /// wall time and the next time of the set is empty in every segment, so the search steps from
-    /// the one straight to the segment that shows the other. Only where the clock was put back
-    /// does it look again at times it has passed.
+    /// A zone is a list of segments with a constant offset. No segment has a time of the set between a
+    /// local time and the set's next local time, so the search goes directly to the segment that
+    /// contains the next one. Only where the clock was put back does it search local times again.
     #[inline]
     pub(crate) fn next_instant(
         &self,
@@ -68,7 +67,7 @@ impl WallPattern {
         earliest.filter(|&instant| instant <= last)
     }
 
-    /// The search from segment to segment; `at` is left at the one that holds the result.
+    /// Searches segment by segment. `at` is left at the segment of the result.
     #[inline]
     fn next_in_segments(
         &self,

@@ -1,5 +1,5 @@
-//! Finds what exclusions leave over when they take one time after the other: day by day, a minute
-//! at a time, instead of time by time.
+//! Speeds up searches where exclusions remove many times in a row: steps by days and minutes instead of
+//! single times.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use crate::zone::{OFFSET_MAX, Zone};
 /// The most parts and exclusions together: a day's class is a bit for each.
 const MATCHERS_MAX: usize = 127;
 
-/// For one search. Days on which the same calendars are active, at the same offset from UTC, have
-/// the same seconds left; most specs have a handful of such classes.
+/// State of one search. Days with the same active calendars and the same offset from UTC form a class: the
+/// same seconds remain after exclusions. Most specs have a handful of classes.
 pub(crate) struct Sieve<'s> {
     zone: &'s Zone,
     parts: &'s [Part],
     exclusions: &'s [Exclusion],
-    /// Classes of days that have nothing left.
+    /// Classes of days on which everything is excluded.
     empty: BTreeSet<Class>,
 }
 
@@ -41,8 +41,8 @@ impl<'s> Sieve<'s> {
         fits.then(|| Sieve { zone, parts, exclusions, empty: BTreeSet::new() })
     }
 
-    /// An instant at or after `from` before which the spec has no time; `from` itself if nothing
-    /// can be said. Adds to `work` for every matcher it asks, and stops at `work_max`.
+    /// An instant at or after `from` before which the spec has no time; `from` itself if unknown. Adds to
+    /// `work` for every matcher used, and stops at `work_max`.
     pub(crate) fn skip(&mut self, mut from: i64, work: &mut usize, work_max: usize) -> i64 {
         while *work < work_max {
             let segment = &self.zone.segments()[self.zone.segment_at(from)];

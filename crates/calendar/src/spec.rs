@@ -1,4 +1,4 @@
-//! A compiled spec: the times it has, one after the other.
+//! A compiled spec, which computes its times.
 
 use std::iter::Rev;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use crate::part::{Exclusion, Part, PartRef};
 use crate::sieve::Sieve;
 use crate::zone::{Zone, Zones};
 
-/// How much one search does, at most, while exclusions take what it finds. One is asking an
-/// exclusion, or a part for a minute of a day. Past it the search says
+/// Bound on the work of one search whose results are excluded one after the other. The unit is one test
+/// of an exclusion, or of a part for a minute of a day. Beyond it the search returns
 /// [`NoneUpTo`](Search::NoneUpTo).
 const EXCLUDED_WORK_MAX: usize = 1_000_000;
 
@@ -26,10 +26,10 @@ const EXCLUDED_WORK_MAX: usize = 1_000_000;
 /// 2100, hold as long as what they exclude from.
 const LAST_SECOND: i64 = 4_133_980_799;
 
-/// How many times in a row may be excluded before the [`Sieve`] is taken to them.
+/// Excluded times in a row after which the search uses the [`Sieve`].
 const EXCLUDED_ONE_BY_ONE: usize = 64;
 
-/// A [`Definition`] compiled: asks its times in nanoseconds.
+/// A compiled [`Definition`]. Finding the next time takes nanoseconds.
 ///
 /// ```
 /// use jiff::tz::TimeZoneDatabase;
@@ -69,19 +69,19 @@ pub struct Occurrence {
     pub part: PartRef,
 }
 
-/// What a [bounded search](Spec::search) found.
+/// The result of a [bounded search](Spec::search).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
     /// The next time.
     Found(Occurrence),
     /// There is none, now or ever.
     Never,
-    /// Exclusions took all that the search has looked at; there is none up to and including this
-    /// instant. Ask again from there, if it is worth it.
+    /// The search reached its bound: exclusions removed every time up to and including this instant. Search
+    /// again from there, if it is worth it.
     NoneUpTo(Timestamp),
 }
 
-/// Exclusions took all that a [search back](Spec::search_back) looked at, within its bound.
+/// A [search back](Spec::search_back) reached its bound: exclusions removed every time it found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("exclusions took every time that was looked at; the search stopped there")]
 pub struct GaveUp;
@@ -232,8 +232,8 @@ impl Spec {
             None => return Found::At(nominal, part),
             Some(end) => from = end,
         }
-        // From here on each part is asked again only when its own time has been passed: a rule whose
-        // next time is costly to find and years away is found once.
+        // From here on, search a part again only when the search has passed its next time: the next time of a
+        // rule may be costly to find and years away.
         let ask = |part: &Part, from: i64| part.next(&self.zone, from.max(self.first), self.last);
         let mut ahead: Vec<Option<i64>> = self.parts.iter().map(|part| ask(part, from)).collect();
         let mut work = 0;

@@ -1,13 +1,13 @@
-//! The canonical text of each part. Read back, it gives the same part; of a comment, blanks at its
-//! ends and control characters may be lost.
+//! The canonical text of each part. Parsing it yields the same part, except that comments may lose
+//! blanks at their ends and control characters.
 
 use std::fmt;
 
 use crate::definition::{Calendar, FieldRange, Interval, SpecialDay, SpecialWeekday};
 use crate::parse::FieldTexts;
 
-/// As a cron string, in as few fields as say it. A calendar with an empty field, which matches
-/// nothing and which no cron string can say, shows that field as `-`.
+/// As a cron string, with as few fields as possible. A field that matches nothing, which no cron string can
+/// express, is shown as `-`.
 ///
 /// ```
 /// use perennial_calendar::{Definition, Dialect};

@@ -1,4 +1,4 @@
-//! Every time a spec might have had, with what became of it.
+//! All times that a spec's parts match, with the reason for those that are left out.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -8,10 +8,10 @@ use crate::dst::{DstPolicy, OnGap, OnRepeat};
 use crate::part::{ExclusionRef, Part, PartRef, Times};
 use crate::spec::{Occurrence, Spec, floor_second, timestamp};
 
-/// Takes everything, so that what the spec's own policy leaves out can be named.
+/// The most permissive policy, to find the times that the spec's own policy leaves out.
 const ALL: DstPolicy = DstPolicy { gap: OnGap::Shift, repeat: OnRepeat::Both };
 
-/// A time that fires, or one that does not and why.
+/// A time that fires, or a time that is left out, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Traced {
     /// A time of the spec, the same that [`Spec::between`] gives.
@@ -23,14 +23,13 @@ pub enum Traced {
 /// A time that a part of a spec matches but that the spec leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The instant; for a time that the clock jumps over, what it would be if moved on by the
-    /// length of the gap.
+    /// The instant; for a time in a gap, the instant after moving it forward by the length of the gap.
     pub nominal: Timestamp,
-    /// What the clock shows then, or would show.
+    /// The local time, which doesn't occur if it is in a gap.
     pub civil: DateTime,
-    /// The part that matches it.
+    /// The part that matches the time.
     pub part: PartRef,
-    /// What took it.
+    /// Why it is left out.
     pub reason: Reason,
 }
 
@@ -81,13 +80,13 @@ impl Spec {
     }
 }
 
-/// What became of each time. Made by [`Spec::trace`].
+/// Iterator over all times, fired and left out. Made by [`Spec::trace`].
 #[derive(Clone, Debug)]
 pub struct Trace<'s> {
     spec: &'s Spec,
     from: i64,
     last: i64,
-    /// The time at whose instant one that was jumped over would have been; it follows that one.
+    /// A time that fires at the same instant as a shifted time in a gap; it is returned after that one.
     also: Option<Traced>,
 }
 
@@ -115,7 +114,7 @@ impl Iterator for Trace<'_> {
             let Some(part) = fires else {
                 match left_out {
                     Some(left_out) => return Some(Traced::LeftOut(left_out)),
-                    // Taken by the search, judged to be nothing: not told rather than told wrong.
+                    // The search found it, but no part accepts it: omit it rather than report it wrongly.
                     None => continue,
                 }
             };
@@ -129,7 +128,7 @@ impl Iterator for Trace<'_> {
                     reason: Reason::Excluded(exclusion.source),
                 }),
             };
-            // A skipped 02:30 is told before the 03:30 that has the instant it would have had.
+            // A skipped 02:30 comes before the 03:30 that has the same instant.
             return match left_out.filter(|found| found.reason == Reason::Gap) {
                 Some(jumped) => {
                     self.also = Some(traced);
@@ -141,7 +140,7 @@ impl Iterator for Trace<'_> {
     }
 }
 
-/// What one part says of an instant.
+/// Whether one part fires at an instant.
 #[derive(Default)]
 struct Judgement {
     fires: bool,
@@ -154,7 +153,7 @@ impl Spec {
         WallSecond(instant + zone.segments()[zone.segment_at(instant)].offset)
     }
 
-    /// What a part says of an instant, exclusions aside.
+    /// Whether a part fires at an instant, exclusions aside.
     fn judge(&self, part: &Part, instant: i64) -> Judgement {
         if instant < part.first || instant > part.last {
             return Judgement::default();
@@ -169,7 +168,7 @@ impl Spec {
         let before = at.checked_sub(1).map(|before| segments[before]);
 
         let wall = instant + segments[at].offset;
-        // The wall time, if any, that the clock jumped over and that would be moved to here.
+        // The local time in the gap, if any, that would be moved to this instant.
         let jumped = before
             .map(|before| (before.wall_end(), instant + before.offset))
             .filter(|&(gap, jumped)| (gap..segments[at].wall_start()).contains(&jumped))

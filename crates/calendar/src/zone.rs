@@ -1,4 +1,4 @@
-//! Time zones, compiled for speed: stretches of constant offset, found in a few nanoseconds.
+//! Compiled time zones: segments of constant offset, found in a few nanoseconds.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -33,15 +33,15 @@ pub(crate) const NAME_BYTES_MAX: usize = 255;
 /// The largest TZif file taken (the largest in the tz database has under 4 KB).
 const TZIF_BYTES_MAX: usize = 64 * 1024;
 
-/// The most jumps a clock may make in those years; two a year are usual.
+/// Maximum number of transitions in those years; two a year are usual.
 const TRANSITIONS_MAX: usize = 10_000;
 
 /// The end of 2100, after which nothing fires.
 const LAST_SECOND: i64 = 4_133_980_800;
 
-/// The zones a program knows: a zone database, and what has been compiled from it. It is a
-/// snapshot: once read, a zone never changes within it, so equal specs compiled with one `Zones`
-/// have equal times. To take up a new version of the tz database, make a new one.
+/// A time zone database with a cache of compiled zones. It is a snapshot: a zone never changes once it is
+/// read, so equal specs compiled with one `Zones` have equal times. For a new version of the tz database,
+/// make a new `Zones`.
 ///
 /// ```
 /// use jiff::tz::TimeZoneDatabase;
@@ -78,7 +78,7 @@ impl Zones {
         if let Some(zone) = self.cached(name) {
             return Ok(zone);
         }
-        // No zone has a longer name, so looking for it, or for one that is similar, is a waste of time.
+        // No zone has a longer name: don't search for it, nor for a similar one.
         if name.len() > NAME_BYTES_MAX {
             return Err(Error::UnknownZone { name: name.to_owned(), similar: None });
         }
@@ -94,8 +94,8 @@ impl Zones {
         Ok(Arc::clone(compiled.entry(name).or_insert(zone)))
     }
 
-    /// Differs from that of another database if a clock of theirs differs between 1970 and 2100. Reads all
-    /// zones, which takes tens of milliseconds.
+    /// A hash of all zones. Two databases with a different local time between 1970 and 2100 have different
+    /// fingerprints. Reads all zones, which takes tens of milliseconds.
     pub fn fingerprint(&self) -> u64 {
         let mut names: Vec<String> = self.database.available().map(|it| it.to_string()).collect();
         names.sort();
@@ -145,8 +145,8 @@ impl fmt::Debug for Zones {
     }
 }
 
-/// A time zone with its offsets tabulated. Between two transitions a zone's clock runs evenly, so a
-/// search on the wall clock is a search in each such stretch.
+/// A time zone with its offsets tabulated. The offset is constant between two transitions, so a search by
+/// local time is a search in each such segment.
 pub struct Zone {
     name: String,
     rules: TimeZone,
@@ -155,7 +155,7 @@ pub struct Zone {
     index: Box<[u16]>,
 }
 
-/// A stretch of constant offset: instants `start..end` (Unix seconds).
+/// A segment of constant offset: instants `start..end` (Unix seconds).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) start: i64,
@@ -164,12 +164,12 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// What the clock shows at its beginning.
+    /// Local time at its beginning.
     pub(crate) fn wall_start(&self) -> i64 {
         self.start + self.offset
     }
 
-    /// What the clock would show at its end, had it not jumped.
+    /// Local time at its end, before the clock changes.
     pub(crate) fn wall_end(&self) -> i64 {
         self.end + self.offset
     }

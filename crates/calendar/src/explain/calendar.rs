@@ -1,11 +1,11 @@
-//! A calendar in words.
+//! Phrases a calendar.
 
 use super::day;
 use super::fields::Fields;
 use super::time_of_day::TimesOfDay;
 use crate::definition::Calendar;
 
-/// `at 09:00 on Monday through Friday`. The comment, which means nothing, follows in quotes.
+/// `at 09:00 on Monday through Friday`. The comment follows in quotes.
 pub(super) fn phrase(calendar: &Calendar) -> String {
     let fields = Fields::of(calendar);
     if fields.match_nothing() {
@@ -16,7 +16,7 @@ pub(super) fn phrase(calendar: &Calendar) -> String {
     commented(format!("{}{days}", time.words), calendar)
 }
 
-/// The same for something left out: `all day on 25 December 2026`.
+/// The phrase of an exclusion: `all day on 25 December 2026`.
 pub(super) fn exclusion_phrase(calendar: &Calendar) -> String {
     let fields = Fields::of(calendar);
     if fields.match_nothing() || !fields.are_all_day() {

@@ -1,11 +1,11 @@
-//! The days of a calendar: of the month, of the week, in which months and years.
+//! Phrases the days of a calendar: days of the month, weekdays, months, years.
 
 use super::fields::{Fields, Progression, ValueSet};
 use super::wording::{join, long_progression, month, ordinal, runs, weekday};
 use crate::definition::{SpecialDay, SpecialWeekday};
 
-/// The words that follow the time, such as ` on Monday through Friday in May`; nothing for every
-/// day, unless that is to be said.
+/// The words after the time, such as ` on Monday through Friday in May`. Empty for every day, unless
+/// `say_every_day`.
 pub(super) fn phrase(fields: &Fields, say_every_day: bool) -> String {
     if let Some(date) = single_date(fields) {
         return date;

@@ -1,4 +1,4 @@
-//! A calendar's fields as sets: however they were written, equal sets get equal words.
+//! A calendar's fields as sets, so that equal sets are phrased equally however they were written.
 
 use crate::civil;
 use crate::definition::{Calendar, FieldRange, SpecialDay, SpecialWeekday};
@@ -177,7 +177,7 @@ impl ValueSet {
 }
 
 impl Progression {
-    /// What ascending values have in common, if they are at least two and evenly spaced.
+    /// The progression of ascending values, if they are at least two and evenly spaced.
     pub(super) fn of(mut values: impl Iterator<Item = u32>) -> Option<Self> {
         let (first, second) = (values.next()?, values.next()?);
         let step = second - first;

@@ -1,7 +1,7 @@
-//! What a spec means, in words, and what may surprise its author.
+//! Explains a spec in words, with warnings.
 //!
-//! Start reading at `sentence`, which puts the clauses together; `calendar`, `period` and
-//! `recurrence` say the parts, and `warnings` looks for surprises.
+//! Start reading at `sentence`, which combines the clauses. `calendar`, `period` and `recurrence`
+//! phrase the parts. `warnings` finds surprising behaviour.
 
 mod calendar;
 mod day;
@@ -20,7 +20,7 @@ pub use warning::Warning;
 
 use crate::spec::Spec;
 
-/// What a spec means: one sentence, and what its author may not have expected. Made by
+/// The meaning of a spec in one sentence, and warnings about surprising behaviour. Made by
 /// [`Spec::explain`].
 ///
 /// Specs with different sets of nominal times never share a sentence, provided that both were
@@ -47,16 +47,16 @@ use crate::spec::Spec;
 pub struct Explanation {
     /// The meaning, complete and in one sentence.
     pub sentence: String,
-    /// Facts worth knowing before the spec is used, the gravest first; usually none.
+    /// Warnings, the most severe first; usually none.
     pub warnings: Vec<Warning>,
 }
 
 impl Spec {
-    /// What the spec means, and what may surprise whoever wrote it.
+    /// Explains the spec in words, with warnings.
     ///
     /// Warnings look ahead from `now`, for five years and for no more than 20,000 steps in all,
-    /// whatever the spec: a step is one search of one part or exclusion. What lies beyond is not
-    /// warned of. The next and the last time take at most three hundred [searches](Self::search).
+    /// whatever the spec: a step is one search of one part or exclusion. Later problems are not
+    /// reported. The next and the last time take at most three hundred [searches](Self::search).
     pub fn explain(&self, now: Timestamp) -> Explanation {
         Explanation { sentence: sentence::of(self), warnings: warnings::of(self, now) }
     }

@@ -1,4 +1,4 @@
-//! Intervals and repeats in words.
+//! Phrases intervals and repeats.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! Recurrence rules in words.
+//! Phrases recurrence rules.
 
 use jiff::civil::{DateTime, Weekday};
 

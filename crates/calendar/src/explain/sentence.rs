@@ -1,4 +1,4 @@
-//! The whole sentence: what fires, except when, from when until when, on which clock.
+//! The whole sentence: parts, exclusions, bounds, time zone.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use crate::part::{Exclusion, ExclusionRef, PartRef};
 use crate::repeat::Period;
 use crate::spec::Spec;
 
-/// Each clause begins with words that no other has and says its piece completely, so that the
-/// definition can be read back from the sentence, up to what makes no difference to its times.
+/// Each clause begins with unique words and is complete. So the sentence determines the definition, except
+/// for differences that don't affect its times.
 pub(super) fn of(spec: &Spec) -> String {
     let definition = spec.definition();
     let parts: Vec<String> = spec.parts.iter().map(|p| part(definition, p.source)).collect();
     if parts.is_empty() {
         return "Never: nothing is scheduled.".to_owned();
     }
-    // What follows a union is about all of it, which a comma would not show.
+    // A semicolon shows that the following clauses apply to the whole union.
     let separator = if parts.len() > 1 { "; " } else { ", " };
     let mut clauses = vec![parts.join("; and ")];
     clauses.extend(exclusions(spec));
@@ -33,7 +33,7 @@ pub(super) fn of(spec: &Spec) -> String {
     sentence
 }
 
-/// One part in words, without the clock it is read on.
+/// One part in words, without its time zone.
 pub(super) fn part(definition: &Definition, part: PartRef) -> String {
     match part {
         PartRef::Calendar(n) => calendar::phrase(&definition.calendars[n]),
@@ -51,7 +51,7 @@ fn exclusions(spec: &Spec) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", and "))
 }
 
-/// A name says little about what is behind it, which may be another thing tomorrow.
+/// The name of a calendar, with a fingerprint: its content may change under the same name.
 fn named_calendar(spec: &Spec, named: usize) -> String {
     let name = &spec.definition().excluded_calendars[named];
     let of_that_name = |x: &&Exclusion| x.source == ExclusionRef::Named(named);
@@ -74,7 +74,7 @@ fn bounds(definition: &Definition) -> Option<String> {
     }
 }
 
-/// Nothing for what no clock is needed for.
+/// The time zone; `None` if no part depends on it.
 fn zone(spec: &Spec) -> Option<String> {
     let definition = spec.definition();
     let only_intervals = definition.calendars.is_empty()
@@ -95,7 +95,7 @@ fn zone(spec: &Spec) -> Option<String> {
     })
 }
 
-/// The policy in words, where there is a choice and it is not the one that goes without saying.
+/// The DST policy in words; `None` if it is the default or has no effect.
 fn dst_policy(spec: &Spec) -> Option<String> {
     let definition = spec.definition();
     let policy = definition.dst?;

@@ -1,4 +1,4 @@
-//! The times of a day, as their hours, minutes and seconds say them.
+//! Phrases the times of a day.
 
 use super::fields::{Fields, Progression, ValueSet};
 use super::wording::{clock, every, join, long_progression, ordinal, runs};
@@ -24,7 +24,7 @@ pub(super) struct TimesOfDay {
 /// The words for them: `at 09:00`, `every 15 minutes from 09:00 through 17:45`.
 pub(super) struct TimePhrase {
     pub(super) words: String,
-    /// Whether they could be of one day alone, so that "every day" is worth saying.
+    /// Whether the phrase needs the words "every day".
     pub(super) needs_days: bool,
 }
 
@@ -61,7 +61,7 @@ impl TimesOfDay {
         TimePhrase { words: self.by_fields(), needs_days: true }
     }
 
-    /// What the times have in common, if they are evenly spaced, without going through them all.
+    /// The progression of the times, if they are evenly spaced. Computed without enumerating them.
     fn progression(self) -> Option<Progression> {
         let seconds = Spacing::of(self.seconds)?;
         let minutes = seconds.within(Spacing::of(self.minutes)?, 60)?;

@@ -1,4 +1,4 @@
-//! The things an author may not have expected of a spec.
+//! Warnings about a spec's surprising behaviour.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use super::wording::{clock_of, counted, date_at, duration, ordinal};
 use crate::parse::temporal::SIXTH_IS_YEAR;
 use crate::part::{ExclusionRef, PartRef};
 
-/// A fact about a spec that its author should know. It displays as one plain sentence, without a
-/// capital or a full stop. Times are on the spec's clock.
+/// A warning about a spec. It displays as one sentence, without a capital or a full stop. Times are in the
+/// spec's time zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {

@@ -1,4 +1,4 @@
-//! Which days a calendar matches: a month at a time, as a bit set.
+//! Matches the days of a calendar, month by month, as bit sets.
 
 use crate::civil::{Date, Day, YEAR_MAX, YEAR_MIN, days_in_month, is_leap_year};
 use crate::definition::{SpecialDay, SpecialWeekday};
@@ -20,9 +20,8 @@ const YEAR_KINDS: usize = 14;
 
 /// The days of a calendar expression. A month's matching days are the AND of three 31-bit sets.
 ///
-/// Which months have a matching day at all is settled when it is made, for each kind of year, so no
-/// search looks at more than two months: the one it begins in, and the next that has one. What can
-/// never match has no years.
+/// The months with a matching day are precomputed for each kind of year. So a search examines at most two
+/// months: the one it begins in, and the next with a match. A matcher that never matches has no years.
 #[derive(Clone, Debug)]
 pub(crate) struct DayMatcher {
     /// Bits 1–31.
@@ -35,8 +34,7 @@ pub(crate) struct DayMatcher {
     years: [u64; 2],
     /// `L`, `W` and `#`, for the few that use them.
     special: Option<Box<SpecialDays>>,
-    /// Whether nothing but the weekday matters, which is most of what people write: such days are
-    /// found without knowing their date.
+    /// Whether only the weekday matters, which is the common case. Then no dates are computed.
     is_weekly: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Compiled patterns on the wall clock, found with a few bit operations each.
+//! Compiled patterns of local times, matched with a few bit operations each.
 
 mod calendar;
 mod days;

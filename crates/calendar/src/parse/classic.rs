@@ -1,4 +1,4 @@
-//! Cron strings of a workflow's own Cron Schedule, as robfig/cron v3 reads them.
+//! The classic dialect, of a workflow's own cron schedule: the rules of robfig/cron v3.
 
 use super::field::{self, Field, Names};
 use crate::definition::{Calendar, FieldRange};

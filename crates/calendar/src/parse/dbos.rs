@@ -1,4 +1,4 @@
-//! Crontabs as DBOS reads them: seconds first, and a `/divisor` that keeps what is divisible.
+//! The DBOS dialect: seconds first, and a `/divisor` that keeps the values it divides.
 
 use super::field::{self, Field, Names};
 use crate::definition::{Calendar, FieldRange};

@@ -39,7 +39,7 @@ pub struct FieldTexts {
 }
 
 impl FieldTexts {
-    /// Reads them.
+    /// Parses the fields.
     pub fn read(&self) -> Result<Calendar, Error> {
         let mut calendar = with_defaults();
         let fields = [

@@ -1,11 +1,10 @@
-//! Cron strings that can be read, but probably don't mean what their author thinks.
+//! Finds likely mistakes in valid cron strings.
 
 use super::{Dialect, settings, temporal};
 use crate::explain::Warning;
 
-/// What the author of a text probably mistook. The text has been [read](crate::Definition::read) without an error.
-///
-/// The canonical form doesn't show these mistakes any more: they are in how the text was written.
+/// Likely mistakes in a valid text. They depend on how the text was written, so the canonical form no longer
+/// shows them.
 ///
 /// ```
 /// use perennial_calendar::{Dialect, likely_mistakes};

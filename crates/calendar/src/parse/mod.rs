@@ -1,4 +1,4 @@
-//! Reading specs: every form that users write, into one [`Definition`].
+//! Parses all notations of specs into a [`Definition`].
 
 mod calendar_json;
 mod classic;
@@ -23,10 +23,10 @@ use crate::repeat::{self, Repeat};
 use crate::zone::NAME_BYTES_MAX;
 use settings::Settings;
 
-/// The longest text taken for one part of a spec.
+/// Maximum length of the text of one part.
 const TEXT_BYTES_MAX: usize = 10_000;
 
-/// How cron strings are read. A string may choose for itself with `DIALECT=` in front.
+/// The dialect of cron strings. A string can choose its own with a leading `DIALECT=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// As Temporal's schedules read them: 5 fields; a sixth is the year; seven begin with the
@@ -42,7 +42,7 @@ pub enum Dialect {
     Classic,
 }
 
-/// What one text says, settings aside.
+/// The content of one text, without its settings.
 enum Piece {
     Cron(Vec<Calendar>),
     Calendar(Calendar),
@@ -55,10 +55,10 @@ impl Definition {
     /// Reads the union of several texts, each a cron string, `@every`, an interval (`5h/15m`), an
     /// ISO 8601 duration or repeating interval, calendar JSON, or a recurrence rule.
     ///
-    /// What stands before a part speaks for the whole spec: the zone (`CRON_TZ=`, `TZ=`), the DST
-    /// policy (`DST=`) and named calendars to leave out (`EXCLUDE=`). As in Temporal, the cron
-    /// strings of one spec all name the same zone, or none does; and a zone before an interval,
-    /// which sees no clock, says nothing.
+    /// Settings before a part apply to the whole spec: the time zone (`CRON_TZ=`, `TZ=`), the DST
+    /// policy (`DST=`) and named calendars to exclude (`EXCLUDE=`). As in Temporal, the cron strings of
+    /// one spec all name the same zone, or none does. A zone before an interval has no effect, because
+    /// intervals don't depend on local time.
     ///
     /// ```
     /// use perennial_calendar::{Definition, Dialect};
@@ -117,7 +117,7 @@ impl Definition {
             ZoneSource::Default => None,
             ZoneSource::Name(name) | ZoneSource::Tzif { name, .. } => Some(name.as_str()),
         };
-        // It must not move the clock of the parts.
+        // An exclusion must not change the time zone of the parts.
         if settings.zone.is_some() && !same_zone(known, settings.zone) {
             return Err(conflict("time zone", known, settings.zone));
         }
@@ -190,7 +190,7 @@ fn read_one(text: &str, dialect: Dialect) -> Result<(Settings<'_>, Piece), Parse
     read_pieces(text, dialect).map_err(|fault| fault.in_text(text))
 }
 
-/// Refuses a text that is longer than any part of a spec, before anything looks at it.
+/// Rejects a text that is too long, before parsing it.
 fn check_length(text: &str) -> Result<(), ParseError> {
     if text.len() > TEXT_BYTES_MAX {
         let message =
@@ -229,7 +229,7 @@ fn read_pieces(text: &str, dialect: Dialect) -> Result<(Settings<'_>, Piece), Fa
             Dialect::Classic => classic::parse(body)?,
         })
     };
-    // It would say nothing about the interval, and move the clock of the parts beside it.
+    // The zone has no effect on an interval, and must not change the zone of the other parts.
     if let Piece::Interval(_) = piece {
         settings.zone = None;
     }

@@ -1,4 +1,4 @@
-//! The settings that may stand before an expression: `CRON_TZ=Europe/Oslo DST=once 0 2 * * *`.
+//! Settings before an expression: `CRON_TZ=Europe/Oslo DST=once 0 2 * * *`.
 
 use super::{Dialect, dst_policy};
 use crate::dst::DstPolicy;
@@ -13,7 +13,7 @@ pub(super) struct Settings<'t> {
 }
 
 impl<'t> Settings<'t> {
-    /// Takes the zone that a dated expression names itself.
+    /// Sets the zone that a dated expression names, which must agree with the settings.
     pub(super) fn agree_on_zone(&mut self, zone: Option<&'t str>) -> Result<(), Fault<'t>> {
         let Some(at) = zone else { return Ok(()) };
         let named = if matches!(at, "Z" | "z") { "UTC" } else { at };

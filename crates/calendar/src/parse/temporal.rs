@@ -1,4 +1,4 @@
-//! Cron strings as Temporal's schedules read them, with `L`, `W` and `#` on top.
+//! The dialect of Temporal's schedules, extended by `L`, `W` and `#`.
 
 use super::field::{self, Field, Names};
 use crate::definition::{Calendar, FieldRange, SpecialDay, SpecialWeekday};
@@ -17,7 +17,7 @@ pub(super) fn parse(text: &str) -> Result<Calendar, Fault<'_>> {
     Ok(calendar)
 }
 
-/// For whoever means seconds.
+/// Hint for a sixth field that was probably meant as seconds.
 pub(crate) const SIXTH_IS_YEAR: &str =
     "the sixth field is the year; for seconds use seven fields or DIALECT=dbos";
 

@@ -1,11 +1,11 @@
-//! Which periods count: `FREQ` and `INTERVAL`, counted from `DTSTART`.
+//! The periods of a rule: `FREQ` and `INTERVAL`, counted from `DTSTART`.
 
 use super::month::{Month, MonthDays};
 use super::{Frequency, Recurrence};
 use crate::civil::{Date, Day, WallSecond};
 
-/// Every so many years, months, weeks or days. Positions are computed, not walked to, so a far-off
-/// period costs no more than a near one.
+/// Every n-th year, month, week or day. Periods are computed directly, so a distant one costs no more than
+/// a near one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cadence {
     unit: Unit,
@@ -43,13 +43,13 @@ impl Cadence {
                 (Unit::Week { start }, interval)
             }
             Frequency::Daily => (Unit::Day, interval),
-            // These count their intervals within and across days: every day may have a time.
+            // Shorter frequencies count their intervals across days: any day may have a time.
             Frequency::Hourly | Frequency::Minutely | Frequency::Secondly => (Unit::Day, 1),
         };
         Cadence { unit, interval, anchor: unit.index(WallSecond::from(rule.anchor()).split().0) }
     }
 
-    /// The days of `month` that are in a period that counts.
+    /// The days of `month` that belong to a period of the rule.
     pub(super) fn days_in(&self, month: Month) -> MonthDays {
         if self.interval == 1 {
             return month.all_days();
@@ -81,7 +81,7 @@ impl Cadence {
         }
     }
 
-    /// The first period that counts and ends on `day` or later; `None` if it begins after
+    /// The first period of the rule that ends on `day` or later; `None` if it begins after
     /// `last_day`.
     pub(super) fn period_at_or_after(&self, day: Day, last_day: Day) -> Option<Period> {
         let passed = self.unit.index(day) - self.anchor;

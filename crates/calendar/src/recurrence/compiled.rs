@@ -1,4 +1,4 @@
-//! A rule ready to be asked for its next time.
+//! A compiled rule, which computes its next time.
 
 use jiff::civil::DateTime;
 
@@ -13,8 +13,8 @@ use crate::civil::{Day, WallSecond};
 /// The last second of 2100. Bounds every search.
 const LAST: DateTime = DateTime::constant(2100, 12, 31, 23, 59, 59, 0);
 
-/// A [`Recurrence`] with everything precomputed. It holds no position: any time can be asked for,
-/// at the same cost whether it is near `DTSTART` or a century after.
+/// A [`Recurrence`] with everything precomputed. It is stateless: the search costs the same near
+/// `DTSTART` and a century later.
 ///
 /// # Bounds
 ///
@@ -44,7 +44,7 @@ enum Plan {
 }
 
 impl CompiledRecurrence {
-    /// More steps than any rule can make one call take.
+    /// Upper bound on the steps of one call.
     #[cfg(test)]
     pub(super) const STEPS_MAX: usize = 200_000;
 

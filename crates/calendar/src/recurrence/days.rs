@@ -1,35 +1,34 @@
-//! Which days match: every part of a rule that is about the date.
+//! Matches days: all parts of a rule that concern the date.
 
 use super::cadence::Cadence;
-use super::either_end::EitherEnd;
 use super::month::{Month, MonthDays, YearDay};
+use super::signed_positions::SignedPositions;
 use super::steps::step;
 use super::{ByParts, Frequency, Recurrence};
 use crate::civil::Day;
 
-/// A day matches if its period counts and every part that was given allows it. That one rule is all
-/// of RFC 5545's table of "expand" and "limit", once [`defaults`] has filled in what a period
-/// expands to if nothing is said.
+/// A day matches if it is in a period of the rule and every given part allows it. With the parts that
+/// [`defaults`] adds, this implements RFC 5545's whole table of "expand" and "limit".
 #[derive(Clone, Debug)]
 pub(super) struct DayFilter {
     cadence: Cadence,
     /// Bit 1 is January.
     months: u16,
-    month_days: Option<EitherEnd<1>>,
-    year_days: Option<EitherEnd<6>>,
+    month_days: Option<SignedPositions<1>>,
+    year_days: Option<SignedPositions<6>>,
     /// With the weekday on which weeks begin; 0 is Sunday.
-    week_numbers: Option<(EitherEnd<1>, u8)>,
+    week_numbers: Option<(SignedPositions<1>, u8)>,
     weekdays: Weekdays,
 }
 
 /// `BYDAY`. Bit 0, and index 0, is Sunday.
 #[derive(Clone, Debug)]
 struct Weekdays {
-    /// Those that match whichever of the month or year they are.
+    /// Weekdays that match in every week.
     every: u8,
-    /// Those of which only some match, and which.
+    /// Weekdays of which only some match, by their position in the month or year.
     counted: u8,
-    nth: Option<Box<[EitherEnd<1>; 7]>>,
+    nth: Option<Box<[SignedPositions<1>; 7]>>,
     counted_within: Span,
 }
 
@@ -49,9 +48,9 @@ impl DayFilter {
                 [] => !0,
                 months => months.iter().fold(0, |set, month| set | 1 << month),
             },
-            month_days: EitherEnd::new(&by.month_day),
-            year_days: EitherEnd::new(&by.year_day),
-            week_numbers: EitherEnd::new(&by.week_no).map(|numbers| (numbers, week_start)),
+            month_days: SignedPositions::new(&by.month_day),
+            year_days: SignedPositions::new(&by.year_day),
+            week_numbers: SignedPositions::new(&by.week_no).map(|numbers| (numbers, week_start)),
             weekdays: Weekdays::new(&by, rule.frequency),
         }
     }
@@ -79,7 +78,7 @@ impl DayFilter {
         self.between(day, day).next().is_some()
     }
 
-    /// Which days of the month are worth a closer look: what masks can tell.
+    /// The days of the month that pass the bit masks. [`allows`](Self::allows) checks the rest.
     fn candidates(&self, month: Month) -> MonthDays {
         step();
         if self.months & 1 << month.month == 0 {
@@ -92,7 +91,7 @@ impl DayFilter {
         days & month.days_on(self.weekdays.every | self.weekdays.counted)
     }
 
-    /// What masks cannot tell.
+    /// The checks that bit masks can't express.
     fn allows(&self, month: Month, day_of_month: u8) -> bool {
         let day = month.day(day_of_month);
         if let Some(year_days) = &self.year_days {
@@ -110,7 +109,7 @@ impl DayFilter {
     }
 }
 
-/// What `DTSTART` adds to a rule that says too little: the day that a longer period falls on.
+/// The parts with defaults from `DTSTART`: the day of a rule that doesn't specify one.
 fn defaults(rule: &Recurrence) -> ByParts {
     let mut by = ByParts::clone(&rule.by);
     let silent = by.week_no.is_empty()
@@ -138,7 +137,7 @@ fn defaults(rule: &Recurrence) -> ByParts {
 
 /// A week belongs to the year that has most of its days, so the first days of January may be in the
 /// last week of the year before. A day counts for the calendar year it is in all the same.
-fn is_in_week(day: Day, week_start: u8, numbers: &EitherEnd<1>) -> bool {
+fn is_in_week(day: Day, week_start: u8, numbers: &SignedPositions<1>) -> bool {
     let into_week = (7 + day.weekday() - week_start) % 7;
     let middle = Day(day.0 - i32::from(into_week) + 3);
     let middle = YearDay::of(middle, middle.date().year);
@@ -163,7 +162,7 @@ impl Weekdays {
                 Some(nth) => {
                     weekdays.counted |= 1 << weekday;
                     let counts =
-                        weekdays.nth.get_or_insert_with(|| Box::new([EitherEnd::EMPTY; 7]));
+                        weekdays.nth.get_or_insert_with(|| Box::new([SignedPositions::EMPTY; 7]));
                     counts[usize::from(weekday)].insert(nth.into());
                 }
             }
@@ -192,7 +191,7 @@ impl Weekdays {
 pub(super) struct Days<'f> {
     filter: &'f DayFilter,
     month: Month,
-    /// Of `month`, those not yet looked at.
+    /// The remaining days of `month`.
     candidates: MonthDays,
     last: Day,
 }

@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows a zone or an instant: a rule is read by `parse`, compiled to masks by
 //! `compiled`, and asked for its next wall-clock second. Zones, DST, `COUNT` and an `UNTIL` that is
-//! an instant are for whoever turns those seconds into instants. Start reading at [`Recurrence`],
+//! an instant are handled where those seconds become instants. Start reading at [`Recurrence`],
 //! then `compiled`.
 
 mod cadence;
@@ -10,12 +10,12 @@ mod compiled;
 mod date_time;
 mod days;
 mod display;
-mod either_end;
 mod month;
 mod parse;
 mod parts;
 mod rule;
 mod set_positions;
+mod signed_positions;
 mod steps;
 mod sub_daily;
 mod times;

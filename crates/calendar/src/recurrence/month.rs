@@ -1,4 +1,4 @@
-//! A month of a year: the stride in which days are searched.
+//! A month of a year: days are searched month by month.
 
 use crate::civil::{Date, Day, days_in_month, is_leap_year};
 

@@ -1,4 +1,4 @@
-//! From text to a rule: finds the lines `DTSTART` and `RRULE`.
+//! Parses a rule: finds the lines `DTSTART` and `RRULE`.
 
 use jiff::civil::DateTime;
 
@@ -89,7 +89,7 @@ fn second_rule(line: &str) -> Fault<'_> {
     }
 }
 
-/// What a `DTSTART` line says.
+/// The content of a `DTSTART` line.
 struct Start<'t> {
     moment: Moment<'t>,
     zone: Option<&'t str>,

@@ -227,21 +227,21 @@ fn parts_that_must_not_stand_together_are_refused() {
     refused(
         "FREQ=MONTHLY;BYWEEKNO=20",
         expect![[r#"
-            BYWEEKNO cannot stand with FREQ=MONTHLY; it needs FREQ=YEARLY
+            BYWEEKNO can't be combined with FREQ=MONTHLY; it needs FREQ=YEARLY
               FREQ=MONTHLY;BYWEEKNO=20
                            ^^^^^^^^^^^"#]],
     );
     refused(
         "FREQ=DAILY;BYYEARDAY=100",
         expect![[r#"
-            BYYEARDAY cannot stand with FREQ=DAILY; use FREQ=YEARLY, or BYMONTH and BYMONTHDAY
+            BYYEARDAY can't be combined with FREQ=DAILY; use FREQ=YEARLY, or BYMONTH and BYMONTHDAY
               FREQ=DAILY;BYYEARDAY=100
                          ^^^^^^^^^^^^^"#]],
     );
     refused(
         "FREQ=WEEKLY;BYMONTHDAY=1",
         expect![[r#"
-            BYMONTHDAY cannot stand with FREQ=WEEKLY; use FREQ=MONTHLY, or BYDAY
+            BYMONTHDAY can't be combined with FREQ=WEEKLY; use FREQ=MONTHLY, or BYDAY
               FREQ=WEEKLY;BYMONTHDAY=1
                           ^^^^^^^^^^^^"#]],
     );

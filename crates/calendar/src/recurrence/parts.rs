@@ -149,7 +149,7 @@ impl Name {
         }
     }
 
-    /// Whether it chooses times within a period. `BYSETPOS` chooses from what these leave.
+    /// Whether it selects times within a period. `BYSETPOS` then selects from those.
     fn is_by_part(self) -> bool {
         match self {
             Name::BySecond

@@ -1,4 +1,4 @@
-//! From parts to a rule, refusing what RFC 5545 says must not stand together.
+//! Builds a rule from its parts. Refuses combinations that RFC 5545 forbids.
 
 use jiff::Timestamp;
 use jiff::civil::Weekday;
@@ -55,8 +55,11 @@ fn check_frequency<'t>(parts: &Parts<'t>, frequency: Frequency) -> Result<(), Fa
     use Frequency::{Daily, Monthly, Weekly, Yearly};
     let refused = |part: Part<'t>, help: &str| {
         let name = part.name.text();
-        Err(Fault::new(part.text, format!("{name} cannot stand with FREQ={}", frequency.name()))
-            .help(help))
+        Err(Fault::new(
+            part.text,
+            format!("{name} can't be combined with FREQ={}", frequency.name()),
+        )
+        .help(help))
     };
     if let Some(part) = parts.get(Name::ByWeekNo)
         && frequency != Yearly

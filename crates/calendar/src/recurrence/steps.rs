@@ -1,6 +1,6 @@
-//! Counts the steps of a search, so that tests can hold it to its bound without a clock.
+//! Counts the steps of a search, so that tests can check its bound without a clock.
 
-/// Called once for everything a search looks at.
+/// Called once for each candidate of a search.
 #[cfg(not(test))]
 pub(super) fn step() {}
 

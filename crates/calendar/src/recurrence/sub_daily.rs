@@ -1,8 +1,8 @@
 //! Rules in hours, minutes or seconds: multiples of `INTERVAL` that fall on allowed times.
 //!
-//! The multiples visit the seconds of a day in a pattern that shifts from day to day and comes round
-//! again. Which shifts have any allowed time is computed once, so a day costs one look, and a rule
-//! whose multiples never meet its parts is known to be empty before the search begins.
+//! The multiples fall on seconds of the day in a pattern that shifts from day to day and repeats. The shifts
+//! that contain an allowed time are computed once. So each day costs one lookup, and a rule that can never
+//! match is known to be empty before the search begins.
 
 use super::days::DayFilter;
 use super::steps::step;
@@ -26,13 +26,13 @@ pub(super) struct SubDaily {
     shifts: Shifts,
 }
 
-/// Of the days' shifts (the first multiple of the interval on that day, as a second of it), those
-/// on which one of the day's multiples is an allowed start.
+/// The set of shifts whose days have an allowed start. The shift of a day is its first multiple of the
+/// interval, as a second of the day.
 #[derive(Clone, Debug)]
 enum Shifts {
-    /// On no day, ever.
+    /// No day has one.
     None,
-    /// Not known beforehand: it costs one or two steps to see.
+    /// Not precomputed: a check takes one or two steps.
     Unknown,
     /// One bit for each unit of the interval.
     Known(Vec<u64>),
@@ -83,7 +83,7 @@ impl SubDaily {
         if start > current {
             return Some(start + first_within);
         }
-        // In the midst of a period: what is left of it, or else the next.
+        // Within a period: the rest of it, or else the next period.
         if let Some(within) = self.within.at_or_after(now - current) {
             return Some(current + within);
         }
@@ -103,8 +103,8 @@ impl SubDaily {
 
 impl Shifts {
     fn new(starts: &Times, anchor: i64, unit: i64, interval: i64) -> Self {
-        // Shifts differ by whole days less whole intervals, so by multiples of this, and in time
-        // every multiple of it comes up.
+        // Two shifts differ by whole days minus whole intervals, so by multiples of this divisor, and every
+        // multiple occurs.
         let grid = gcd(interval, SECONDS_PER_DAY);
         if first_allowed(starts, anchor.rem_euclid(grid), grid, 0).is_none() {
             return Shifts::None;
@@ -141,8 +141,8 @@ impl Shifts {
     }
 }
 
-/// The first of `shift`, `shift + interval`, … that is at or after `second` and in `allowed`. Goes
-/// from one to the other by turns, skipping whatever lies between.
+/// The first of `shift`, `shift + interval`, … that is at or after `second` and in `allowed`. Advances
+/// both sequences alternately, each past the other's position.
 fn first_allowed(allowed: &Times, shift: i64, interval: i64, second: i64) -> Option<u32> {
     let multiple_from = |second: i64| second + (shift - second).rem_euclid(interval);
     let mut second = multiple_from(second);

@@ -1,11 +1,11 @@
-//! Which times of a day, or of an hour or a minute.
+//! Sets of times within a day, an hour or a minute.
 
 use super::{Frequency, Recurrence};
 
 /// A set of seconds, counted from the start of the day (or hour, or minute) it is for.
 #[derive(Clone, Debug)]
 pub(super) enum Times {
-    /// Every combination. Bit 0 is 0.
+    /// Every combination of hours, minutes and seconds. Bit 0 is 0.
     Product { hours: u32, minutes: u64, seconds: u64 },
     /// In order, without repetitions.
     List(Vec<u32>),
@@ -15,7 +15,7 @@ const EVERY_HOUR: u32 = (1 << 24) - 1;
 const EVERY_SIXTIETH: u64 = (1 << 60) - 1;
 
 impl Times {
-    /// What `BYHOUR`, `BYMINUTE` and `BYSECOND` expand a day to; what is not given is `DTSTART`'s.
+    /// The times of a day by `BYHOUR`, `BYMINUTE` and `BYSECOND`; missing ones are taken from `DTSTART`.
     pub(super) fn of_day(rule: &Recurrence) -> Times {
         let start = rule.anchor();
         Times::Product {
@@ -25,7 +25,7 @@ impl Times {
         }
     }
 
-    /// The same within one period of a rule in hours, minutes or seconds.
+    /// The times within one period of a rule in hours, minutes or seconds.
     pub(super) fn of_sub_daily_period(rule: &Recurrence) -> Times {
         let Times::Product { minutes, seconds, .. } = Times::of_day(rule) else {
             return Times::List(Vec::new());
@@ -42,7 +42,7 @@ impl Times {
         Times::Product { hours: 1, minutes, seconds }.at_positions(&rule.by.set_pos)
     }
 
-    /// The times of day at which such a period may begin: what its own and longer parts limit.
+    /// The times of day at which such a period may begin, by the parts for its unit and longer ones.
     pub(super) fn of_sub_daily_starts(rule: &Recurrence) -> Times {
         let hours = bits(&rule.by.hour).map_or(EVERY_HOUR, |set| set as u32);
         let minutes = bits(&rule.by.minute).unwrap_or(EVERY_SIXTIETH);
@@ -59,7 +59,7 @@ impl Times {
         Times::Product { hours, minutes, seconds }
     }
 
-    /// Only those that `BYSETPOS` names; all, if it names none.
+    /// The times selected by `BYSETPOS`; all, if it is empty.
     pub(super) fn at_positions(self, positions: &[i16]) -> Times {
         if positions.is_empty() {
             return self;
@@ -134,7 +134,7 @@ impl Times {
     }
 }
 
-/// From a position of `BYSETPOS` to a place in a row of `length`, from 0.
+/// Converts a position of `BYSETPOS` to an index (from 0) in a sequence of `length`.
 fn place(position: i16, length: u32) -> Option<u32> {
     let away = u32::from(position.unsigned_abs());
     if away > length {

@@ -55,7 +55,7 @@ pub(super) fn weekday<'t>(part: Part<'t>, text: &'t str) -> Result<Weekday, Faul
     })
 }
 
-/// Each entry of `BYDAY` with the text it was read from, for whoever must refuse it.
+/// The entries of `BYDAY` with their texts, for error messages.
 pub(super) fn weekday_nums<'t>(part: Part<'t>) -> Result<Vec<(WeekdayNum, &'t str)>, Fault<'t>> {
     const NTH: Range = Range { values: 1..=53, or_negative: true };
     let mut found = Vec::new();
@@ -87,7 +87,7 @@ const WEEKDAYS: [Weekday; 7] = [
     Weekday::Sunday,
 ];
 
-/// What a number may be: one of `values`, or, if so said, the negative of one.
+/// The allowed numbers: `values` and, if `or_negative`, their negatives.
 #[derive(Clone)]
 struct Range {
     values: RangeInclusive<i64>,
@@ -123,7 +123,7 @@ fn list<'t, N: TryFrom<i64> + Into<i64> + Copy>(
     Ok(found)
 }
 
-/// Orders by time rather than by number: -1 is the last of all.
+/// Orders by position: negative numbers count from the end, so they come last.
 fn sign_last<N: Into<i64>>(n: Option<N>) -> Option<(bool, i64)> {
     n.map(|n| {
         let n = n.into();

@@ -1,4 +1,4 @@
-//! What the next changes of the clock do to the times.
+//! Warns about the effects of the next clock changes.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::search::WallPattern;
 use crate::spec::Spec;
 use crate::zone::{Segment, Zone, Zones};
 
-/// How many changes of the clock are looked at: no zone has more than four a year.
+/// How many clock changes are examined: no zone has more than four a year.
 const CHANGES_MAX: usize = 40;
 
-/// How many times within one change are looked at before it is taken for harmless.
+/// Times examined within one change before it counts as harmless.
 const TIMES_MAX: u32 = 64;
 
 /// At most one warning of each kind, of the earliest change that has it.
@@ -34,23 +34,23 @@ pub(super) fn of(spec: &Spec, window: Window, budget: &mut Budget) -> Vec<Warnin
         for part in &spec.parts {
             let Times::Wall { pattern, policy } = &part.times else { continue };
             let change = (change[0], change[1]);
-            let look = Look { spec, part, pattern, even_clock: &even_clock, change };
-            if look.jumps() {
+            let change = ClockChange { spec, part, pattern, even_clock: &even_clock, change };
+            if change.jumps() {
                 if policy.gap == OnGap::Skip && skipped.is_none() {
-                    skipped = look.skipped(budget);
+                    skipped = change.skipped(budget);
                 }
             } else if policy.repeat == OnRepeat::Both {
-                repeated = repeated.or_else(|| look.fires_twice(budget));
+                repeated = repeated.or_else(|| change.fires_twice(budget));
             } else {
-                paused = paused.or_else(|| look.pauses(budget));
+                paused = paused.or_else(|| change.pauses(budget));
             }
         }
     }
     [repeated, skipped, paused].into_iter().flatten().collect()
 }
 
-/// One part at one change of the clock.
-struct Look<'s> {
+/// One part at one clock change.
+struct ClockChange<'s> {
     spec: &'s Spec,
     part: &'s Part,
     pattern: &'s WallPattern,
@@ -59,7 +59,7 @@ struct Look<'s> {
     change: (Segment, Segment),
 }
 
-impl Look<'_> {
+impl ClockChange<'_> {
     fn jumps(&self) -> bool {
         self.change.1.offset > self.change.0.offset
     }

@@ -1,4 +1,4 @@
-//! Exclusions that leave out nothing.
+//! Warns about exclusions that match no time.
 
 use super::{Budget, Window};
 use crate::civil::WallSecond;

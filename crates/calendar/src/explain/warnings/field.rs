@@ -1,4 +1,4 @@
-//! Surprises that are in the fields themselves, at whatever time.
+//! Warnings about the fields themselves, independent of the current time.
 
 use crate::civil::WallSecond;
 use crate::definition::{Calendar, FieldRange, SpecialDay};

@@ -1,4 +1,4 @@
-//! Jitter that there is no room for.
+//! Warns about jitter that is longer than the distance between two times.
 
 use jiff::Timestamp;
 

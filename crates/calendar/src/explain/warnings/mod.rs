@@ -1,4 +1,4 @@
-//! The search for surprises: bounded, whatever the spec.
+//! Finds warnings, within a bounded number of steps.
 
 mod clock_change;
 mod exclusion;
@@ -15,7 +15,7 @@ use crate::spec::Spec;
 /// How far ahead warnings look.
 const HORIZON: SignedDuration = SignedDuration::from_hours(5 * 366 * 24);
 
-/// Every warning, the gravest first.
+/// All warnings, the most severe first.
 pub(super) fn of(spec: &Spec, now: Timestamp) -> Vec<Warning> {
     if spec.parts.is_empty() {
         return Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn of(spec: &Spec, now: Timestamp) -> Vec<Warning> {
 
 const STEPS_MAX: u32 = 20_000;
 
-/// The steps that are left to all warnings together.
+/// The remaining steps, shared by all warnings.
 struct Budget {
     steps: u32,
 }

@@ -1,4 +1,4 @@
-//! Whether there is a time at all, how far off the next one is, and when the last one is.
+//! Warns if there is no time, if the next one is far away, or if the spec runs out.
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -1,4 +1,4 @@
-//! Parts that add nothing, as far as that is plain to see.
+//! Warns about parts that are covered by another part, as far as that is easy to decide.
 
 use crate::definition::Definition;
 use crate::explain::fields::Fields;

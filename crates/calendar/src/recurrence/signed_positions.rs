@@ -1,14 +1,15 @@
-//! Positions counted from the first, or, when negative, from the last.
+//! Sets of positions, counted from the first or, if negative, from the last.
 
-/// A list like `1,15,-1`. How long a row is may vary: -1 is then its last place.
+/// A set of positions such as `1,15,-1`, in sequences of any length: -1 is the last position.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct EitherEnd<const WORDS: usize> {
+pub(super) struct SignedPositions<const WORDS: usize> {
     from_first: [u64; WORDS],
     from_last: [u64; WORDS],
 }
 
-impl<const WORDS: usize> EitherEnd<WORDS> {
-    pub(super) const EMPTY: Self = EitherEnd { from_first: [0; WORDS], from_last: [0; WORDS] };
+impl<const WORDS: usize> SignedPositions<WORDS> {
+    pub(super) const EMPTY: Self =
+        SignedPositions { from_first: [0; WORDS], from_last: [0; WORDS] };
 
     /// `None` for an empty list, which restricts nothing.
     pub(super) fn new<N: Into<i16> + Copy>(positions: &[N]) -> Option<Self> {
@@ -25,12 +26,12 @@ impl<const WORDS: usize> EitherEnd<WORDS> {
         words[usize::from(place / 64)] |= 1 << (place % 64);
     }
 
-    /// Whether `place` (from 1) of a row of `length` is meant.
+    /// Whether the set contains `place` (from 1) of a sequence of this length.
     pub(super) fn contains(&self, place: u16, length: u16) -> bool {
         self.has(place, length + 1 - place)
     }
 
-    /// The same, told how many places away from each end it is; the ends themselves are 1.
+    /// The same, for a place given by its distance from both ends; the ends themselves are 1.
     pub(super) fn has(&self, from_first: u16, from_last: u16) -> bool {
         let bit = |words: &[u64; WORDS], place: u16| {
             words[usize::from(place / 64)] & 1 << (place % 64) != 0
@@ -39,9 +40,9 @@ impl<const WORDS: usize> EitherEnd<WORDS> {
     }
 }
 
-impl EitherEnd<1> {
-    /// All places meant in a row of `length` (at most 62): bit 1 is the first. Places past the end
-    /// may be among them.
+impl SignedPositions<1> {
+    /// All places in a sequence of this length (at most 62) as bits; bit 1 is the first. Bits past the
+    /// end may be set.
     pub(super) fn places(&self, length: u8) -> u64 {
         self.from_first[0] | self.from_last[0].reverse_bits() >> (62 - length)
     }
