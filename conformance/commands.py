@@ -1,4 +1,4 @@
-"""The commands a worker may answer a workflow task with, in as few words as a test needs."""
+"""Short constructors for the commands with which a worker completes a workflow task."""
 
 from temporalio.api.command.v1 import Command
 from temporalio.api.common.v1 import ActivityType, RetryPolicy, WorkflowExecution, WorkflowType

@@ -1,4 +1,4 @@
-"""What every conformance test needs: the binary, a seed, a running server and a name of its own."""
+"""Fixtures of every conformance test: the binary, a seed, a running server and a unique name."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Random cron fields of the forms that every dialect reads alike."""
+"""Random cron fields with the same meaning in every dialect."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Histories as tables a person can read and compare."""
+"""Formats histories as tables that people can read and compare."""
 
 from collections.abc import Sequence
 

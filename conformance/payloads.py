@@ -1,4 +1,4 @@
-"""Values as the API carries them: JSON payloads, durations."""
+"""Converts values to JSON payloads and durations."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""What a refused call answers."""
+"""Assertions on the error of a refused call."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Waiting for what must become true, with a deadline."""
+"""Waits for a condition, with a deadline."""
 
 import asyncio
 import time

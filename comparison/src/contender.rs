@@ -1,4 +1,4 @@
-//! One interface to each crate: a spec compiled, and the times that follow a starting point.
+//! One interface to all crates: compile a spec, and compute the times after an instant.
 
 use std::hint::black_box;
 
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZoneDatabase;
 use perennial_calendar::{Definition, Dialect, DstPolicy, NamedCalendars, Spec, Zones};
 
-/// Who is compared.
+/// A crate in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contender {
     /// `perennial-calendar`.
@@ -22,7 +22,7 @@ pub enum Contender {
 }
 
 impl Contender {
-    /// Each of them, ours first.
+    /// All crates, ours first.
     pub const ALL: [Contender; 4] =
         [Contender::Perennial, Contender::Croner, Contender::Cron, Contender::Saffron];
 
@@ -49,7 +49,7 @@ pub enum Compiled {
     Saffron(saffron::Cron),
 }
 
-/// A zone in everyone's types.
+/// A time zone in the types of every crate.
 pub struct Zone {
     /// Its IANA name.
     pub name: &'static str,
@@ -64,7 +64,7 @@ impl Zone {
     }
 }
 
-/// An instant in everyone's types, made before the clock runs.
+/// An instant in the types of every crate, made before the measurement.
 pub struct Start {
     /// Unix seconds.
     pub second: i64,
@@ -84,7 +84,7 @@ impl Start {
     }
 }
 
-/// Compiles a spec, with everything at hand that a program makes once.
+/// Compiles specs, with the objects that a program creates once.
 pub struct Compiler {
     zones: Zones,
     named: NamedCalendars,
@@ -107,7 +107,7 @@ impl Default for Compiler {
 
 impl Compiler {
     /// Compiles the text [as the contender writes it](crate::expression::Expression::written_for). Only ours has the
-    /// zone in the spec; the others take it with each question. `Err` says why it can't.
+    /// zone in the spec; the others take it with each call. `Err` says why it can't.
     pub fn compile(
         &self,
         contender: Contender,
@@ -174,7 +174,7 @@ impl Compiled {
         }
     }
 
-    /// Walks the same times for the clock: in each crate's own types, by its quickest way.
+    /// Computes the same times for the benchmark: in each crate's own types, in its fastest way.
     pub fn walk(&self, start: &Start, count: usize) {
         match self {
             Compiled::Perennial(spec) => {

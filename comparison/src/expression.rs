@@ -1,10 +1,10 @@
-//! Cron expressions that every contender reads alike, and how each wants them written.
+//! Cron expressions with the same meaning in every crate, in the notation of each.
 
 use crate::contender::Contender;
 use crate::random::Random;
 
-/// A cron expression as each crate wants it written. They agree on five fields; with seconds ours
-/// has seven, the year last, and the others have six.
+/// A cron expression for all crates. They agree on five fields; with seconds, ours has seven fields, the year
+/// last, and the others have six.
 #[derive(Clone, Debug)]
 pub struct Expression {
     /// The second field; `None` for the full minute.
@@ -19,7 +19,7 @@ impl Expression {
         Expression { second: None, fields: fields.to_owned() }
     }
 
-    /// As this contender writes it; `Err` says why it can't.
+    /// The text for this crate; `Err` says why it can't be written.
     pub fn written_for(&self, contender: Contender) -> Result<String, String> {
         let Expression { second, fields } = self;
         match (contender, second) {

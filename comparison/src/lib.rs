@@ -1,11 +1,10 @@
-//! Perennial's calendar beside the other cron crates of Rust: the same spec compiled by each, and
-//! the same starting points walked by each.
+//! Compares Perennial's calendar with other cron crates: each compiles the same specs, and computes times
+//! from the same instants.
 //!
-//! The binary `calendar` measures them side by side; the tests compare what they answer. Nothing
-//! here is part of the product: it is a workspace of its own, so that the crates compared with stay
-//! out of the product's lock file.
+//! The binary `calendar` is the benchmark; the tests compare the results. Nothing here is part of the
+//! product: it is a separate workspace, so that the other crates stay out of the product's lock file.
 //!
-//! Start with [`contender`], which holds each crate to one interface.
+//! Start with [`contender`], one interface to all crates.
 
 pub mod contender;
 pub mod expression;

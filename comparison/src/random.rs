@@ -1,4 +1,4 @@
-//! A seeded source of numbers: every run of a test sees the same cases.
+//! Seeded random numbers: every run of a test has the same cases.
 
 /// SplitMix64.
 #[derive(Clone, Debug)]

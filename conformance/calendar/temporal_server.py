@@ -1,4 +1,4 @@
-"""The real Temporal dev server, asked which times a schedule spec matches."""
+"""Asks Temporal's development server for the times that a schedule spec matches."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""Python's croniter beside ours.
+"""Compares our cron strings with Python's croniter.
 
 They agree on five fields of `*`, values, ranges, steps, lists and names. They differ in this, so the
 tests keep away from it:

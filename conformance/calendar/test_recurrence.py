@@ -1,4 +1,4 @@
-"""Recurrence rules mean what they mean to python-dateutil.
+"""Compares recurrence rules with python-dateutil.
 
 Seeded random rules over every FREQ and part of RFC 5545 are asked of `perennial calendar between`
 and of `dateutil.rrule`. Where dateutil departs from the RFC, another oracle is asked instead; those

@@ -1,4 +1,4 @@
-"""The real Temporal server's `ListScheduleMatchingTimes` beside ours.
+"""Compares our times with `ListScheduleMatchingTimes` of Temporal's server.
 
 Our default dialect and DST policy are Temporal's, so what both accept has the same times. The few
 places where Temporal's are wrong, or ours mean more, are in `TEMPORAL_DIFFERS`, and the tests leave out

@@ -1,4 +1,4 @@
-"""Which cron strings Temporal's server takes, and which ours."""
+"""Cron strings that Temporal's server accepts, and those that ours accepts."""
 
 import random
 import re

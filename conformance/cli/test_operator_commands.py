@@ -1,4 +1,4 @@
-"""Commands about namespaces, search attributes, clusters and task queues: the same from both tools."""
+"""Namespace, search attribute, cluster and task queue commands: Temporal's CLI and ours print the same."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""What people read on our command line: texts, not JSON. Against the real server too, where it knows of the thing."""
+"""Text output of our command line, as opposed to JSON. Also against Temporal's server, where it has the feature."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Commands about schedules: the real CLI and ours say the same of the same server."""
+"""Schedule commands: Temporal's CLI and ours print the same for the same server."""
 
 import pytest
 import pytest_asyncio

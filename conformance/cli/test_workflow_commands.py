@@ -1,4 +1,4 @@
-"""Commands about workflows: the real CLI and ours say the same of the same server."""
+"""Workflow commands: Temporal's CLI and ours print the same for the same server."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""The real Temporal CLI and ours: the same command to both, and what they answer."""
+"""Runs the same command with Temporal's CLI and with ours."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""A client of the HTTP API that does no more than it is told."""
+"""A minimal client of the HTTP API, without retries or defaults."""
 
 import json
 import urllib.error

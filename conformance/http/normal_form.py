@@ -1,4 +1,4 @@
-"""Answers without what no two servers have in common: ids they make up, and times."""
+"""Removes generated ids and times from responses, so that two servers can be compared."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""HTTP's own side: types, forms, paths that aren't there."""
+"""HTTP features: content types, JSON forms, unknown paths."""
 
 import pytest
 

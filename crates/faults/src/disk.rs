@@ -1,4 +1,4 @@
-//! A folder whose files are written through a model of a disk.
+//! A folder whose files are written through the model of a disk.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -13,13 +13,12 @@ use crate::files::FaultyFiles;
 use crate::model::{Fault, Model};
 use crate::vfs;
 
-/// Disks by their folders: SQLite names files, not disks.
+/// Disks by folder, because SQLite passes only file names.
 static DISKS: LazyLock<Mutex<HashMap<PathBuf, Weak<Shared>>>> = LazyLock::new(Mutex::default);
 
-/// A disk in a folder of its own, gone with the last who holds it.
+/// A simulated disk in a temporary folder, removed with its last reference.
 ///
-/// Names of files are durable at once, as file systems with a journal have it; what is in the files isn't before it is
-/// synced.
+/// File names are durable at once, as on a journaling file system. File contents are durable only after a sync.
 #[derive(Debug, Clone)]
 pub struct FaultyDisk {
     shared: Arc<Shared>,
@@ -51,45 +50,45 @@ impl FaultyDisk {
         Self { shared }
     }
 
-    /// Where a file of this name is.
+    /// The path of a file on this disk.
     pub fn path(&self, name: &str) -> PathBuf {
         self.shared.folder.path().join(name)
     }
 
-    /// The disk as a store takes it.
+    /// The disk as the store's file system.
     pub fn files(&self) -> Arc<dyn FileSystem> {
         Arc::new(FaultyFiles(Arc::clone(&self.shared)))
     }
 
-    /// How many operations (writes, changes of length, syncs) there have been.
+    /// Number of operations (writes, truncations, syncs) so far.
     pub fn operations(&self) -> u64 {
         self.shared.model().operations
     }
 
-    /// Has an operation fail: the next, if `after` is 0.
+    /// Makes an operation fail: the next one, if `after` is 0.
     pub fn fail(&self, after: u64, fault: Fault) {
         let mut model = self.shared.model();
         let number = model.operations + 1 + after;
         model.faults.insert(number, fault);
     }
 
-    /// No operation that hasn't come yet fails.
+    /// Removes all faults that haven't happened yet.
     pub fn stop_failing(&self) {
         self.shared.model().faults.clear();
     }
 
-    /// Lets all files together hold so much, or `None` for as much as they like.
+    /// Limits the total size of all files; `None` for no limit.
     pub fn set_capacity(&self, bytes: Option<u64>) {
         self.shared.model().capacity = bytes;
     }
 
-    /// What all files hold together.
+    /// Total size of all files.
     pub fn used(&self) -> u64 {
         self.shared.model().used()
     }
 
-    /// The power goes: nothing works on this disk any more. Returns what is found when it comes back; of what wasn't
-    /// synced the seed decides.
+    /// Simulates a power failure: all operations on this disk fail from now on. Returns the disk after the power is back.
+    /// The seed decides which unsynced writes survive.
     #[allow(clippy::expect_used, reason = "a test without a temporary folder can't go on")]
     pub fn lose_power(&self, seed: u64) -> Self {
         let after = Self::new();
@@ -116,7 +115,7 @@ impl Shared {
     }
 }
 
-/// The name by which the model knows a file.
+/// The name of a file in the model.
 pub(crate) fn name_of(path: &Path) -> OsString {
     path.file_name().unwrap_or_default().to_owned()
 }

@@ -1,4 +1,4 @@
-//! The disk as the store itself uses it.
+//! The disk as the file system of the store.
 
 use std::io;
 use std::path::Path;

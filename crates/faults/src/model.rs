@@ -1,17 +1,17 @@
-//! What the disk holds, and what of it would survive.
+//! The model of the disk: file contents, and which of them are durable.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 
-/// What happens to an operation that is to fail.
+/// How an operation fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It fails with an I/O error, and does nothing.
+    /// Fails with an I/O error, without effect.
     Fails,
-    /// A write stops half-way and fails; anything else fails.
+    /// A write stops half-way and fails; other operations fail without effect.
     Tears,
-    /// It is done, and fails all the same.
+    /// Takes effect, but reports an error.
     FailsAfterAll,
 }
 
@@ -25,22 +25,22 @@ pub(crate) struct Model {
     pub(crate) operations: u64,
     /// Operations that are to fail, by their number.
     pub(crate) faults: BTreeMap<u64, Fault>,
-    /// How much all files may hold.
+    /// Maximum total size of all files.
     pub(crate) capacity: Option<u64>,
-    /// The power is gone: nothing works any more.
+    /// The power is off: every operation fails.
     pub(crate) is_dead: bool,
 }
 
-/// A file whatever it is called.
+/// Identifies a file, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileId(u64);
 
-/// A file: what is durable, and what was done to it since.
+/// A file: its durable contents, and the changes since.
 #[derive(Debug, Default, Clone)]
 struct Contents {
     durable: Vec<u8>,
     pending: Vec<Change>,
-    /// As the process sees it.
+    /// Current contents, including unsynced changes.
     length: u64,
 }
 
@@ -50,17 +50,17 @@ pub(crate) enum Change {
     SetLength(u64),
 }
 
-/// What an operation is told before it is done.
+/// Whether an operation may proceed.
 pub(crate) enum Verdict {
     Go,
-    /// Do so much of it, then fail.
+    /// Write this many bytes, then fail.
     Partly(usize),
     DoAndFail,
     Fail(io::Error),
 }
 
 impl Model {
-    /// The file of this name, made if there is none.
+    /// Opens the file of this name; creates it if missing.
     pub(crate) fn open(&mut self, name: OsString) -> FileId {
         let next = FileId(self.last_id + 1);
         let id = *self.names.entry(name).or_insert(next);
@@ -71,7 +71,7 @@ impl Model {
         id
     }
 
-    /// Puts a file there that is durable.
+    /// Adds a durable file.
     pub(crate) fn put(&mut self, name: OsString, durable: Vec<u8>) {
         let id = self.open(name);
         let length = durable.len() as u64;
@@ -91,12 +91,12 @@ impl Model {
         }
     }
 
-    /// What all files hold.
+    /// Total size of all files.
     pub(crate) fn used(&self) -> u64 {
         self.files.values().map(|file| file.length).sum()
     }
 
-    /// What a power failure leaves of each file.
+    /// The contents of each file after a power failure.
     pub(crate) fn after_power_loss(
         &self,
         mut chance: impl FnMut() -> u64,
@@ -112,13 +112,13 @@ impl Model {
     pub(crate) fn before_other(&mut self) -> io::Result<()> {
         match self.next_verdict(0) {
             None => Ok(()),
-            // What isn't a write isn't done half: it is tried again in any case.
+            // Only writes can stop half-way.
             Some(Verdict::Go | Verdict::Partly(_) | Verdict::DoAndFail) => Err(broken()),
             Some(Verdict::Fail(error)) => Err(error),
         }
     }
 
-    /// Counts an operation that may grow a file, and says what becomes of it.
+    /// Counts an operation that may grow a file, and decides whether it succeeds.
     pub(crate) fn before(&mut self, file: FileId, bytes: usize, end: u64) -> Verdict {
         if let Some(verdict) = self.next_verdict(bytes) {
             return verdict;
@@ -145,7 +145,7 @@ impl Model {
         })
     }
 
-    /// Notes what was done to a file.
+    /// Records a change of a file.
     pub(crate) fn changed(&mut self, file: FileId, change: Change) {
         let Some(file) = self.files.get_mut(&file) else { return };
         file.length = match &change {
@@ -155,14 +155,14 @@ impl Model {
         file.pending.push(change);
     }
 
-    /// A file holds so much room, whatever is in it.
+    /// Reserves this many bytes for a file, independent of its contents.
     pub(crate) fn allocated(&mut self, file: FileId, bytes: u64) {
         if let Some(file) = self.files.get_mut(&file) {
             file.length = bytes;
         }
     }
 
-    /// Everything that was written to a file is durable.
+    /// Makes all changes of a file durable.
     pub(crate) fn synced(&mut self, file: FileId) {
         if let Some(file) = self.files.get_mut(&file) {
             for change in std::mem::take(&mut file.pending) {
@@ -173,7 +173,7 @@ impl Model {
 }
 
 impl Contents {
-    /// What a power failure leaves of it: of what wasn't synced some is there, some isn't, some is torn, in no order.
+    /// The contents after a power failure: unsynced changes may be present, missing or torn, in any combination.
     fn after_power_loss(&self, chance: &mut impl FnMut() -> u64) -> Vec<u8> {
         let mut left = self.durable.clone();
         for change in &self.pending {

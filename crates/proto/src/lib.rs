@@ -1,7 +1,7 @@
-//! Messages: Temporal's, as the official crate has them, and those Perennial stores.
+//! Protobuf messages: Temporal's, from the official crate, and Perennial's own.
 //!
 //! History events, commands, payloads and failures stay in Temporal's own messages from the wire to the
-//! disk, so there is no second copy of those types anywhere. What is ours is the state kept beside the
+//! disk, so there is no second copy of those types anywhere. Our own messages are the state stored next to the
 //! history ([`store`]), described in `proto/perennial/store/v1`.
 //!
 //! Any of them can be read from and written as JSON, as Temporal writes it ([`json`]), by their descriptors
@@ -20,10 +20,10 @@ pub use prost_reflect;
 pub use prost_wkt_types::{Any, Duration, Timestamp};
 pub use temporalio_protos::temporal::api as temporal;
 
-/// What Perennial says beyond Temporal's API.
+/// Perennial's API beyond Temporal's.
 pub use self::generated::v1 as perennial;
 
-/// The state of runs and schedules as it is stored: one message a row.
+/// The stored state of runs and schedules: one message per row.
 pub use self::generated::store::v1 as store;
 
 /// Modules as the packages are: generated code finds other packages by its place among them.
@@ -53,10 +53,10 @@ pub mod service {
     }
 }
 
-/// A message as bytes.
+/// Encodes a message.
 ///
-/// Written into memory that has its length from the beginning: a vector that grows looks for room at every byte
-/// of a number, which takes a quarter longer or more.
+/// Allocates the exact length first: a vector that grows checks its capacity at every byte of a number, which takes a
+/// quarter longer or more.
 ///
 /// ```
 /// # use prost::Message;
@@ -69,7 +69,7 @@ pub fn encoded(message: &impl Message) -> Vec<u8> {
     bytes
 }
 
-/// Writes a message into memory that is as long as the message.
+/// Encodes a message into a slice of its exact length.
 ///
 /// # Panics
 /// If it is shorter.
@@ -77,8 +77,8 @@ pub fn encode_into(message: &impl Message, mut bytes: &mut [u8]) {
     message.encode_raw(&mut bytes);
 }
 
-/// Descriptors of every message and service above, with the options that tell their HTTP paths. Reading them
-/// takes some milliseconds, which the first caller waits for.
+/// Descriptors of all messages and services, with the options for their HTTP paths. The first call decodes them, which
+/// takes some milliseconds.
 pub fn descriptors() -> &'static DescriptorPool {
     static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
         DescriptorPool::decode(DESCRIPTORS)
@@ -87,7 +87,7 @@ pub fn descriptors() -> &'static DescriptorPool {
     &POOL
 }
 
-/// What the files say about a message, a field or a method, by its full name.
+/// The comment in the `.proto` file on a message, a field or a method, by its full name.
 pub fn comment(full_name: &str) -> Option<&'static str> {
     static COMMENTS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
         let packed = include_bytes!(concat!(env!("OUT_DIR"), "/comments.gz")).as_slice();
@@ -97,5 +97,5 @@ pub fn comment(full_name: &str) -> Option<&'static str> {
     COMMENTS.get(full_name).map(String::as_str)
 }
 
-/// The same as bytes, for gRPC reflection.
+/// The encoded descriptors, for gRPC reflection.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

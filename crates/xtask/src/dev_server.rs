@@ -1,4 +1,4 @@
-//! A server of the product in a process of its own, for the suites of other languages.
+//! Starts the server as a child process, for benchmarks and for the suites in other languages.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -73,12 +73,12 @@ impl DevServer {
         self.ready_in
     }
 
-    /// Of its database, with what belongs to it.
+    /// Total size of the database files.
     pub(crate) fn bytes_on_disk(&self) -> Result<u64> {
         let mut bytes = 0;
         for file in fs::read_dir(&self.folder).context("cannot list the server's files")? {
             let file = file.context("cannot list the server's files")?;
-            // Room that was put aside holds nothing.
+            // The reserve file holds no data.
             if !file.file_name().to_string_lossy().ends_with("-reserve") {
                 bytes += file.metadata().context("cannot read a size")?.len();
             }
@@ -103,7 +103,7 @@ fn check_alive(process: &mut Child, address: SocketAddr) -> Result<()> {
     Ok(())
 }
 
-/// Begins a conversation in HTTP/2 and waits for the server's first frame: who has only bound its port
+/// Opens an HTTP/2 connection and waits for the server's first frame. A process that has only bound the port
 /// doesn't send one.
 fn answers(address: SocketAddr) -> std::io::Result<()> {
     const PREFACE_AND_EMPTY_SETTINGS: &[u8] =

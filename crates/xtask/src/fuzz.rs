@@ -9,14 +9,14 @@ use crate::repository::Repository;
 use crate::{process, tools, usage};
 
 pub(crate) const HELP: &str = "\
-Attack every parser with random input for a bounded time, and keep what was learnt.
+Fuzz every parser for a limited time, and keep new inputs.
 
 Usage: cargo xtask fuzz [--seconds N] [target]
 
-  --seconds N    How long to attack each target (default: 60)
-  target         One target only, as `fuzz/` names it
+  --seconds N    Time for each target (default: 60)
+  target         Only this target, by its name in `fuzz/`
 
-Needs the nightly toolchain and cargo-fuzz, and installs what is missing. New inputs are minimised
+Needs the nightly toolchain and cargo-fuzz; installs them if missing. New inputs are minimised
 into fuzz/corpus/<target>; commit them, and `cargo xtask test` replays them on the stable toolchain.
 An input that breaks a target is saved under fuzz/artifacts/.
 ";

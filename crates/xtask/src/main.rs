@@ -1,9 +1,9 @@
 //! The repository's own commands, run as `cargo xtask <command>`.
 //!
-//! It builds in seconds, because it stands before everything else on a fresh machine: the standard
-//! library, `anyhow` and `serde_json`, nothing more. It must never be a dependency of the product.
+//! It builds in seconds, because it is the first thing to run on a fresh machine: it uses only the standard
+//! library, `anyhow` and `serde_json`. It must never be a dependency of the product.
 //!
-//! Start reading at [`mod@test`]: the list of steps there is what "the tests pass" means.
+//! Start reading at [`mod@test`], the list of steps of `cargo xtask test`.
 
 #![allow(
     clippy::print_stdout,
@@ -36,15 +36,15 @@ The repository's own commands.
 Usage: cargo xtask <command> [options]
 
 Commands:
-  test        Run every check and every test, and install what they need
-  tidy        Check the rules of the repository that the compiler doesn't know
-  bench       Measure, and write the report under docs/benchmarks/
-  crash       Kill the server under load again and again, and look for what was lost
-  fuzz        Attack every parser with random input for a bounded time
-  simulate    Run workflows in simulated worlds full of faults, and audit them
+  test        Run all checks and tests, and install what they need
+  tidy        Check rules of the repository that the compiler doesn't check
+  bench       Run a benchmark and write its report to docs/benchmarks/
+  crash       Kill the server under load repeatedly, and search for lost work
+  fuzz        Fuzz every parser for a limited time
+  simulate    Run seeded simulations with crashes and faults, and audit them
   help        Show this text
 
-`cargo xtask <command> --help` says more about a command.
+`cargo xtask <command> --help` shows the options of a command.
 ";
 
 /// The command line was wrong: distinct from 1, which means that a check failed.

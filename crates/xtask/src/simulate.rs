@@ -8,21 +8,21 @@ use crate::repository::Repository;
 use crate::{process, usage};
 
 pub(crate) const HELP: &str = "\
-Simulate worlds of clients, workers, crashes and faulty disks, and audit them.
+Run seeded simulations of clients, workers, crashes and faulty disks, and audit them.
 
 Usage: cargo xtask simulate [--seeds N] [--from S] [--sabotage W]
        cargo xtask simulate --seed S [--sabotage W]
 
-  --seeds N       How many worlds (default: 100)
-  --from S        The seed of the first; the others follow (default: 1)
-  --seed S        One world alone
-  --sabotage W    Without a protection: fence, deduplication, wait-for-commit, progress, watermark or
+  --seeds N       Number of simulations (default: 100)
+  --from S        Seed of the first; the others follow (default: 1)
+  --seed S        Run only this seed
+  --sabotage W    Turn a protection off: fence, deduplication, wait-for-commit, progress, watermark or
                   running
 
-A seed gives the same world every time; every other one has schedules in it. Of a world that breaks a promise it says the seed, the promise and
-what happened before; `cargo xtask test` simulates the first two hundred.
+A seed gives the same simulation every time; every second seed has schedules. A failure shows the seed, the broken
+invariant and the events before it. `cargo xtask test` runs the first two hundred seeds.
 
-Exit code: 0 all promises held, 1 one didn't, 2 wrong command line.
+Exit code: 0 all invariants held, 1 one was broken, 2 wrong command line.
 ";
 
 const OPTIONS: [&str; 4] = ["--seeds", "--from", "--seed", "--sabotage"];

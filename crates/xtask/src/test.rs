@@ -13,19 +13,18 @@ use crate::sdk_suites::{Found, Suite};
 use crate::{crash, process, python, sdk_suites, tools, usage};
 
 pub(crate) const HELP: &str = "\
-Run every check and every test, in order, and stop at the first failure.
+Run all checks and tests in order, and stop at the first failure.
 
 Usage: cargo xtask test
 
-What the tests need is installed on the way: cargo-deny under the target folder, Python packages into
-.venv, Python itself with apt-get where that is possible (Debian, as root), and the official SDKs as npm,
-Go, Maven and cargo do it. A step whose toolchain is missing is skipped, with a line that says so. Nothing
-is fetched except from the package registries.
+Installs what the tests need: cargo-deny in the target folder, Python packages in .venv, Python itself with
+apt-get (on Debian, as root), and the official SDKs with npm, Go, Maven and cargo. A step whose toolchain is
+missing is skipped with a message. Downloads come from package registries only.
 
 Exit code: 0 all passed or skipped, 1 something failed, 2 wrong command line.
 ";
 
-/// The steps, cheapest first, so that a mistake shows early.
+/// The steps, cheapest first, so that mistakes show early.
 const STEPS: &[Step] = &[
     Step { name: "format", run: format },
     Step { name: "clippy", run: clippy },

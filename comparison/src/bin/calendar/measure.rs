@@ -1,4 +1,4 @@
-//! Interleaved timing: A, B, C, A, B, C, …, so that what disturbs one round disturbs all alike.
+//! Interleaved timing (A, B, C, A, B, C, …), so that noise of the machine affects all crates alike.
 
 use std::time::{Duration, Instant};
 

@@ -10,14 +10,13 @@ use crate::measure::Timing;
 const INTRODUCTION: &str = "\
 # Calendar: next time and compile
 
-Repeat with `cargo xtask bench calendar`. All contenders run in one process, in turn (A, B, C, A, B,
-C, …). A cell is nanoseconds a call: the least of all rounds, and the median in brackets. \"Lead\" is
-how many times as long the fastest other takes that knows time zones, by the least.
+Repeat with `cargo xtask bench calendar`. All crates run in one process, in turn (A, B, C, A, B,
+C, …). A cell has nanoseconds per call: the minimum of all rounds, and the median in brackets. \"Lead\" is
+the minimum of the fastest other crate with time zones, divided by ours.
 
 A call of \"next time\" is one step of a chain: eight times each from 64 instants of 2024–2030. Before
-a row is timed every contender's times are compared with ours; who has others, or can't say the
-spec, is n/a. \"Compile\" is reading the text and making it ready to be asked; ours also looks up the
-zone.
+a row is timed, the times of every crate are compared with ours. A crate with other times, or that can't
+express the spec, is n/a. \"Compile\" is parsing and preparing a spec; ours also looks up the zone.
 ";
 
 /// Everything measured in one run.
@@ -155,10 +154,10 @@ impl fmt::Display for Goals<'_> {
         let next = |table: &Table| table.zone.is_some();
         let new_york = |table: &Table| table.zone == Some("America/New_York");
         let compile = |table: &Table| table.zone.is_none();
-        self.say(f, "next time sooner than every other on every row", |table, row| {
+        self.say(f, "next time faster than every other crate in every row", |table, row| {
             !next(table) || row.lead(false).is_none_or(|lead| lead > 1.0)
         })?;
-        self.say(f, "compile sooner than every other that knows zones (saffron, which knows none, is sooner)", |table, row| {
+        self.say(f, "compile faster than every other crate with time zones (saffron, without zones, is faster)", |table, row| {
             !compile(table) || row.lead(true).is_none_or(|lead| lead > 1.0)
         })?;
         self.say(f, "three times faster on the specs named, in America/New_York", |table, row| {

@@ -1,4 +1,4 @@
-//! The audit stream as JSON: in the words people rely on, which aren't protobuf's.
+//! Writes audit events as JSON, in their documented format, which isn't protobuf's.
 
 use prost_reflect::{DynamicMessage, Kind, ReflectMessage, Value};
 use serde_json::{Map, Value as Json, json};
@@ -6,8 +6,8 @@ use serde_json::{Map, Value as Json, json};
 use super::{Payloads, descriptor, encode};
 use crate::perennial::ScheduleEvent;
 
-/// What happened to a schedule. Keys are as the message's file has them, numbers are numbers, and policies have
-/// their short names.
+/// Converts an audit event of a schedule to JSON. Keys are the field names of the `.proto` file, 64-bit numbers are
+/// numbers, and policies have their short names.
 ///
 /// ```
 /// use perennial_proto::json::audit_event;
@@ -27,7 +27,7 @@ pub fn audit_event(event: &ScheduleEvent) -> Json {
     audit_event_of(&dynamic)
 }
 
-/// The same of a message that is known by its descriptor alone.
+/// Converts an audit event that is a dynamic message.
 pub fn audit_event_of(event: &DynamicMessage) -> Json {
     let descriptor = event.descriptor();
     let kind = descriptor
@@ -48,7 +48,7 @@ pub fn audit_event_of(event: &DynamicMessage) -> Json {
     })
 }
 
-/// The fields of a message of our own, by the names they have in its file.
+/// The fields of one of our messages, by their names in the `.proto` file.
 fn fields(message: &DynamicMessage) -> Map<String, Json> {
     let fields = message.fields().map(|(field, value)| {
         let json = match (value, field.kind()) {

@@ -1,4 +1,4 @@
-//! From JSON to messages.
+//! Converts JSON to messages.
 
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ use super::{
     is_wrapper, payload, scalar, short,
 };
 
-/// Reads a message that `descriptor` describes.
+/// Converts JSON to a message of this descriptor.
 pub fn message(
     descriptor: MessageDescriptor,
     json: &Json,
@@ -21,8 +21,8 @@ pub fn message(
     bounded_message(descriptor, json, payloads, usize::MAX)
 }
 
-/// The same, of at most so many messages within each other: each takes a kilobyte or more, though in JSON it may be
-/// one digit. What has more is refused before it is built.
+/// The same, with a limit on the number of nested messages. Each takes a kilobyte or more, even if it is a single digit in
+/// JSON. JSON with more messages is refused before they are built.
 pub fn bounded_message(
     descriptor: MessageDescriptor,
     json: &Json,
@@ -32,7 +32,7 @@ pub fn bounded_message(
     Reader { payloads, messages_max, left: Cell::new(messages_max) }.message(descriptor, json)
 }
 
-/// How a message is read, and how many messages may still come.
+/// Options of the conversion, and the number of messages that remain.
 pub(super) struct Reader {
     payloads: Payloads,
     messages_max: usize,
@@ -44,7 +44,7 @@ impl Reader {
         self.left.get()
     }
 
-    /// Counts messages that are about to be made.
+    /// Counts messages before they are built.
     pub(super) fn count(&self, messages: usize) -> Result<(), Error> {
         match self.left.get().checked_sub(messages) {
             Some(left) => {
@@ -66,10 +66,10 @@ impl Reader {
     ) -> Result<DynamicMessage, Error> {
         self.count(1)?;
         match (descriptor.full_name(), self.payloads) {
-            (PAYLOAD, Payloads::Shorthand) => return payload::lengthen(self, descriptor, json),
+            (PAYLOAD, Payloads::Shorthand) => return payload::expand(self, descriptor, json),
             (PAYLOADS, Payloads::Shorthand) => {
                 if let Json::Array(values) = json {
-                    return payload::lengthen_all(self, descriptor, values);
+                    return payload::expand_all(self, descriptor, values);
                 }
             }
             (ANY, _) => return any(self, descriptor, json),
@@ -120,7 +120,7 @@ fn fields<'a>(
     Ok(message)
 }
 
-/// Whether `null` is a value of the field, and not its absence.
+/// Whether `null` is a value of the field, as opposed to its absence.
 fn takes_null(field: &FieldDescriptor) -> bool {
     match field.kind() {
         Kind::Message(message) => message.full_name() == "google.protobuf.Value",
@@ -231,9 +231,9 @@ fn without_type(object: &Map<String, Json>) -> impl Iterator<Item = (&String, &J
     object.iter().filter(|(name, _)| *name != "@type")
 }
 
-/// What is said about a field that a message doesn't have.
+/// The error for a field that the message doesn't have.
 pub fn unknown_field(descriptor: &MessageDescriptor, name: &str) -> Error {
-    // Comparing takes time in proportion to both lengths, and a long name is none with a typo.
+    // Comparing takes time in proportion to both lengths, and a long name is no typo of a field.
     let compared = descriptor.fields().filter(|_| name.len() <= NAME_BYTES_MAX);
     let near = compared
         .map(|field| (strsim::damerau_levenshtein(field.json_name(), name), field))

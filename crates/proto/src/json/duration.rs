@@ -1,10 +1,10 @@
-//! Durations as ISO 8601 writes them, beside the seconds of protobuf's JSON.
+//! Reads ISO 8601 durations, in addition to the seconds of protobuf's JSON.
 
 use jiff::{Span, SpanRelativeTo};
 
 use crate::Duration;
 
-/// Reads `PT30M`, `P1D` (24 hours), `P1W` or `PT1.5S`. Months and years have no fixed length, so they are none.
+/// Reads `PT30M`, `P1D` (24 hours), `P1W` or `PT1.5S`. `None` for months and years, which have no fixed length.
 pub(super) fn iso_8601(text: &str) -> Option<Duration> {
     let is_iso = text.trim_start_matches(['+', '-']).starts_with(['P', 'p']);
     let span: Span = text.parse().ok().filter(|_| is_iso)?;

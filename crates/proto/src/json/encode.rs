@@ -1,4 +1,4 @@
-//! From messages to JSON.
+//! Converts messages to JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use super::{ANY, PAYLOAD, PAYLOADS, Payloads, is_well_known, is_wrapper, payload};
 
-/// Writes any message.
+/// Converts any message to JSON.
 pub fn message(message: &DynamicMessage, payloads: Payloads) -> Json {
     let descriptor = message.descriptor();
     if payloads == Payloads::Shorthand {
@@ -27,7 +27,7 @@ pub fn message(message: &DynamicMessage, payloads: Payloads) -> Json {
     } else if let Some(value) = descriptor.get_field(1).filter(|_| is_wrapper(&descriptor)) {
         single(&value.kind(), &message.get_field(&value), payloads)
     } else if is_well_known(&descriptor) {
-        // An instant or a duration out of protobuf's range has no text.
+        // A time or duration outside protobuf's range has no text form: write its fields.
         serde_json::to_value(message)
             .unwrap_or_else(|_| Json::Object(fields(message, &descriptor, payloads)))
     } else {
@@ -40,7 +40,7 @@ fn fields(
     descriptor: &MessageDescriptor,
     payloads: Payloads,
 ) -> Map<String, Json> {
-    // In the order of the file, which is the order people know.
+    // In the order of the `.proto` file, which readers know.
     let declared = descriptor.descriptor_proto().field.iter();
     declared
         .filter_map(|field| descriptor.get_field(field.number().try_into().ok()?))
@@ -64,7 +64,7 @@ fn field(field: &FieldDescriptor, value: &Value, payloads: Payloads) -> Json {
             };
             let mut entries: Vec<_> =
                 entries.iter().map(|(key, value)| (key_text(key), value)).collect();
-            // The map has no order of its own, and the same message is to be written the same way.
+            // Protobuf maps have no order: sort the keys, so that equal messages give equal JSON.
             entries.sort_by(|one, other| one.0.cmp(&other.0));
             let entries = entries.into_iter();
             Json::Object(
@@ -80,7 +80,7 @@ fn single(kind: &Kind, value: &Value, payloads: Payloads) -> Json {
         Value::Bool(value) => (*value).into(),
         Value::I32(value) => (*value).into(),
         Value::U32(value) => (*value).into(),
-        // As text: many readers of JSON know 53 bits.
+        // As text: many JSON parsers keep only 53 bits.
         Value::I64(value) => value.to_string().into(),
         Value::U64(value) => value.to_string().into(),
         Value::F32(value) => float(f64::from(*value), value.to_string().parse().ok()),
@@ -101,7 +101,7 @@ fn single(kind: &Kind, value: &Value, payloads: Payloads) -> Json {
     }
 }
 
-/// `shortest` is the number with the fewest digits that is still the same.
+/// `shortest` is the number with the fewest digits that has the same value.
 fn float(value: f64, shortest: Option<f64>) -> Json {
     if value.is_finite() {
         shortest.unwrap_or(value).into()
@@ -125,7 +125,7 @@ fn key_text(key: &MapKey) -> String {
     }
 }
 
-/// A message of any type: its fields beside its type. One that isn't known is shown as its bytes.
+/// Writes an `Any`: its fields next to its type. An unknown type is written as base64.
 fn any(message: &DynamicMessage, payloads: Payloads) -> Json {
     let text = |name| match message.get_field_by_name(name).as_deref() {
         Some(Value::String(text)) => text.clone(),

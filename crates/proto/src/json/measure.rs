@@ -1,23 +1,23 @@
-//! How large JSON will be in memory, found without building it.
+//! Estimates the memory of JSON without parsing it into a tree.
 
 use prost_reflect::{Kind, MessageDescriptor};
 
 use super::{PAYLOAD, is_well_known};
 
-/// What a text or a message holds, counted in one pass over its bytes.
+/// Counts of a text or a message, from one pass over its bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Measure {
-    /// Bytes that were looked at.
+    /// Length in bytes.
     pub bytes: usize,
-    /// Values of JSON: numbers, texts, objects, arrays, keys.
+    /// JSON values: numbers, strings, objects, arrays, keys.
     pub values: usize,
-    /// How deep they are nested.
+    /// Maximum nesting.
     pub depth: usize,
-    /// Messages, if they are known.
+    /// Number of messages; 0 for plain JSON.
     pub messages: usize,
 }
 
-/// Measures JSON. What isn't JSON is measured too: no parser finds more values in it.
+/// Measures JSON. The count is an upper bound for invalid JSON too.
 ///
 /// ```
 /// use perennial_proto::json::measure;
@@ -28,7 +28,7 @@ pub struct Measure {
 pub fn measure(text: &[u8]) -> Measure {
     let mut found = Measure { bytes: text.len(), ..Measure::default() };
     let (mut depth, mut in_text, mut is_escaped) = (0_usize, false, false);
-    // Each value but the first of its kind stands behind one of these.
+    // A value begins at the start, or after a comma, colon or opening bracket.
     let mut after = true;
     for byte in text {
         if in_text {
@@ -57,15 +57,15 @@ pub fn measure(text: &[u8]) -> Measure {
     found
 }
 
-/// Measures a message in its binary form, and what JSON its payloads hold. Bytes that aren't a message count as
-/// far as they can be read.
+/// Measures an encoded message, including the JSON in its payloads. Invalid bytes are measured up to the first
+/// error.
 pub fn measure_message(descriptor: &MessageDescriptor, bytes: &[u8]) -> Measure {
     let mut found = Measure { bytes: bytes.len(), ..Measure::default() };
     add(&mut found, descriptor, bytes, 1);
     found
 }
 
-/// Deeper than protobuf allows.
+/// Limit of the recursion, deeper than protobuf allows.
 const DEPTH_MAX: usize = 110;
 
 fn add(found: &mut Measure, descriptor: &MessageDescriptor, mut bytes: &[u8], depth: usize) {
@@ -84,7 +84,7 @@ fn add(found: &mut Measure, descriptor: &MessageDescriptor, mut bytes: &[u8], de
                 add(found, &message, inner, depth + 1);
             }
             Kind::Message(_) => found.messages += 1,
-            // Numbers of a list stand together; each has a byte at least.
+            // A packed list of numbers: each takes at least one byte.
             kind if field.is_list() && !matches!(kind, Kind::String | Kind::Bytes) => {
                 found.values += inner.len();
             }
@@ -93,10 +93,10 @@ fn add(found: &mut Measure, descriptor: &MessageDescriptor, mut bytes: &[u8], de
     }
 }
 
-/// The field of a payload that holds what is often JSON.
+/// Field number of a payload's data, which is often JSON.
 const PAYLOAD_DATA: u32 = 2;
 
-/// Times, durations and their like: nothing within them is counted.
+/// Times, durations and similar types: their fields are not counted.
 fn is_scalar(message: &MessageDescriptor) -> bool {
     is_well_known(message)
 }
@@ -120,7 +120,7 @@ fn next_field<'a>(bytes: &mut &'a [u8]) -> Option<(u32, Field<'a>)> {
             return Some((number, Field::Delimited(inner)));
         }
         5 => 4,
-        // Groups, which no message here has.
+        // Groups, which none of our messages have.
         _ => return None,
     };
     *bytes = bytes.get(skipped..)?;

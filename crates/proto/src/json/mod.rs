@@ -1,9 +1,9 @@
-//! Messages as JSON: protobuf's own mapping, and payloads as people want to read them.
+//! Converts messages to JSON and back: protobuf's JSON mapping, with shorthand payloads.
 //!
-//! Fields have their camel-case names, enums their full ones (`WORKFLOW_EXECUTION_STATUS_RUNNING`), 64-bit
-//! numbers are text, what has its default is left out. It is what Temporal's HTTP API and command line write;
-//! what they read is read, which is more: names of fields as the `.proto` files have them, and short names
-//! of enums (`Running`).
+//! Field names are in camel case, enums have their full names (`WORKFLOW_EXECUTION_STATUS_RUNNING`), 64-bit
+//! numbers are text, and fields with their default value are left out. This is the format of Temporal's HTTP API
+//! and command line. Reading also accepts the field names of the `.proto` files and short enum names
+//! (`Running`), as those do. docs/decisions/0019-json-mapping.md has the whole mapping.
 
 mod audit;
 mod decode;
@@ -27,28 +27,28 @@ pub use scalar::from_text;
 
 use crate::descriptors;
 
-/// How payloads stand in JSON.
+/// The JSON form of payloads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payloads {
-    /// One that holds JSON is that JSON; one that holds a protobuf message as JSON is that JSON with the
-    /// message's name in `_protoMessageType`. Others are as in [`Payloads::Full`]. Reading, both are
-    /// understood.
+    /// A payload that holds JSON is written as that JSON. A payload that holds a protobuf message as JSON is
+    /// written as that JSON, with the message's name in `_protoMessageType`. Others are as in
+    /// [`Payloads::Full`]. Reading accepts both forms.
     Shorthand,
-    /// As the message that they are: metadata and data in base64.
+    /// The message itself: metadata and data in base64.
     Full,
 }
 
-/// A value that isn't what its field takes.
+/// A JSON value that doesn't fit its field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{problem}", self.place())]
 pub struct Error {
-    /// Where: `schedule.spec.interval[0].phase`; empty for the whole.
+    /// Path of the field: `schedule.spec.interval[0].phase`; empty for the whole message.
     pub path: String,
-    /// What is wrong with it.
+    /// What is wrong.
     pub problem: String,
 }
 
-/// Writes a message of this crate.
+/// Converts a message of this crate to JSON.
 ///
 /// ```
 /// use perennial_proto::json::{Payloads, to_json};
@@ -68,7 +68,7 @@ pub fn to_json<M: Message + Name>(message: &M, payloads: Payloads) -> Value {
     encode(&dynamic, payloads)
 }
 
-/// Reads a message of this crate.
+/// Converts JSON to a message of this crate.
 ///
 /// # Panics
 /// If the message isn't one of this crate's [`descriptors`].
@@ -77,7 +77,7 @@ pub fn from_json<M: Message + Name + Default>(
     payloads: Payloads,
 ) -> Result<M, Error> {
     let dynamic = decode(descriptor::<M>(), value, payloads)?;
-    // Nesting deeper than protobuf allows is the one thing that JSON can say and bytes can't.
+    // This fails only if the nesting is deeper than protobuf allows.
     dynamic.transcode_to().map_err(|error| Error::new(error.to_string()))
 }
 
@@ -92,7 +92,7 @@ impl Error {
         Self { path: String::new(), problem: problem.into() }
     }
 
-    /// `expected` is what the field takes.
+    /// `expected` describes the values that the field accepts.
     fn expected(expected: &str, found: &Value) -> Self {
         let found = match found {
             Value::Null => "null".to_owned(),
@@ -128,10 +128,10 @@ impl Error {
     }
 }
 
-/// The longest name that is compared with known ones and repeated in full. The longest of a field has half of it.
+/// Longest name that is compared with known names and quoted in full. The longest field name has half of it.
 const NAME_BYTES_MAX: usize = 80;
 
-/// A name as errors repeat it: of a long one the beginning.
+/// Shortens a name for an error message.
 fn short(name: &str) -> Cow<'_, str> {
     if name.len() <= NAME_BYTES_MAX {
         return Cow::Borrowed(name);
@@ -139,12 +139,12 @@ fn short(name: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &name[..name.floor_char_boundary(NAME_BYTES_MAX)]))
 }
 
-/// Whether protobuf has a JSON form of its own for this message.
+/// Whether protobuf defines a special JSON form for this message.
 fn is_well_known(descriptor: &MessageDescriptor) -> bool {
     descriptor.package_name() == "google.protobuf"
 }
 
-/// Whether the message is there only so that a value can be absent.
+/// Whether the message only wraps a value, so that the value can be absent.
 fn is_wrapper(descriptor: &MessageDescriptor) -> bool {
     is_well_known(descriptor)
         && descriptor.name().ends_with("Value")

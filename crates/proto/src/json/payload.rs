@@ -1,4 +1,4 @@
-//! Payloads as the values they hold.
+//! Shorthand payloads: a payload is written as the value it holds.
 
 use prost_reflect::{DynamicMessage, MessageDescriptor, Value};
 use serde_json::{Map, Value as Json};
@@ -14,13 +14,13 @@ const JSON_PLAIN: &[u8] = b"json/plain";
 const JSON_PROTOBUF: &[u8] = b"json/protobuf";
 const BINARY_NULL: &[u8] = b"binary/null";
 
-/// The value that a payload holds, if it can stand for it.
+/// The shorthand of a payload; `None` if it has none.
 pub(super) fn shorten(message: &DynamicMessage) -> Option<Json> {
     let payload: Payload = message.transcode_to().ok()?;
     shorten_one(&payload, message)
 }
 
-/// The values of a list, if each can stand for its payload.
+/// The shorthand of a list of payloads; `None` unless every payload has one.
 pub(super) fn shorten_all(message: &DynamicMessage) -> Option<Json> {
     let Value::List(payloads) = message.get_field_by_name("payloads")?.into_owned() else {
         return None;
@@ -44,7 +44,7 @@ fn shorten_one(payload: &Payload, message: &DynamicMessage) -> Option<Json> {
         (BINARY_NULL, _) => Some(full()),
         (JSON_PLAIN, 1) => {
             let value = serde_json::from_slice(&payload.data).ok()?;
-            // What would be read as something else stays in full.
+            // A value that would be read back differently is written in full.
             Some(if reads_as_itself(&value) { value } else { full() })
         }
         (JSON_PROTOBUF, 2) => {
@@ -72,8 +72,8 @@ fn reads_as_itself(value: &Json) -> bool {
     }
 }
 
-/// The payload that a value stands for.
-pub(super) fn lengthen(
+/// Converts a shorthand value to its payload.
+pub(super) fn expand(
     reader: &Reader,
     descriptor: MessageDescriptor,
     json: &Json,
@@ -81,8 +81,8 @@ pub(super) fn lengthen(
     dynamic(descriptor, &payload(reader, json)?)
 }
 
-/// The payloads that values stand for.
-pub(super) fn lengthen_all(
+/// Converts shorthand values to their payloads.
+pub(super) fn expand_all(
     reader: &Reader,
     descriptor: MessageDescriptor,
     values: &[Json],
@@ -135,12 +135,12 @@ fn holding(encoding: &[u8], data: Vec<u8>) -> Payload {
     }
 }
 
-/// The object as a payload in full, if it is one: metadata that tell an encoding, and nothing unknown.
+/// Parses the object as a full payload: its metadata has an encoding, and it has no unknown field.
 fn full_payload(object: &Map<String, Json>, messages_max: usize) -> Option<Payload> {
     let encoding = object.get("metadata")?.get(ENCODING)?.as_str()?;
     let encoding = scalar::bytes(encoding)?;
-    // Encodings look like this. Without it, any text that happens to be base64 would make a payload of what
-    // is meant as a value.
+    // Encodings contain a slash. Without this check, a plain value with any base64 text in this place would be
+    // taken for a payload.
     if !encoding.contains(&b'/') || !encoding.is_ascii() {
         return None;
     }

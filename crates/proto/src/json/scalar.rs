@@ -1,4 +1,4 @@
-//! Numbers, texts, bytes and enums from JSON.
+//! Reads numbers, strings, bytes and enums from JSON.
 
 use base64::Engine;
 use base64::alphabet;
@@ -9,12 +9,12 @@ use serde_json::Value as Json;
 
 use super::{Error, NAME_BYTES_MAX, Payloads, decode};
 
-/// Reads a value that is written as bare text, as in a path or a query.
+/// Reads a value from plain text, as in a path or a query.
 pub fn from_text(kind: &Kind, text: &str) -> Result<Value, Error> {
     let json = match (kind, text) {
         (Kind::Bool, "true") => Json::Bool(true),
         (Kind::Bool, "false") => Json::Bool(false),
-        // An enum may be told by its number too, which in JSON isn't text.
+        // An enum may be given by its number.
         (Kind::Enum(_), _) => {
             text.parse::<i32>().map_or_else(|_| Json::String(text.to_owned()), Json::from)
         }
@@ -45,7 +45,7 @@ pub(super) fn from_json(kind: &Kind, json: &Json) -> Result<Value, Error> {
         Kind::Double => float(json).map(Value::F64).ok_or_else(|| wrong("a number")),
         Kind::Float => float(json)
             .map(|number| number as f32)
-            // Too large for a `float`, unless infinity was meant.
+            // Too large for a `float`, unless infinity was written as text.
             .filter(|number| number.is_finite() || !json.is_number())
             .map(Value::F32)
             .ok_or_else(|| wrong("a number")),
@@ -70,7 +70,7 @@ pub(super) fn from_json(kind: &Kind, json: &Json) -> Result<Value, Error> {
     }
 }
 
-/// A number, or text that is one.
+/// A whole number, as a JSON number or as text.
 fn whole(json: &Json) -> Option<i128> {
     match json {
         Json::Number(number) => number
@@ -85,7 +85,7 @@ fn whole(json: &Json) -> Option<i128> {
 
 /// `1.0` and `1e3` are whole numbers too.
 fn exactly(number: f64) -> Option<i128> {
-    // Beyond 64 bits nothing is taken anyway.
+    // No field has more than 64 bits.
     (number.fract() == 0.0 && number.abs() < 2e19).then_some(number as i128)
 }
 
@@ -102,7 +102,7 @@ fn float(json: &Json) -> Option<f64> {
     }
 }
 
-/// Either alphabet, with padding or without.
+/// Decodes base64 in either alphabet, with or without padding.
 pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
     const LENIENT: GeneralPurposeConfig =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
@@ -112,10 +112,10 @@ pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
     engine.decode(text).ok()
 }
 
-/// By its full name, by the short one that older clients write (`Running`), or by its number.
+/// Reads an enum by its full name, by the short name of older clients (`Running`), or by its number.
 fn enum_number(descriptor: &EnumDescriptor, json: &Json) -> Result<Value, Error> {
     let number = match json {
-        // No value of an enum has so long a name.
+        // No enum value has such a long name.
         Json::String(name) if name.len() > 2 * NAME_BYTES_MAX => None,
         Json::String(name) => descriptor
             .get_value_by_name(name)

@@ -64,7 +64,7 @@ fn methods_tell_their_http_paths() {
 #[test]
 fn what_the_files_say_in_words_is_kept_without_what_linters_are_told() {
     let said = crate::comment("perennial.v1.ScheduleService.TriggerSchedule").unwrap();
-    assert_eq!(said, "Starts once, now, and says what came of it.");
+    assert_eq!(said, "Starts a run now, and returns the result.");
     let request = "temporal.api.workflowservice.v1.StartWorkflowExecutionRequest";
     assert!(crate::comment(&format!("{request}.workflow_id_reuse_policy")).is_some());
     let service = "temporal.api.workflowservice.v1.WorkflowService";

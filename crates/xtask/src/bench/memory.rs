@@ -1,4 +1,4 @@
-//! What a server holds in memory under loads that are large in bytes.
+//! Peak memory of a server under loads with large payloads.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -31,7 +31,7 @@ pub(super) fn run(repository: &Repository) -> Result<()> {
     )?;
     let said: Value = serde_json::from_str(&said).context("the load printed no JSON")?;
     let number = |name: &str| {
-        said[name].as_f64().with_context(|| format!("the load said nothing about `{name}`: {said}"))
+        said[name].as_f64().with_context(|| format!("the load printed no `{name}`: {said}"))
     };
     let idle = number("idle_mb")?;
     let most = idle + BUDGET_MB;
@@ -49,8 +49,8 @@ pub(super) fn run(repository: &Repository) -> Result<()> {
     }
     writeln!(
         text,
-        "\nIdle the server takes {idle:.0} MB. Of the {AT_ONCE} starts at once {} were served and {} refused with\n\
-         `RESOURCE_EXHAUSTED`; a large start that came after them was served.",
+        "\nAn idle server takes {idle:.0} MB. Of the {AT_ONCE} concurrent starts, {} were served and {} refused with\n\
+         `RESOURCE_EXHAUSTED`. A large start after them was served.",
         number("served")?,
         number("refused")?
     )?;
@@ -60,13 +60,13 @@ pub(super) fn run(repository: &Repository) -> Result<()> {
 fn heading(version: &str) -> String {
     format!(
         "\
-# Memory: what a server holds at most
+# Memory: peak memory of a server
 
 Repeat with `cargo xtask bench memory`. One server with the default memory budget of 256 MB (`--memory-budget`) and
-its database in a file takes three loads, one after the other: a thousand workflows with 1.9 MB of input each, half a
-million workflows whose first task no worker takes, and 150 large starts at the same instant, each over its own
-connection. Each row is the most that the process has held until then, as the kernel counts it (`VmHWM`). The goal
-is the budget and what the server takes when it is idle.
+its database in a file gets three loads, one after the other: a thousand workflows with 1.9 MB of input each, half a
+million workflows without a worker, and 150 large starts at the same instant, each over its own
+connection. Each row is the peak RSS of the process so far, as the kernel counts it (`VmHWM`). The goal
+is the budget plus the memory of an idle server.
 
 - Date: {}
 - Machine: {}

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: measures, and writes the report that the repository shows.
+//! `cargo xtask bench`: runs a benchmark and writes its report to docs/benchmarks.
 
 mod chart;
 mod memory;
@@ -15,21 +15,20 @@ use crate::repository::Repository;
 use crate::{process, usage};
 
 pub(crate) const HELP: &str = "\
-Measure, and write the report under docs/benchmarks/.
+Run a benchmark and write its report to docs/benchmarks/.
 
 Usage: cargo xtask bench <benchmark>
 
 Benchmarks:
-  calendar    The next time of a spec, side by side with the crates croner, cron and saffron
-  workflows   Workflows of one activity, side by side with Temporal's dev server: how many a second,
-              how fast, what they cost; and how soon a server is ready. `--sleepers N` says how many
-              sleeping workflows are in the file it starts from (1000000).
-  schedules   Schedules side by side with Temporal's dev server and DBOS: how late they act, how many are
-              made a second, what they cost idle. `--quick` tries it out with a hundredth of everything,
-              and writes no report.
-  memory      What our server holds at most: large runs, a long backlog, many large starts at once
+  calendar    Time to compute the next time of a spec, compared with the crates croner, cron and saffron
+  workflows   Throughput, latency and cost of workflows with one activity, and the start time of a server,
+              compared with Temporal's dev server. `--sleepers N` sets the number of sleeping workflows in
+              the file that the server starts from (1000000).
+  schedules   Lag, creation rate and idle cost of schedules, compared with Temporal's dev server and DBOS.
+              `--quick` uses a hundredth of the load, and writes no report.
+  memory      Peak memory of our server: large runs, a long backlog, many large concurrent starts
 
-Run it on a quiet machine: everything in a report comes from one run.
+Run it on a quiet machine: all numbers of a report come from one run.
 ";
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitCode> {
@@ -38,7 +37,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitC
         [name] if name == "workflows" => workflows::run(repository, SLEEPERS)?,
         [name, option, count] if name == "workflows" && option == "--sleepers" => {
             let Ok(count) = count.parse() else {
-                return Ok(usage(&format!("`{count}` is no number of workflows"), HELP));
+                return Ok(usage(&format!("`{count}` is not a number of workflows"), HELP));
             };
             workflows::run(repository, count)?;
         }

@@ -39,7 +39,7 @@ pub(super) fn run(repository: &Repository, sleepers: u32) -> Result<()> {
     let mut report = String::new();
     let mut bars = Vec::new();
 
-    // Turn by turn at each width: what disturbs the machine disturbs both.
+    // The servers take turns at each concurrency, so that noise of the machine affects both.
     let mut sdk: Vec<Vec<Measured>> = contenders.iter().map(|_| Vec::new()).collect();
     let mut idle_rss = Vec::new();
     let mut ready = Vec::new();
@@ -112,7 +112,7 @@ pub(super) fn run(repository: &Repository, sleepers: u32) -> Result<()> {
     write(repository, "workflows.md", &(whole + &report))
 }
 
-/// What is asked of us with the SDK's worker `sdk` and with bare calls `raw`.
+/// The goals, with the SDK's worker (`sdk`) and with bare calls (`raw`).
 fn goals(
     text: &mut String,
     sdk: &[Measured],
@@ -154,16 +154,16 @@ enum Goal {
     AtLeast(f64),
 }
 
-/// How many calls at once tell how fast the machine is.
+/// Concurrency of the empty calls that measure the machine.
 const EMPTY_AT_ONCE: [u32; 2] = [1, 64];
 
 fn empty_calls(text: &mut String, measured: &[Measured]) -> Result<()> {
     writeln!(
         text,
-        "## What a call costs here\n\n\
-         `GetSystemInfo` of our server, which asks nothing of the store. A workflow takes seven calls and four\n\
-         commits. The goals were set on a machine with two faster cores: there a call of a gRPC server that\n\
-         does nothing else took 0.11 ms alone, and 80,000 were made a second with 64 at once.\n\n\
+        "## Cost of an empty call on this machine\n\n\
+         `GetSystemInfo` of our server, which doesn't use the store. A workflow takes seven calls and four\n\
+         commits. The goals were set on a machine with two faster cores: there an empty call of a bare gRPC\n\
+         server took 0.11 ms alone, and there were 80,000 calls a second with 64 at once.\n\n\
          | at once | a second | p50 | CPU each, server | CPU each, client |\n\
          |---:|---:|---:|---:|---:|"
     )?;
@@ -190,10 +190,10 @@ fn heading(contenders: &[Contender]) -> String {
 # Workflows: throughput, latency and cost
 
 Repeat with `cargo xtask bench workflows`. A workflow runs one activity and returns its result. The
-worker and the client are one process of the official Rust SDK with its defaults, gzip included; the
-server is another, on the same machine, with its database in a file on the same disk. The servers take
-turns at each width; each load is measured for {SECONDS} s after a warm-up. Latency is from the start
-call to the result. CPU, bytes and RSS are the server's, as the kernel counts them; the last column is the
+worker and the client are one process with the official Rust SDK and its defaults, including gzip. The
+server is another process on the same machine, with its database in a file on the same disk. The servers take
+turns at each concurrency. Each load is measured for {SECONDS} s after a warm-up. Latency is from the start
+call to the result. CPU, bytes and RSS are the server's, as the kernel counts them. The last column is the
 CPU of the worker and the client.
 
 - Date: {}
@@ -249,7 +249,7 @@ fn measure(
 ) -> Result<Measured> {
     let said = run_load(load, server, client, at_once, seconds)?;
     let number = |name: &str| {
-        said[name].as_f64().ok_or_else(|| anyhow!("the load said nothing about `{name}`: {said}"))
+        said[name].as_f64().ok_or_else(|| anyhow!("the load printed no `{name}`: {said}"))
     };
     Ok(Measured {
         at_once,
@@ -263,7 +263,7 @@ fn measure(
     })
 }
 
-/// Counted in a run of its own: who counts them slows the server down.
+/// Counts syncs in a separate run, because strace slows the server down.
 fn syncs(
     repository: &Repository,
     load: &Path,
@@ -284,11 +284,11 @@ fn syncs(
         .spawn()
         .context("cannot start strace")?;
     let said = run_load(load, &server, "sdk", at_once, SECONDS / 2);
-    // It lets go of the server when it is ended.
+    // strace detaches from the server when it is interrupted.
     let ended = strace.kill().and_then(|()| strace.wait());
     ended.context("cannot end strace")?;
     let calls = std::fs::read_to_string(&calls).context("strace wrote nothing")?;
-    let ran = said?["ran"].as_f64().context("the load said nothing about `ran`")?;
+    let ran = said?["ran"].as_f64().context("the load printed no `ran`")?;
     Ok(format!("{:.2}", calls.lines().count() as f64 / ran.max(1.0)))
 }
 
@@ -325,7 +325,7 @@ fn sleeping(
     let said = run_load(load, &server, "sleep", 256, sleepers)?;
     server.restart(&contender.binary)?;
     Ok(Asleep {
-        a_second: said["a_second"].as_f64().context("the load said nothing about `a_second`")?,
+        a_second: said["a_second"].as_f64().context("the load printed no `a_second`")?,
         ready: server.ready_in(),
         rss_mb: resident_mb(server.process_id())?,
         file_mb: server.bytes_on_disk()? as f64 / 1e6,

@@ -1,5 +1,5 @@
-//! Holds what a worker was given against what its schedules promised. It knows nothing of the server but
-//! what the load wrote down:
+//! Compares the runs that a worker received with the times of their schedules. Its only input is the log of
+//! the load generator:
 //!
 //! - `schedule <id> <created at> <runs until> <ended by> <actions>`: a schedule acts every second after it
 //!   was created. It had not been told to stop at `runs until`, and had stopped at `ended by`. It says itself
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use anyhow::{Context, Result};
 
-/// What became of the seconds of every schedule.
+/// The result: expected, missing and doubled runs of every schedule.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Audit {
     pub(super) schedules: usize,
@@ -21,14 +21,14 @@ pub(super) struct Audit {
     pub(super) counted: u64,
     pub(super) missing: u64,
     pub(super) doubled: u64,
-    /// A worker gets a run again when its answer was lost with the server. That is no second run.
+    /// Runs delivered again because the worker's response was lost in a crash. They are no second runs.
     pub(super) given_again: u64,
     /// The first few, in words.
     pub(super) faults: Vec<String>,
 }
 
-/// Faults that are told one by one.
-const TOLD_MAX: usize = 20;
+/// Faults that are listed; the rest is only counted.
+const LISTED_MAX: usize = 20;
 
 impl Audit {
     pub(super) fn of(log: &str) -> Result<Self> {
@@ -53,7 +53,7 @@ impl Audit {
         }
         for (id, [created_at, runs_until, ended_by, actions]) in schedules {
             let runs = runs.remove(id).unwrap_or_default();
-            audit.look_at(id, &runs, [created_at + 1, runs_until, ended_by], actions);
+            audit.check_schedule(id, &runs, [created_at + 1, runs_until, ended_by], actions);
         }
         for (id, _) in runs {
             audit.fault(format!("{id} is no schedule, and has runs"));
@@ -61,7 +61,7 @@ impl Audit {
         Ok(audit)
     }
 
-    fn look_at(
+    fn check_schedule(
         &mut self,
         id: &str,
         runs: &BTreeMap<u64, BTreeSet<&str>>,
@@ -95,7 +95,7 @@ impl Audit {
     }
 
     fn fault(&mut self, fault: String) {
-        if self.faults.len() < TOLD_MAX {
+        if self.faults.len() < LISTED_MAX {
             self.faults.push(fault);
         }
     }

@@ -1,4 +1,4 @@
-//! Workflows of the official SDK on a server whose disk fills up and is freed, again and again.
+//! Workflows of the official SDK on a server whose disk is filled and freed repeatedly.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -13,15 +13,15 @@ use crate::dev_server::DevServer;
 use crate::repository::Repository;
 use crate::{process, sdk_suites};
 
-/// Of the disk: the server's files fit in with room for the load.
+/// Size of the disk: large enough for the server's files under the load.
 const DISK_MIB: u32 = 512;
-/// The load goes on this long between two full disks.
+/// How long the disk is free between two rounds.
 const FREE_FOR: Duration = Duration::from_millis(1_500);
-/// By then the server has noticed that the disk is full, or has room again.
+/// Maximum time for the server to notice that the disk is full, or has space again.
 const NOTICED_MAX: Duration = Duration::from_secs(60);
-/// A server that refuses writes for this long has found no room of its own.
+/// After refusing writes for this long, the server has no space of its own left.
 const STAYS_FULL: Duration = Duration::from_secs(3);
-/// A call on a full disk is answered at once; this is far more.
+/// Timeout of a call on a full disk, far longer than it should take.
 const ANSWERED_MAX: &str = "10s";
 
 pub(super) fn run(repository: &Repository, rounds: u32) -> Result<String> {
@@ -31,7 +31,7 @@ pub(super) fn run(repository: &Repository, rounds: u32) -> Result<String> {
         .context("a small file system can't be mounted here: that needs root on Linux")
 }
 
-/// Says what ran, in one line; fails with what was lost. `None` if no small disk is to be had.
+/// Returns a one-line summary; fails if work was lost. `None` if no small disk can be mounted.
 pub(crate) fn crash(repository: &Repository, binary: &Path, rounds: u32) -> Result<Option<String>> {
     let Some(disk) = SmallDisk::mount(repository)? else { return Ok(None) };
     let load = sdk_suites::build_load(repository, "dev")?;

@@ -1,4 +1,4 @@
-//! `cargo xtask crash`: kills the server under load, or fills its disk, again and again, and looks for what was lost.
+//! `cargo xtask crash`: repeatedly kills the server under load, or fills its disk, and searches for lost work.
 
 mod audit;
 pub(crate) mod disk;
@@ -14,26 +14,26 @@ use crate::repository::Repository;
 use crate::usage;
 
 pub(crate) const HELP: &str = "\
-Kill the server with SIGKILL at random moments while it is busy, and start it again on the file it left; or fill its
-disk. Fails if anything is lost, happens twice, or is stuck.
+Kill the server with SIGKILL at random moments under load, and restart it on the same file; or fill its
+disk. Fails if work is lost, repeated or stuck.
 
 Usage: cargo xtask crash workflows [--kills N]
        cargo xtask crash schedules [--schedules N] [--minutes N] [--kills N]
        cargo xtask crash disk [--rounds N]
 
-workflows   A worker and clients of the official Rust SDK keep it busy: activities, signals, timers. What was
-            acknowledged must all have happened, once.
-  --kills N       How often (100)
+workflows   Load: a worker and clients of the official Rust SDK, with activities, signals and timers. Everything
+            acknowledged must have happened exactly once.
+  --kills N       Number of kills (100)
 
-schedules   Schedules that start a workflow every second, and a worker. Every second of every schedule must
-            have its run, and only one.
-  --schedules N   How many (1000)
-  --minutes N     How long they act (10); the worker then gets the time it needs
-  --kills N       How often (15 a minute)
+schedules   Load: schedules that start a workflow every second, and a worker. Every schedule must have exactly
+            one run for every second.
+  --schedules N   Number of schedules (1000)
+  --minutes N     Duration (10); afterwards the worker gets the time it needs
+  --kills N       Number of kills (15 per minute)
 
-disk        The same load as of workflows, on a small file system (which needs root to mount) that is filled and freed.
-            While it is full, reads are served, writes refused, and health says so.
-  --rounds N      How often (20)
+disk        The load of `workflows` on a small file system (mounting it needs root) that is filled and freed.
+            While it is full, reads must be served, writes refused, and health must be NOT_SERVING.
+  --rounds N      Number of rounds (20)
 ";
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitCode> {

@@ -1,4 +1,4 @@
-//! Schedules that act every second on a server that is killed again and again.
+//! Schedules that fire every second on a server that is killed repeatedly.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -27,7 +27,7 @@ pub(crate) struct Plan {
 /// What a million runs leave in a log.
 const LOG_BYTES_MAX: u64 = 1 << 30;
 
-/// As it is shipped: a slow server would be busy with a past that a fast one has behind it.
+/// Runs a release build: a debug build would spend the time catching up.
 pub(super) fn run(repository: &Repository, plan: &Plan) -> Result<String> {
     let mut build = process::cargo(&repository.root);
     process::run(build.args(["build", "--release", "--locked", "--package", "perennial-cli"]))?;
@@ -36,7 +36,7 @@ pub(super) fn run(repository: &Repository, plan: &Plan) -> Result<String> {
     crash(repository, &binary, &load, plan)
 }
 
-/// Says what ran, in one line; fails with what was lost.
+/// Returns a one-line summary; fails if a run was lost or doubled.
 pub(crate) fn crash(
     repository: &Repository,
     binary: &Path,

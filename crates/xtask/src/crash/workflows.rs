@@ -1,4 +1,4 @@
-//! Workflows of the official SDK on a server that is killed again and again.
+//! Workflows of the official SDK on a server that is killed repeatedly.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -15,9 +15,9 @@ use super::chance;
 
 /// Workflows in flight.
 pub(super) const AT_ONCE: u32 = 16;
-/// A server lives this long at least, and at most so much longer.
-const LIVES_MIN: Duration = Duration::from_millis(100);
-const LIVES_LONGER: Duration = Duration::from_millis(700);
+/// Uptime of the server between kills: at least this long, plus a random part of the next constant.
+const UPTIME_MIN: Duration = Duration::from_millis(100);
+const UPTIME_EXTRA: Duration = Duration::from_millis(700);
 
 pub(super) fn run(repository: &Repository, kills: u32) -> Result<String> {
     let mut build = process::cargo(&repository.root);
@@ -26,7 +26,7 @@ pub(super) fn run(repository: &Repository, kills: u32) -> Result<String> {
     crash(repository, &binary, kills)
 }
 
-/// Says what ran, in one line; fails with what was lost.
+/// Returns a one-line summary; fails if work was lost.
 pub(crate) fn crash(repository: &Repository, binary: &Path, kills: u32) -> Result<String> {
     let load = sdk_suites::build_load(repository, "dev")?;
     let mut server = DevServer::start(repository, binary)?;
@@ -38,7 +38,7 @@ pub(crate) fn crash(repository: &Repository, binary: &Path, kills: u32) -> Resul
         .context("cannot start the load")?;
     let mut slowest = Duration::ZERO;
     for _ in 0..kills {
-        std::thread::sleep(LIVES_MIN + LIVES_LONGER.mul_f64(chance()));
+        std::thread::sleep(UPTIME_MIN + UPTIME_EXTRA.mul_f64(chance()));
         if let Some(status) = working.try_wait().context("cannot ask after the load")? {
             bail!("the load has ended by itself ({status})");
         }
@@ -58,7 +58,7 @@ pub(crate) fn crash(repository: &Repository, binary: &Path, kills: u32) -> Resul
     ))
 }
 
-/// What the load says of itself; fails if that is a fault.
+/// The output of the load; fails if it reports faults.
 pub(super) fn faults_of(output: &Output, when: &str) -> Result<Value> {
     ensure!(output.status.success(), "the load failed ({})", output.status);
     let said: Value = serde_json::from_slice(&output.stdout).context("the load printed no JSON")?;

@@ -25,16 +25,16 @@ use crate::repository::Repository;
 use crate::usage;
 
 pub(crate) const HELP: &str = "\
-Check the rules of the repository that the compiler doesn't know.
+Check rules of the repository that the compiler doesn't check.
 
 Usage: cargo xtask tidy
 
   crate edges    crates use each other only as the table in ARCHITECTURE.md allows
   file sizes     no Rust file is longer than 600 lines
   pure crates    no clock, randomness, environment or I/O in the crates that promise none
-  features       docs/features.md has one honest line for each feature, with paths that exist
-  links          relative links in Markdown files lead somewhere
-  words          no paths or hosts of somebody's machine
+  features       docs/features.md has one line for each feature, with paths that exist
+  links          targets of relative links in Markdown files exist
+  words          no paths or host names of somebody's machine
   unfinished     no ignored tests, no code left for later
 
 `cargo test` runs the same checks. Exit code: 0 tidy, 1 not tidy, 2 wrong command line.

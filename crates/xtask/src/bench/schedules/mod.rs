@@ -1,5 +1,5 @@
-//! Schedules under the same load, against our server, Temporal's dev server and DBOS: how late they act, how
-//! many are made a second, and what they cost when nothing is due.
+//! Benchmark of schedules on our server, Temporal's dev server and DBOS: lag, creation rate, and cost of idle
+//! schedules.
 
 mod dbos;
 mod report;
@@ -19,7 +19,7 @@ use crate::dev_server::DevServer;
 use crate::repository::Repository;
 use crate::{process, sdk_suites};
 
-/// How much of everything.
+/// The size of the load.
 pub(super) struct Size {
     /// Schedules that act every second.
     acting: [u32; 3],
@@ -58,7 +58,7 @@ pub(super) const QUICK: Size = Size {
     is_written: false,
 };
 
-/// How late schedules acted that act every second.
+/// Lag of schedules that fire every second.
 struct Fired {
     expected: f64,
     fired: f64,
@@ -172,7 +172,7 @@ pub(super) fn run(repository: &Repository, size: &Size) -> Result<()> {
     write(repository, "schedules.md", &text)
 }
 
-/// The program that puts servers under load.
+/// The load generator.
 struct Load<'a> {
     repository: &'a Repository,
     program: std::path::PathBuf,
@@ -263,7 +263,7 @@ impl Created {
 }
 
 fn number(said: &Value, name: &str) -> Result<f64> {
-    said[name].as_f64().ok_or_else(|| anyhow!("the load said nothing about `{name}`: {said}"))
+    said[name].as_f64().ok_or_else(|| anyhow!("the load printed no `{name}`: {said}"))
 }
 
 fn run_and_read(command: &mut Command) -> Result<Value> {
@@ -272,7 +272,7 @@ fn run_and_read(command: &mut Command) -> Result<Value> {
     serde_json::from_str(&said).context("the load printed no JSON")
 }
 
-/// Made anew, so that nothing is left of an earlier run.
+/// Recreates the folder, without files of an earlier run.
 fn empty_folder(folder: &Path) -> Result<()> {
     if folder.exists() {
         std::fs::remove_dir_all(folder)

@@ -1,4 +1,4 @@
-//! What was measured, as the repository shows it.
+//! The report in Markdown.
 
 use std::fmt::Write as _;
 use std::process::Command;
@@ -25,12 +25,12 @@ fn heading(size: &Size, results: &Results) -> String {
         "\
 # Schedules: lag, throughput and memory
 
-Repeat with `cargo xtask bench schedules`. The load and the worker are one process with bare gRPC calls; the
-server is another, on the same machine, with its database in an empty file on the same disk for each
-measurement. DBOS is a library: its scheduler and its worker are one process. What is measured takes turns.
-DBOS's schedules act from the moment they exist, and are counted from the first that is heard of.
-The lag of a start is from the nominal second to the moment the worker has it; the worker ends each run at
-once. Schedules act every second for {} s, and what arrives up to 10 s later still counts. CPU and RSS are
+Repeat with `cargo xtask bench schedules`. The load and the worker are one process with bare gRPC calls. The
+server is another process on the same machine, with its database in an empty file on the same disk for each
+measurement. DBOS is a library: its scheduler and its worker are one process. The measurements take turns.
+DBOS's schedules fire as soon as they exist, and are counted from the first run that arrives.
+The lag of a start is from the nominal second to the moment the worker receives it; the worker completes each run at
+once. Schedules fire every second for {} s, and runs that arrive up to 10 s later still count. CPU and RSS are
 the server's, as the kernel counts them.
 
 - Date: {}
@@ -99,8 +99,8 @@ const LAG_MAX: [f64; 3] = [10.0, 20.0, 100.0];
 fn lags(text: &mut String, size: &Size, results: &Results) -> Result<()> {
     writeln!(
         text,
-        "## Lag of schedules that act every second\n\n\
-         Where one fires none at all we don't know whether that is its own limit or our use of it.\n\n\
+        "## Lag of schedules that fire every second\n\n\
+         If a server starts no runs at all, we don't know whether that is its limit or our configuration.\n\n\
          | schedules | | fired | p50 | p99 | max | CPU a start |\n\
          |---:|---|---:|---:|---:|---:|---:|"
     )?;
@@ -128,8 +128,8 @@ fn creating(text: &mut String, results: &Results) -> Result<()> {
     writeln!(
         text,
         "## Creating schedules\n\n\
-         64 at once, with DBOS one at a time; those it creates act once a year, those of the servers begin in\n\
-         a year. What is in memory afterwards is also what caches hold; see below for what an idle one costs.\n\n\
+         64 concurrent requests; with DBOS one at a time. DBOS's schedules fire once a year, those of the servers begin in\n\
+         a year. The memory afterwards includes caches; see below for the cost of an idle schedule.\n\n\
          | | created | a second | RSS before | RSS after | each |\n\
          |---|---:|---:|---:|---:|---:|"
     )?;
@@ -152,13 +152,14 @@ fn burst(text: &mut String, size: &Size, results: &Results) -> Result<()> {
     writeln!(
         text,
         "## {} due in the same second\n\n\
-         Ours alone: at the rates above the others would take minutes to create them.\n\n\
+         Perennial only: at the rates above, the others would take minutes to create them.\n\n\
          | | started | the worker has all |\n|---|---:|---:|",
         size.burst
     )?;
-    for (what, it) in
-        [("no worker", &results.burst), ("a worker ends each at once", &results.burst_with_worker)]
-    {
+    for (what, it) in [
+        ("no worker", &results.burst),
+        ("a worker completes each at once", &results.burst_with_worker),
+    ] {
         let received = it.all_received_s.map_or("–".to_owned(), |it| format!("{it:.2} s"));
         let late = if it.created_late { ", some created late" } else { "" };
         writeln!(
@@ -175,13 +176,13 @@ fn idle(text: &mut String, results: &Results) -> Result<()> {
     let it = &results.idle;
     writeln!(
         text,
-        "## {:.0} idle schedules\n\nIn a file of {:.0} MB that a killed server left.\n\n| | |\n|---|---:|",
+        "## {:.0} idle schedules\n\nIn a file of {:.0} MB, after a kill of the server.\n\n| | |\n|---|---:|",
         it.created.created, it.file_mb
     )?;
     writeln!(text, "| ready | {:.0} ms |", it.ready.as_secs_f64() * 1_000.0)?;
     writeln!(text, "| RSS of the server that created them | {:.0} MB |", it.created.rss_mb_after)?;
     writeln!(text, "| RSS once ready | {:.0} MB |", it.rss_mb)?;
-    writeln!(text, "| RSS after what follows | {:.0} MB |", it.rss_mb_looked_at)?;
+    writeln!(text, "| RSS after the requests below | {:.0} MB |", it.rss_mb_looked_at)?;
     let looked = |name: &str| it.looked[name].as_f64().unwrap_or(f64::NAN);
     for (what, name) in [("describe one", "describe"), ("list a page of 100", "list")] {
         let (p50, p99) = (looked(&format!("{name}_p50_ms")), looked(&format!("{name}_p99_ms")));
