@@ -47,7 +47,7 @@ pub struct Definition {
     pub dst: Option<DstPolicy>,
 }
 
-/// Where the rules of a spec's time zone come from.
+/// The source of a spec's time zone rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ZoneSource {
     /// Unspecified: UTC.
@@ -107,7 +107,7 @@ pub struct FieldRange {
 /// A day of the month that is not a fixed number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpecialDay {
-    /// `L` (0) and `L-n` (n ≤ 30): so many days before the last day of the month.
+    /// `L` (0) and `L-n` (n ≤ 30): this many days before the last day of the month.
     BeforeLast(u8),
     /// `LW`: the last Monday-to-Friday day of the month.
     LastWeekday,
@@ -143,7 +143,7 @@ pub struct Interval {
 }
 
 impl FieldRange {
-    /// One value.
+    /// A single value.
     pub const fn single(value: u16) -> Self {
         FieldRange { start: value, end: value, step: 1 }
     }

@@ -22,9 +22,9 @@ pub struct DstPolicy {
 /// The policy for a local time in a gap, which the clock skips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OnGap {
-    /// It does not fire.
+    /// The time does not fire.
     Skip,
-    /// It fires later by the length of the gap: 02:30 becomes 03:30.
+    /// The time fires later, by the length of the gap: 02:30 becomes 03:30.
     Shift,
 }
 
@@ -44,7 +44,7 @@ impl DstPolicy {
     pub const LITERAL: DstPolicy = DstPolicy { gap: OnGap::Skip, repeat: OnRepeat::Both };
     /// Every civil time fires exactly once: `shift,first`.
     pub const ONCE: DstPolicy = DstPolicy { gap: OnGap::Shift, repeat: OnRepeat::First };
-    /// What RFC 5545 asks of recurrence rules: `skip,first`.
+    /// The policy that RFC 5545 requires for recurrence rules: `skip,first`.
     pub const RECURRENCE: DstPolicy = DstPolicy { gap: OnGap::Skip, repeat: OnRepeat::First };
 }
 

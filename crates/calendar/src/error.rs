@@ -21,12 +21,12 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// What is wrong, in one line.
+    /// The error message, in one line.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to write instead, when that can be guessed.
+    /// A suggestion, if there is one.
     pub fn help(&self) -> Option<&str> {
         self.help.as_deref()
     }
@@ -99,7 +99,7 @@ pub enum Error {
     BadZoneData {
         /// The name that came with the bytes.
         name: String,
-        /// What is wrong with them.
+        /// Why they are invalid.
         reason: String,
     },
     /// `EXCLUDE=` names a calendar that was not passed in.
@@ -118,9 +118,9 @@ pub enum Error {
     Conflict {
         /// "time zone", "DST policy".
         what: &'static str,
-        /// What was said first.
+        /// The first value.
         first: String,
-        /// What was said later.
+        /// The conflicting value.
         second: String,
     },
     /// A value of the definition is out of its range.
@@ -128,7 +128,7 @@ pub enum Error {
     Invalid {
         /// The field, as users name it.
         field: String,
-        /// What is wrong with it and what would be right.
+        /// What is wrong, and the allowed values.
         problem: String,
     },
 }

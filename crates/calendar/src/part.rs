@@ -76,7 +76,7 @@ impl Part {
         self.next_by(zone, from, last, None)
     }
 
-    /// The same under another DST policy than its own, if one is given.
+    /// The first time under another DST policy, if one is given.
     #[inline]
     pub(crate) fn next_by(
         &self,

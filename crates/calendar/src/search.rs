@@ -54,8 +54,8 @@ impl WallPattern {
             if policy.gap == OnGap::Skip || found < zone.segments()[at].end {
                 return found;
             }
-            // What is jumped over at the end of a segment comes at the same time as the beginning
-            // of the next one, so that may hold an earlier instant.
+            // Shifted times of a gap coincide with the beginning of the next segment, so that segment may
+            // hold an earlier instant.
             let (wall, end) = zone.wall_range(at + 1, policy);
             let rival = self.next(wall, end - 1).filter(|&rival| rival < end);
             rival.map_or(found, |rival| found.min(rival - zone.segments()[at + 1].offset))

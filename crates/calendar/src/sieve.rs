@@ -10,7 +10,7 @@ use crate::part::{Exclusion, Part, Times};
 use crate::search::WallPattern;
 use crate::zone::{OFFSET_MAX, Zone};
 
-/// The most parts and exclusions together: a day's class is a bit for each.
+/// Maximum number of parts and exclusions together: the class of a day has a bit for each.
 const MATCHERS_MAX: usize = 127;
 
 /// State of one search. Days with the same active calendars and the same offset from UTC form a class: the
@@ -46,14 +46,14 @@ impl<'s> Sieve<'s> {
     pub(crate) fn skip(&mut self, mut from: i64, work: &mut usize, work_max: usize) -> i64 {
         while *work < work_max {
             let segment = &self.zone.segments()[self.zone.segment_at(from)];
-            // Times that were jumped over and moved here are not those that the clock shows.
+            // Shifted times of a gap differ from the local time.
             if self.shifts() && from - segment.start < 2 * OFFSET_MAX {
                 break;
             }
             let (day, second_of_day) = WallSecond(from + segment.offset).split();
             *work += self.parts.len() + self.exclusions.len();
             let class = Class { active: self.active_on(day), offset: segment.offset };
-            // The parts themselves find their next day faster.
+            // No part is active on this day: the parts find their next day faster.
             if class.active & ((1 << self.parts.len()) - 1) == 0 {
                 break;
             }

@@ -1,6 +1,6 @@
-//! Specs that never fire, or only after a very long way, answer within a bound.
+//! Searches of specs that never or rarely fire are bounded.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
 
 mod oracle;
 

@@ -1,6 +1,6 @@
-//! What is refused, and what the user is told: what was wrong, where, and what to write.
+//! Invalid specs and their error messages: what is wrong, where, and what to write instead.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
 
 use expect_test::{Expect, expect};
 use perennial_calendar::{Definition, Dialect, DstPolicy, parse_duration};

@@ -1,5 +1,5 @@
-//! What specs are said to mean, and what is warned of.
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+//! Explanations of specs, and warnings.
+#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
 
 #[path = "explain/definitions.rs"]
 mod definitions;

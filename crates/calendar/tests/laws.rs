@@ -1,6 +1,6 @@
-//! Laws that hold for every spec, against the slow definition in `oracle`.
+//! Laws that hold for every spec, checked against the slow reference implementation in `oracle`.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
 
 mod oracle;
 

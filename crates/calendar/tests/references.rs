@@ -1,6 +1,6 @@
 //! What the reference documents say, sentence by sentence, and Temporal's own table of rules.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
 
 mod oracle;
 

@@ -1,6 +1,6 @@
 //! Clock jumps in every zone of the tz database, and the famous ones by hand.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
 
 mod oracle;
 

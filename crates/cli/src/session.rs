@@ -60,7 +60,7 @@ impl GlobalArgs {
     }
 }
 
-/// What a command works with: a connection to a server, and the output.
+/// The context of a command: a connection to a server, and the output.
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) output: Output,

@@ -1,6 +1,6 @@
-//! The server as a process: it says where it is, answers there, and ends when it is told to.
+//! The server process: prints its address, serves requests, and stops on a signal.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -51,7 +51,7 @@ impl Server {
             && answer.starts_with("HTTP/1.1 200 OK")
     }
 
-    /// Its exit code when it ends by itself, and what it said.
+    /// Waits for its end; returns its exit code and output.
     fn end(mut self) -> (Option<i32>, String) {
         let mut said = String::new();
         let mut errors = self.process.stderr.take().expect("it is piped");
@@ -59,7 +59,7 @@ impl Server {
         (self.process.wait().expect("it can be waited for").code(), said)
     }
 
-    /// Asks it to end, and returns its exit code.
+    /// Stops the server, and returns its exit code.
     fn stop(mut self) -> Option<i32> {
         let id = self.process.id().to_string();
         let told = Command::new("kill").args(["-TERM", &id]).status();
@@ -88,7 +88,7 @@ fn server_keeps_its_file_for_the_next_one() {
     }
 }
 
-/// A server on a file in a folder of its own.
+/// A server with its file in a temporary folder.
 fn on_file(name: &str) -> (Server, PathBuf) {
     let folder =
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));

@@ -63,7 +63,7 @@ pub(super) fn repeat(repeat: &Repeat) -> String {
     format!("{every} from {start}{note}{count}")
 }
 
-/// What happens in months that do not have the day.
+/// A note on months that don't have the day.
 fn clamped(repeat: &Repeat, months: u32) -> &'static str {
     match repeat.start.day() {
         29.. if !months.is_multiple_of(12) => " (the last day in shorter months)",

@@ -118,7 +118,7 @@ impl Spacing {
         }
     }
 
-    /// These seconds within each of the outer units, of so many seconds.
+    /// These seconds within each of the outer units, which have `unit` seconds each.
     fn within(self, outer: Spacing, unit: u32) -> Option<Spacing> {
         let step = match (self.step, outer.step) {
             (inner, None) => inner,

@@ -27,7 +27,7 @@ pub enum Warning {
     },
     /// Exclusions took every time that was looked at.
     NothingBefore {
-        /// Where the search was given up.
+        /// The instant up to which the search got.
         searched_until: Zoned,
     },
     /// There is a next time, but in more than a year.
@@ -51,9 +51,9 @@ pub enum Warning {
     Skipped {
         /// The earliest such time within five years.
         local: DateTime,
-        /// What the clock would have shown when it jumped.
+        /// Local time at which the gap begins.
         jumps_from: DateTime,
-        /// What it showed instead.
+        /// Local time at which the gap ends.
         jumps_to: DateTime,
         /// The zone whose clock it is.
         zone: String,
@@ -71,11 +71,11 @@ pub enum Warning {
     ShortMonths {
         /// 29, 30 or 31.
         day: u8,
-        /// How many of the months always have it.
+        /// Number of months that always have the day.
         months_with: u32,
-        /// How many don't, or not always.
+        /// Number of months that don't, or not always.
         months_without: u32,
-        /// What to write to get the last day instead.
+        /// The notation for the last day of the month.
         last_day_is: &'static str,
     },
     /// Day of month and day of week are both restricted.
@@ -105,7 +105,7 @@ pub enum Warning {
     },
     /// An exclusion that matches none of the times of the next five years.
     IdleExclusion {
-        /// Which one.
+        /// The exclusion.
         exclusion: ExclusionRef,
         /// The exclusion in words.
         words: String,

@@ -5,7 +5,7 @@ use jiff::civil::DateTime;
 use super::fields::{Progression, ValueSet};
 use crate::hash::fnv1a;
 
-/// How many values of even distance are said as "every 2nd …" rather than listed.
+/// Evenly spaced values are phrased as "every 2nd …" from this number on; fewer are listed.
 pub(super) const PROGRESSION_MIN: u32 = 5;
 
 const MONTHS: [&str; 12] = [

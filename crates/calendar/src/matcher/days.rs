@@ -38,7 +38,7 @@ pub(crate) struct DayMatcher {
     is_weekly: bool,
 }
 
-/// What depends on the month's length and first weekday.
+/// Days that depend on the month's length and first weekday.
 #[derive(Clone, Debug)]
 pub(crate) struct SpecialDays {
     pub(crate) days: Vec<SpecialDay>,

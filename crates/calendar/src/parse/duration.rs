@@ -94,7 +94,7 @@ fn parse(text: &str) -> Result<Duration, Fault<'_>> {
 /// Parses what Go's durations, and so Temporal's, also allow: units in any order and more than once
 /// (`30m1h`), and numbers that begin with a point (`.5h`).
 fn parse_as_go(text: &str) -> Option<Duration> {
-    // Longer numbers are refused: so many of them, in days, cannot overflow 128 bits.
+    // Longer numbers are refused: numbers of this length, in days, cannot overflow 128 bits.
     const DIGITS_MAX: usize = 18;
     let mut rest = text;
     let mut nanoseconds = 0;

@@ -250,7 +250,7 @@ fn looks_like_interval(body: &str) -> bool {
             .starts_with(|c: char| c.is_ascii_digit() || matches!(c, 'P' | 'p' | '-' | '+' | '.'))
 }
 
-/// What `@daily` and its like stand for in five fields, the same in every dialect.
+/// The five fields that `@daily` and similar names stand for, the same in every dialect.
 fn predefined(body: &str) -> Result<Option<&'static str>, Fault<'_>> {
     const NAMES: [(&str, &str); 7] = [
         ("@yearly", "0 0 1 1 *"),

@@ -18,7 +18,7 @@ const LAST: DateTime = DateTime::constant(2100, 12, 31, 23, 59, 59, 0);
 ///
 /// # Bounds
 ///
-/// One call of [`next`](Self::next) looks at no more than 1,572 months (1970–2100), and within them
+/// One call of [`next`](Self::next) examines at most 1,572 months (1970–2100), and within them
 /// at no more than 47,847 days, or 6,836 weeks if it has `BYSETPOS`. Rules in hours, minutes or
 /// seconds then look at one day's multiples of `INTERVAL`, at most 43,200, two or three times. That
 /// is less than [`STEPS_MAX`](Self::STEPS_MAX) steps of some nanoseconds, reached only by rules that

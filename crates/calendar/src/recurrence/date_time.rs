@@ -18,7 +18,7 @@ impl<'t> Moment<'t> {
     pub(super) fn read(name: &str, text: &'t str) -> Result<Self, Fault<'t>> {
         read_basic(text).ok_or_else(|| {
             let fault = Fault::new(text, format!("{name} {text:?} is not a date or a time"));
-            // What most people write first is ISO 8601's extended format.
+            // Suggest the basic format to users who write ISO 8601's extended format.
             let basic: String = text.chars().filter(|c| !matches!(c, '-' | ':')).collect();
             match read_basic(&basic) {
                 Some(_) => fault.help(format!("write {}", basic.to_ascii_uppercase())),

@@ -95,7 +95,7 @@ pub struct WeekdayNum {
     /// 1 is the first, -1 the last; never 0. Counted within the month, or within the year if `FREQ`
     /// is `YEARLY` and there is no `BYMONTH`. `None` for every one.
     pub nth: Option<i8>,
-    /// Which day.
+    /// The weekday.
     pub weekday: Weekday,
 }
 
@@ -209,7 +209,7 @@ impl Recurrence {
         CompiledRecurrence::new(self)
     }
 
-    /// Where `INTERVAL` counts from.
+    /// The start, from which `INTERVAL` counts.
     fn anchor(&self) -> DateTime {
         self.dtstart.unwrap_or(DateTime::constant(1970, 1, 1, 0, 0, 0, 0))
     }

@@ -51,7 +51,7 @@ impl Month {
         }
     }
 
-    /// Those that fall on one of `weekdays` (bit 0 is Sunday).
+    /// The days that fall on one of `weekdays` (bit 0 is Sunday).
     pub(super) fn days_on(self, weekdays: u8) -> MonthDays {
         let first = self.first.weekday();
         let weekdays = u64::from(weekdays);

@@ -93,7 +93,7 @@ impl PeriodDays {
         self.months().iter().map(|(_, days)| days.count_ones()).sum()
     }
 
-    /// How many come before that day, and whether it is one of them itself.
+    /// The number of matching days before `day`, and whether `day` matches.
     fn before(&self, day: Day) -> (u32, bool) {
         let mut count = 0;
         for (month, days) in self.months() {

@@ -19,7 +19,7 @@ mod counting {
         STEPS.set(STEPS.get() + 1);
     }
 
-    /// How many steps `search` took.
+    /// The number of steps that `search` took.
     pub(in super::super) fn count<T>(search: impl FnOnce() -> T) -> (T, usize) {
         let before = STEPS.get();
         let found = search();

@@ -157,7 +157,7 @@ fn next_bit(set: u64, from: u32) -> Option<u32> {
     (left != 0).then(|| left.trailing_zeros())
 }
 
-/// How many bits are set below `at`, and whether (1 or 0) that one is.
+/// The number of bits set below `at`, and the bit at `at` itself (1 or 0).
 fn split_at_bit(set: u64, at: u32) -> (u32, u32) {
     ((set & !(!0 << at)).count_ones(), u32::from(set & 1 << at != 0))
 }

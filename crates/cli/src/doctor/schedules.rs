@@ -52,11 +52,11 @@ pub(super) async fn check(client: &Client, findings: &mut Findings) {
             schedules.push(answer.into_inner());
         }
     }
-    keep_up(&schedules, findings);
-    are_run(client, &schedules, findings).await;
+    check_progress(&schedules, findings);
+    check_workers(client, &schedules, findings).await;
 }
 
-fn keep_up(schedules: &[DescribeScheduleResponse], findings: &mut Findings) {
+fn check_progress(schedules: &[DescribeScheduleResponse], findings: &mut Findings) {
     let now = Timestamp::now();
     let names = |which: &dyn Fn(&DescribeScheduleResponse) -> bool| -> Vec<String> {
         schedules.iter().filter(|it| which(it)).map(|it| it.schedule_id.clone()).collect()
@@ -68,8 +68,8 @@ fn keep_up(schedules: &[DescribeScheduleResponse], findings: &mut Findings) {
     });
     match overdue.is_empty() {
         true => {
-            let looked = format!("{} schedules checked, none overdue", schedules.len());
-            findings.good("keeping up", looked);
+            let details = format!("{} schedules checked, none overdue", schedules.len());
+            findings.good("keeping up", details);
         }
         false => findings.bad(
             "keeping up",
@@ -95,7 +95,11 @@ fn keep_up(schedules: &[DescribeScheduleResponse], findings: &mut Findings) {
 }
 
 /// Checks that a worker polls each task queue: otherwise its runs wait for ever.
-async fn are_run(client: &Client, schedules: &[DescribeScheduleResponse], findings: &mut Findings) {
+async fn check_workers(
+    client: &Client,
+    schedules: &[DescribeScheduleResponse],
+    findings: &mut Findings,
+) {
     let mut queues: BTreeMap<String, String> = BTreeMap::new();
     for it in schedules.iter().filter(|it| it.status() == ScheduleStatus::Active) {
         let action = it.schedule.as_ref().and_then(|it| it.schedule.as_ref()?.action.as_ref());
@@ -118,8 +122,8 @@ async fn are_run(client: &Client, schedules: &[DescribeScheduleResponse], findin
         }
     }
     if !unpolled.is_empty() {
-        let advice = "runs wait until a worker polls it";
-        findings.bad("workers", format!("no worker polls {}; {advice}", join_names(unpolled)));
+        let effect = "runs wait until a worker polls it";
+        findings.bad("workers", format!("no worker polls {}; {effect}", join_names(unpolled)));
     } else if !queues.is_empty() {
         findings
             .good("workers", format!("all {} task queues of schedules are polled", queues.len()));

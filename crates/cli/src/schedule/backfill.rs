@@ -9,7 +9,7 @@ use perennial_proto::temporal::workflowservice::v1::ListScheduleMatchingTimesReq
 
 use super::backfills::{find, line, time_columns, time_row, times_page};
 use super::id_args::ScheduleIdArgs;
-use super::{context, instant_on_clock_of, is_unimplemented, only_perennial, patch};
+use super::{context, is_unimplemented, only_perennial, patch, resolve_time};
 use crate::client::Client;
 use crate::input::{InstantText, overlap_policy};
 use crate::output::{Column, Progress, instant, stamp, thousands};
@@ -69,8 +69,8 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     let request = BackfillScheduleRequest {
         namespace: client.namespace.clone(),
         schedule_id: id.clone(),
-        start_time: Some(stamp(instant_on_clock_of(&args.start_time, &id, &client).await?)),
-        end_time: Some(stamp(instant_on_clock_of(&args.end_time, &id, &client).await?)),
+        start_time: Some(stamp(resolve_time(&args.start_time, &id, &client).await?)),
+        end_time: Some(stamp(resolve_time(&args.end_time, &id, &client).await?)),
         overlap_policy: args.overlap_policy.unwrap_or_default().into(),
         dry_run: args.dry_run,
         request_id: Client::new_request_id(),
@@ -132,7 +132,7 @@ async fn dry_run(
 ) -> anyhow::Result<()> {
     let client = session.client.clone();
     let zone = session.output.times.zone_name().to_owned();
-    let mut list = session.output.list(vec![Column::new(zone), Column::new("How far")]);
+    let mut list = session.output.list(vec![Column::new(zone), Column::new("Distance")]);
     loop {
         let page = match client.schedules().backfill_schedule(request.clone()).await {
             Ok(page) => page.into_inner(),

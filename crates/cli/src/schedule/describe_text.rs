@@ -54,7 +54,7 @@ pub(super) fn write(described: &Described, output: &mut Output) -> anyhow::Resul
         remaining_runs,
         &state,
     );
-    card.field("on failure", if policies.pause_on_failure { "pauses" } else { "goes on" });
+    card.field("on failure", if policies.pause_on_failure { "pauses" } else { "continues" });
     if policies.keep_original_workflow_id {
         card.field("workflow ids", "as given, without the time");
     }
@@ -253,7 +253,7 @@ fn coming(
             && next.iter().any(|&it| zone.at(it).offset() != times.at(it).offset())
     });
     let here = if iso { "UTC".to_owned() } else { here };
-    let mut columns = vec![Column::new(here), Column::new("How far")];
+    let mut columns = vec![Column::new(here), Column::new("Distance")];
     if iso {
         columns.pop();
     }

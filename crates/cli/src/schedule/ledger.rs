@@ -4,7 +4,7 @@ use perennial_proto::perennial::{ListOccurrencesRequest, Occurrence, Verdict};
 
 use super::id_args::ScheduleIdArgs;
 use super::wording::{reason_in_words, verdict_name};
-use super::{instant_on_clock_of, only_perennial};
+use super::{only_perennial, resolve_time};
 use crate::input::InstantText;
 use crate::output::{Column, Row, Times, instant, stamp, thousands};
 use crate::session::Session;
@@ -68,7 +68,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     let mut window = [None, None];
     for (place, given) in window.iter_mut().zip([&args.start_time, &args.end_time]) {
         if let Some(time) = given {
-            *place = Some(stamp(instant_on_clock_of(time, &id, &client).await?));
+            *place = Some(stamp(resolve_time(time, &id, &client).await?));
         }
     }
     let [start_time, end_time] = window;

@@ -3,7 +3,7 @@
 use perennial_proto::temporal::workflowservice::v1::ListScheduleMatchingTimesRequest;
 
 use super::id_args::ScheduleIdArgs;
-use super::instant_on_clock_of;
+use super::resolve_time;
 use crate::input::InstantText;
 use crate::output::{Column, Row, instant, stamp};
 use crate::session::Session;
@@ -37,8 +37,8 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     let request = ListScheduleMatchingTimesRequest {
         namespace: client.namespace.clone(),
         schedule_id: id.clone(),
-        start_time: Some(stamp(instant_on_clock_of(&args.start_time, &id, client).await?)),
-        end_time: Some(stamp(instant_on_clock_of(&args.end_time, &id, client).await?)),
+        start_time: Some(stamp(resolve_time(&args.start_time, &id, client).await?)),
+        end_time: Some(stamp(resolve_time(&args.end_time, &id, client).await?)),
     };
     let response = client.workflow().list_schedule_matching_times(request).await?.into_inner();
     session.output.message(&response, |output| {
@@ -46,7 +46,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         let found = response.start_time.iter().filter_map(|time| instant(Some(time)));
         let rows: Vec<Row> =
             found.map(|time| Row::from([times.clock(time), times.distance(time)])).collect();
-        let columns = vec![Column::new(times.zone_name()), Column::new("How far")];
+        let columns = vec![Column::new(times.zone_name()), Column::new("Distance")];
         if rows.is_empty() {
             output.note("the schedule has no times in this window")?;
         }

@@ -160,7 +160,7 @@ fn only_perennial(status: Status) -> anyhow::Error {
 }
 
 /// Resolves a time argument. A time without an offset is in the schedule's time zone.
-async fn instant_on_clock_of(
+async fn resolve_time(
     time: &InstantText,
     id: &str,
     client: &Client,

@@ -48,7 +48,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     let id = args.id.get()?;
     let client = &session.client;
     let scheduled_time = match &args.scheduled_time {
-        Some(time) => Some(stamp(super::instant_on_clock_of(time, &id, client).await?)),
+        Some(time) => Some(stamp(super::resolve_time(time, &id, client).await?)),
         None => None,
     };
     let policy = args.overlap_policy.unwrap_or_default();

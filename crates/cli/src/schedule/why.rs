@@ -3,7 +3,7 @@
 use perennial_proto::perennial::{ExplainOccurrenceRequest, Occurrence};
 
 use super::ledger::{columns, row};
-use super::{instant_on_clock_of, only_perennial};
+use super::{only_perennial, resolve_time};
 use crate::failure::Usage;
 use crate::input::InstantText;
 use crate::output::{stamp, write_wrapped};
@@ -54,7 +54,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
     let request = ExplainOccurrenceRequest {
         namespace: client.namespace.clone(),
         schedule_id: id.clone(),
-        time: Some(stamp(instant_on_clock_of(&time, &id, client).await?)),
+        time: Some(stamp(resolve_time(&time, &id, client).await?)),
         ..ExplainOccurrenceRequest::default()
     };
     let response = client.schedules().explain_occurrence(request).await;

@@ -2,7 +2,7 @@ use expect_test::{Expect, expect};
 
 use crate::perennial::{perennial, said_by};
 
-/// `perennial … ` says this. The blanks that clap leaves at the ends of lines are no matter.
+/// Checks the help of a command, ignoring blanks at the ends of lines.
 fn check(args: &[&str], expected: Expect) {
     let said = said_by(&mut perennial(args));
     let lines: Vec<&str> = said.lines().map(str::trim_end).collect();

@@ -13,7 +13,7 @@ mod zones;
 use expect_test::Expect;
 use perennial::{perennial, said_by};
 
-/// `perennial calendar …` says this: its standard output, then what else there is to tell.
+/// Checks the output of `perennial calendar …`: standard output, then standard error and exit code.
 fn check(args: &[&str], expected: Expect) {
     let mut command = perennial(&["calendar"]);
     command.args(args);

@@ -2,8 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-/// The binary in a bare environment, so that neither the zone, the language nor the terminal of
-/// whoever runs the tests shows.
+/// The binary in an empty environment, independent of the time zone, language and terminal of the machine.
 pub(crate) fn perennial(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_perennial"));
     command.env_clear().args(args).stdin(Stdio::null());

@@ -1,4 +1,4 @@
-//! A server to talk to: the real binary, as a process of its own.
+//! Starts the real binary as a server process.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -39,12 +39,12 @@ impl Server {
         command
     }
 
-    /// What a command says: its standard output, then what else there is to tell.
+    /// The output of a command: standard output, then standard error and exit code.
     pub(crate) fn says(&self, args: &[&str]) -> String {
         said_by(&mut self.command(args))
     }
 
-    /// The JSON that a command answers with.
+    /// The JSON output of a command.
     pub(crate) fn json(&self, args: &[&str]) -> serde_json::Value {
         let output = self.command(args).args(["--output", "json"]).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -52,7 +52,7 @@ impl Server {
         serde_json::from_slice(&output.stdout).expect("it writes JSON")
     }
 
-    /// Runs what is typed in a shell, as documentation has it, with another program's name.
+    /// Runs a shell script from documentation that uses another program's name.
     pub(crate) fn typed(&self, script: &str, program: &str) -> String {
         let binary = env!("CARGO_BIN_EXE_perennial");
         let script = format!("set -e\n{program}() {{ '{binary}' \"$@\"; }}\n{script}");

@@ -1,4 +1,4 @@
-//! Backfills: tried, begun, watched, canceled.
+//! Backfills: dry run, start, watch, cancel.
 
 use expect_test::expect;
 

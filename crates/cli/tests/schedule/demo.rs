@@ -1,4 +1,4 @@
-//! The demonstration runs by itself and ends when it is told to.
+//! The demo runs without a setup, and stops when told to.
 
 use crate::perennial::{perennial, said_by};
 

@@ -1,4 +1,4 @@
-//! The doctor finds what is wrong.
+//! The doctor finds problems.
 
 use crate::create;
 use crate::perennial::{perennial, said_by};

@@ -1,4 +1,4 @@
-//! What goes wrong is said with what to do next, and scripts can tell it by the exit code.
+//! Error messages have a hint, and exit codes distinguish errors.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! Every command explains itself, with an example.
+//! Help texts of the schedule commands.
 
 use expect_test::expect;
 
@@ -92,7 +92,7 @@ fn every_command_has_an_example() {
     let listed = said_by(&mut perennial(&["schedule", "-h"]));
     let commands = listed.lines().skip_while(|line| *line != "Commands:").skip(1);
     let commands = commands.take_while(|line| !line.is_empty());
-    // What a line goes on with is indented by more.
+    // Continuation lines are indented further.
     let commands = commands.filter_map(|line| line.strip_prefix("  "));
     let names = commands.filter_map(|line| line.split(' ').next()).filter(|it| !it.is_empty());
     for name in names.filter(|name| *name != "help") {

@@ -1,6 +1,6 @@
 //! `perennial schedule`, `doctor`, `demo` and their settings, run as users run them, with a real server.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
 
 mod backfill;
 mod demo;
@@ -20,7 +20,7 @@ mod server;
 
 use server::Server;
 
-/// A schedule whose times are so far away that nothing happens by itself.
+/// A schedule whose times are so far away that it never fires during a test.
 fn create(server: &Server, id: &str, more: &[&str]) {
     let mut args = vec!["schedule", "create", id, "--cron", "0 9 1 1 * 2099"];
     args.extend(["--type", "Payroll", "--task-queue", "main", "--identity", "tester"]);
@@ -28,7 +28,7 @@ fn create(server: &Server, id: &str, more: &[&str]) {
     assert_eq!(server.says(&args), format!("Created {id}\n"));
 }
 
-/// Without what differs from run to run: present times and ids, and the widths of columns that hold them.
+/// Replaces values that differ from run to run: current times, ids, and widths of their columns.
 fn steady(said: &str) -> String {
     let mut steady = without_times(said);
     while steady.contains("   ") {

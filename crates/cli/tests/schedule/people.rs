@@ -1,4 +1,4 @@
-//! What people see.
+//! Text output.
 
 use expect_test::{Expect, expect};
 

@@ -1,4 +1,4 @@
-//! What programs read.
+//! JSON output.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The commands of the documentation people learned schedules from, as they are typed there.
+//! Commands from the reference documentation of other tools, as they are typed there.
 
 use expect_test::expect;
 use serde_json::json;

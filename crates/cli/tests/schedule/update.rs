@@ -1,4 +1,4 @@
-//! An update changes what is given, and nothing else.
+//! An update changes only the given settings.
 
 use crate::create;
 use crate::server::Server;

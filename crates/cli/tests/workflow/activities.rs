@@ -1,4 +1,4 @@
-//! Activities, in the place of a worker.
+//! Activities, completed on behalf of a worker.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! Many workflows at once.
+//! Batch jobs.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! What is said when it can't be done.
+//! Error messages.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! What the commands say of themselves.
+//! Help texts of the workflow commands.
 
 use expect_test::{Expect, expect};
 

@@ -1,6 +1,6 @@
 //! The commands about workflows and the server, run as users run them, against a real server.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
 
 mod activities;
 mod batches;

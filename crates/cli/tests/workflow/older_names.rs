@@ -1,4 +1,4 @@
-//! What users of older tools type.
+//! Names of commands and flags in older tools.
 
 use crate::scene::Scene;
 

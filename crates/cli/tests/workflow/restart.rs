@@ -1,4 +1,4 @@
-//! Waiting goes on when the server comes back.
+//! Commands that wait survive a restart of the server.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;

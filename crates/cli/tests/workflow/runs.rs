@@ -1,4 +1,4 @@
-//! Starting workflows and seeing how they end.
+//! Starts of workflows and their results.
 
 use expect_test::expect;
 

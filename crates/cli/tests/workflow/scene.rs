@@ -9,10 +9,10 @@ use crate::perennial::perennial;
 use crate::server::Server;
 use crate::worker::Worker;
 
-/// So often something is asked for that has to come.
+/// Attempts to get an expected result.
 const TRIES_MAX: usize = 400;
 
-/// Fields that are never the same.
+/// Fields that differ from run to run.
 const UNSTEADY: [&str; 2] = ["RunTime", "historySizeBytes"];
 
 /// A server, a worker of the task queue `main`, and the binary that talks to it.
@@ -28,22 +28,22 @@ impl Scene {
         Scene { server, _worker: worker }
     }
 
-    /// The command line says this: its standard output, then what else there is to tell.
+    /// Checks the output of a command: standard output, then standard error and exit code.
     pub(crate) fn check(&self, line: &str, expected: Expect) {
         expected.assert_eq(&blanked(&self.say(line)));
     }
 
-    /// The same, with something typed.
+    /// Checks the output of a command with this standard input.
     pub(crate) fn check_typing(&self, line: &str, typed: &str, expected: Expect) {
         expected.assert_eq(&blanked(&told(&self.type_in(line, typed))));
     }
 
-    /// What it says, as it is.
+    /// The unchanged output of a command.
     pub(crate) fn say(&self, line: &str) -> String {
         told(&self.type_in(line, ""))
     }
 
-    /// The JSON that it answers with. It has to succeed.
+    /// The JSON output of a command, which must succeed.
     pub(crate) fn json(&self, line: &str) -> serde_json::Value {
         let output = self.type_in(&format!("{line} -o json"), "");
         assert!(output.status.success(), "{line}: {}", told(&output));
@@ -53,7 +53,7 @@ impl Scene {
         }
     }
 
-    /// Asks until the answer is the one that has to come.
+    /// Repeats a command until its output is as expected.
     pub(crate) fn until(&self, line: &str, holds: impl Fn(&serde_json::Value) -> bool) {
         let mut answer = serde_json::Value::Null;
         for _ in 0..TRIES_MAX {
@@ -118,7 +118,7 @@ fn words(line: &str) -> Vec<String> {
     words.into_iter().filter(|word| !word.is_empty()).collect()
 }
 
-/// Without what is never the same: ids, times, sizes, and the room they take.
+/// Replaces values that differ from run to run: ids, times, sizes, and widths of their columns.
 pub(crate) fn blanked(text: &str) -> String {
     let lines = text.lines().map(|line| {
         if let Some(name) = UNSTEADY.iter().find(|name| line.trim_start().starts_with(**name)) {
@@ -159,7 +159,7 @@ fn uuid(text: &str) -> Option<usize> {
     fits.then_some(36)
 }
 
-/// The machine's name in that of whoever asks: `@somewhere`.
+/// The host name in an identity: `@somewhere`.
 fn host(text: &str) -> Option<usize> {
     let rest = text.strip_prefix("@").filter(|it| !it.starts_with("example"))?;
     Some(1 + rest.find(' ').unwrap_or(rest.len()))

@@ -67,7 +67,7 @@ impl Drop for Worker {
     }
 }
 
-/// Takes activities of the queue `charges` and leaves it to others to end them.
+/// Takes activities of the queue `charges` without completing them.
 async fn take_activities(address: String) {
     let Some(mut service) = connect(address).await else { return };
     loop {
@@ -88,7 +88,7 @@ async fn connect(address: String) -> Option<WorkflowServiceClient<Channel>> {
     Some(WorkflowServiceClient::new(endpoint.connect().await.ok()?))
 }
 
-/// Does one task after the other until the server goes away.
+/// Completes tasks until the server stops.
 async fn poll(address: String) {
     let Some(mut service) = connect(address).await else { return };
     loop {
@@ -139,7 +139,7 @@ async fn answer(
     service.respond_workflow_task_completed(request).await.map(|_| ())
 }
 
-/// What the workflow does next, by its history alone.
+/// The workflow's next commands, by its history alone.
 fn decide(task: &PollWorkflowTaskQueueResponse) -> Vec<A> {
     let history = task.history.clone().unwrap_or_default().events;
     let started = history.first().and_then(|event| match event.attributes.clone()? {
@@ -168,7 +168,7 @@ fn decide(task: &PollWorkflowTaskQueueResponse) -> Vec<A> {
     }
 }
 
-/// An activity that nobody ends, a timer and a child; it ends as its activity does.
+/// An activity that nobody completes, a timer and a child. The workflow ends with the result of its activity.
 fn parent(
     task: &PollWorkflowTaskQueueResponse,
     history: &[HistoryEvent],

@@ -86,7 +86,7 @@ impl ClockChange<'_> {
         Some(Warning::FiresTwice { local: WallSecond(twice).civil(), zone: self.zone_name() })
     }
 
-    /// What comes all day long should also come while the hour is shown again.
+    /// Warns if times of a part that fires all day long are missing in the repeated hour.
     fn pauses(&self, budget: &mut Budget) -> Option<Warning> {
         let (from, to) = (self.change.1.wall_start(), self.change.0.wall_end());
         budget.step()?;

@@ -64,7 +64,7 @@ fn is_idle(
         has_times = true;
         from = (excluded.0 - segment.offset).min(segment.end).max(time + 1);
     }
-    // One that is over, or still to come, is not idle; one that never comes is.
+    // An exclusion in the past or the far future is fine; one that never matches deserves the warning.
     let ever = exclusion.next(WallSecond(0), WallSecond(i64::from(u32::MAX)));
     Some(has_times || ever.is_none())
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::explain::warning::Warning;
 use crate::spec::Spec;
 
-/// How many times from now on are looked at.
+/// Number of future times examined.
 const TIMES_MAX: usize = 32;
 
 pub(super) fn of(spec: &Spec, now: Timestamp) -> Option<Warning> {
