@@ -50,7 +50,7 @@ impl Expression {
     }
 }
 
-/// Which forms a [random expression](Expression::random) may use.
+/// The forms that a [random expression](Expression::random) may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forms {
     /// `*`, values, ranges, steps and lists; months and weekdays by name. Weekday *numbers* are

@@ -21,7 +21,7 @@ impl Random {
         self.within(1, of) == 1
     }
 
-    /// One of them.
+    /// A random element.
     pub fn pick<'t, T>(&mut self, choices: &'t [T]) -> &'t T {
         &choices[self.within(0, choices.len() as i64 - 1) as usize]
     }

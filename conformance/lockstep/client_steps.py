@@ -1,4 +1,4 @@
-"""What clients of a course do."""
+"""The client's steps in a course."""
 
 import asyncio
 

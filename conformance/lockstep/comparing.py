@@ -1,4 +1,4 @@
-"""The same course on two servers: what differs."""
+"""Runs the same course on two servers, and reports differences."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What a course knows: the run as the server last showed it, the tasks the worker holds, the updates under way."""
+"""The state of a course: the run as last described, the tasks the worker holds, the updates in flight."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""What servers answer, as lines that are the same if they say the same: without times, sizes and made-up ids."""
+"""Renders responses as comparable lines, without times, sizes and generated ids."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Random courses of clients and a worker leave the same histories, answers and descriptions as on the real server."""
+"""Random courses of clients and a worker give the same histories, responses and descriptions as on Temporal's server."""
 
 import workflow_courses
 from comparing import differences

@@ -1,4 +1,4 @@
-"""What the worker of a course does. It has the habits of several SDKs."""
+"""The worker's steps in a course, as several SDKs make them."""
 
 from commands import (
     cancel_activity,

@@ -1,4 +1,4 @@
-"""What the schedules of these tests start."""
+"""Workflows that the schedules of these tests start."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Perennial's own schedule service, called by what the server's reflection tells of it."""
+"""A client of Perennial's own schedule service, built from the server's gRPC reflection."""
 
 import grpc
 from google.protobuf.descriptor_pool import DescriptorPool

@@ -1,4 +1,4 @@
-"""However a spec is written, describe tells it in the words of Temporal's server, which both are asked here."""
+"""Describe returns the same canonical spec as Temporal's server, however the spec is written."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The real Temporal CLI against schedules: each command does what it says."""
+"""Schedule commands of Temporal's CLI against the server under test."""
 
 import asyncio
 import json

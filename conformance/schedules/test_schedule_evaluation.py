@@ -1,4 +1,4 @@
-"""Schedules that are looked at only when someone asks."""
+"""Evaluation of schedules on demand."""
 
 import asyncio
 import datetime as dt

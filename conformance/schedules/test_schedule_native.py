@@ -1,4 +1,4 @@
-"""What Temporal's API cannot say of schedules: Perennial's own service, beside the official SDK."""
+"""Perennial's own schedule service, used together with the official SDK."""
 
 import datetime as dt
 import uuid

@@ -1,4 +1,4 @@
-"""Times that pass while no server runs are missed, however short that is, and the catch-up mode decides about them."""
+"""Times during an outage, however short, are missed; the catch-up mode selects those to start."""
 
 import datetime as dt
 

@@ -1,5 +1,5 @@
-"""What happens to a start while an earlier run goes on. Most starts here are triggers, which meet the same policies
-as the times of a spec and come when the test wants them."""
+"""Overlap policies. Most starts here are triggers, which follow the same policies
+as scheduled starts and happen at a known time."""
 
 import pytest
 from temporalio.api.common.v1 import WorkflowExecution

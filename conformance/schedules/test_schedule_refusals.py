@@ -1,4 +1,4 @@
-"""What is wrong is refused with a message that names it, and nothing is created or changed."""
+"""Invalid requests are refused with a message that names the problem, without any effect."""
 
 import datetime as dt
 import uuid

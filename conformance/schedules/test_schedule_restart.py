@@ -1,4 +1,4 @@
-"""The server dies between two times of a schedule, without warning: nothing is lost, nothing is done twice."""
+"""The server is killed between two times of a schedule: nothing is lost, nothing happens twice."""
 
 import datetime as dt
 

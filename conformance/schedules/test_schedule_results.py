@@ -1,4 +1,4 @@
-"""What a run is told of those before it: the last result, and the last failure."""
+"""A run gets the last result and the last failure of the runs before it."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""What a schedule starts: the name of a run, and everything that its action says."""
+"""The runs of a schedule: workflow ids, and all options of the action."""
 
 import datetime as dt
 import re

@@ -1,4 +1,4 @@
-"""Runs for list filters to find: the same in every server, told apart by everything a filter can ask."""
+"""Runs for list filters: the same on every server, and different in everything that a filter can test."""
 
 import itertools
 import random

@@ -1,4 +1,4 @@
-"""Sticky task queues: where a worker that remembers a run waits for its next task."""
+"""Sticky task queues: a worker with a cached run polls one for the run's next task."""
 
 from temporalio.api.enums.v1 import TaskQueueKind, TaskQueueType
 from temporalio.api.taskqueue.v1 import TaskQueue

@@ -1,4 +1,4 @@
-"""What the server says it can do: clients decide by it."""
+"""The capabilities that the server announces to clients."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a closed run still tells of what it waited for."""
+"""Describe of a closed run shows what was pending."""
 
 import pytest
 from temporalio.api.enums.v1 import PendingActivityState, PendingWorkflowTaskState

@@ -1,4 +1,4 @@
-"""The events of a completion's commands stand together: SDKs know in advance which ids they get."""
+"""The events of a completion's commands are consecutive: SDKs predict their event ids."""
 
 from commands import (
     cancel_activity,

@@ -1,4 +1,4 @@
-"""W15: what is too large is refused with a clear error."""
+"""W15: requests beyond a limit are refused with a clear error."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What was acknowledged survives the death of the server at any moment."""
+"""Acknowledged requests survive a kill of the server at any moment."""
 
 import asyncio
 

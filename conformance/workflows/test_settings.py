@@ -1,4 +1,4 @@
-"""What Temporal's dynamic configuration changes."""
+"""Effects of Temporal's dynamic configuration."""
 
 import asyncio
 import uuid

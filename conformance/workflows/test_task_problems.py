@@ -1,4 +1,4 @@
-"""W3: a workflow task that keeps failing is reported where people look for it."""
+"""W3: a workflow task that keeps failing is reported in describe, lists and search attributes."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""W17: what a task queue tells about itself, and the order it is worked off in."""
+"""W17: description of task queues, and the order of their tasks."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""W5: timers, markers, and what a workflow changes about itself."""
+"""W5: timers, markers, and changes of a workflow's own memo and search attributes."""
 
 import pytest
 from temporalio.api.common.v1 import Header

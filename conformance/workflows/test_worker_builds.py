@@ -1,4 +1,4 @@
-"""Which build of a worker did what, in histories, in search attributes and in lists."""
+"""Worker builds in histories, search attributes and lists."""
 
 import datetime as dt
 

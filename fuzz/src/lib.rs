@@ -1,8 +1,8 @@
-//! What each fuzz target does with its bytes. The targets under `targets/` call these from
-//! libFuzzer; `tests/replay.rs` calls them with the kept corpus, on any toolchain.
+//! The functions of the fuzz targets. The targets under `targets/` call them from
+//! libFuzzer; `tests/replay.rs` calls them with the corpus, on any toolchain.
 //!
-//! Every attack asserts the same: nothing panics or hangs, what is refused says why and where, and
-//! what is accepted keeps the calendar's laws.
+//! Every function asserts the same: nothing panics or hangs, errors say what is wrong and where, and
+//! valid specs obey the calendar's laws.
 
 use std::sync::LazyLock;
 
@@ -47,7 +47,7 @@ pub fn recurrence(data: &[u8]) {
     attack(data, "RRULE:", "", Dialect::Temporal);
 }
 
-/// What stands before a cron string.
+/// Settings before a cron string.
 pub fn settings(data: &[u8]) {
     attack(data, "", " 0 9 * * *", Dialect::Temporal);
 }

@@ -16,9 +16,9 @@ use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods, sqlit
 use crate::disk::{Shared, name_of};
 use crate::model::{Change, FileId, Verdict};
 
-/// What SQLite knows it by.
+/// The name of the VFS in SQLite.
 pub(crate) const NAME: &str = "perennial-faults";
-/// What does the work.
+/// The name of SQLite's own VFS, which does the work.
 const BEHIND: &CStr = c"unix-excl";
 
 /// Makes the VFS known to SQLite, once a process.
@@ -105,7 +105,7 @@ unsafe fn inner(file: *mut sqlite3_file) -> (*mut sqlite3_file, &'static sqlite3
     }
 }
 
-/// What is ours of a file.
+/// Our part of an open file.
 ///
 /// # Safety
 /// `file` was opened by `open`, and isn't closed.

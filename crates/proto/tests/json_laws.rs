@@ -1,5 +1,5 @@
 //! Whatever a message holds, JSON holds it too.
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
+#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
 
 use perennial_proto::descriptors;
 use perennial_proto::json::{self, Payloads};

@@ -20,13 +20,13 @@ pub(crate) struct DevServer {
 }
 
 impl DevServer {
-    /// Starts `binary`, ours or another one with the same command line, and returns when it answers.
+    /// Starts `binary`, ours or another one with the same command line, and returns when it responds.
     pub(crate) fn start(repository: &Repository, binary: &Path) -> Result<Self> {
         let folder = repository.target.join("conformance").join(free_address()?.port().to_string());
         Self::start_in(folder, binary)
     }
 
-    /// The same with its files in this folder, which is made.
+    /// Starts a server with its files in this folder, which is created.
     pub(crate) fn start_in(folder: PathBuf, binary: &Path) -> Result<Self> {
         let address = free_address()?;
         fs::create_dir_all(&folder)

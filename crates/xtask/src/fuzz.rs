@@ -51,7 +51,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the command line asks for.
+/// The parsed command line.
 #[derive(Debug, PartialEq)]
 struct Request {
     /// For each target.

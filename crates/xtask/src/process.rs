@@ -1,4 +1,4 @@
-//! Other programs: started in the repository, checked, and named in full when they fail.
+//! Runs other programs in the repository, with errors that show the whole command.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -32,7 +32,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         .with_context(|| format!("`{}` printed something that isn't UTF-8", shown(command)))
 }
 
-/// What the command prints when it exists and works; `None` when it doesn't. Says nothing itself.
+/// The output of the command; `None` if it doesn't exist or fails. Prints nothing.
 pub(crate) fn probe(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())

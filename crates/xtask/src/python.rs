@@ -28,7 +28,7 @@ pub(crate) fn find() -> Result<&'static str, &'static str> {
     Ok(PYTHON)
 }
 
-/// Where the conformance suite has its packages.
+/// The virtual environment of the conformance suite.
 pub(crate) fn conformance_environment(repository: &Repository, python: &str) -> Result<PathBuf> {
     let requirements = repository.root.join("conformance/requirements.txt");
     environment(&repository.root.join(".venv"), python, &requirements)

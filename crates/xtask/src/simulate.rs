@@ -1,4 +1,4 @@
-//! `cargo xtask simulate`: hunts for what the tests missed, in as many simulated worlds as are asked for.
+//! `cargo xtask simulate`: runs any number of seeded simulations.
 
 use std::process::ExitCode;
 
@@ -41,7 +41,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitC
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What is wrong with a command line, said before anything is compiled.
+/// Checks the command line before anything is compiled.
 fn check(arguments: &[String]) -> Result<(), String> {
     for pair in arguments.chunks(2) {
         let option = pair[0].as_str();

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything that must hold before a change lands, in one command.
+//! `cargo xtask test`: all checks and tests that a change must pass.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -53,10 +53,10 @@ struct Step {
     run: fn(&mut Session<'_>) -> Result<Outcome>,
 }
 
-/// What the steps of one run share.
+/// State shared by the steps of one run.
 struct Session<'a> {
     repository: &'a Repository,
-    /// One for all official SDKs, started by the first that needs it.
+    /// The server for the suites of all SDKs, started by the first suite.
     server: Option<DevServer>,
 }
 

@@ -92,7 +92,7 @@ impl Row {
         }
     }
 
-    /// How many times as long the fastest other takes, of all that know zones or of all.
+    /// The time of the fastest other crate divided by ours, of all crates or of those with time zones.
     fn lead(&self, with_zones: bool) -> Option<f64> {
         let others = Contender::ALL.into_iter().filter(|contender| match contender {
             Contender::Perennial => false,
@@ -145,7 +145,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// What we hold ourselves to, and which rows miss it.
+/// Our goals, and the rows that miss them.
 struct Goals<'r>(&'r [Table]);
 
 impl fmt::Display for Goals<'_> {

@@ -1,4 +1,4 @@
-//! Holds a running server to what the official Rust SDK promises its users.
+//! Tests a running server with the official Rust SDK.
 //!
 //! `TEMPORAL_ADDRESS` names the server; its namespace is `default`. Each test has a worker on a task
 //! queue of its own, so that the suite can share the server with others.

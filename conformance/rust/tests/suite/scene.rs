@@ -1,4 +1,4 @@
-//! What every test needs: a client, a worker, and ids that nobody else uses.
+//! Test setup: a client, a worker, and unique ids.
 
 use std::time::Duration;
 

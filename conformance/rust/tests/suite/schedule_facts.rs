@@ -1,4 +1,4 @@
-//! What a program sees of its schedules.
+//! Schedules, through the SDK's client.
 
 use std::time::{Duration, SystemTime};
 

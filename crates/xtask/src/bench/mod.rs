@@ -64,7 +64,7 @@ fn calendar(repository: &Repository) -> Result<()> {
     write(repository, "calendar.md", &report)
 }
 
-/// How many workflows sleep in the file that a server is started from.
+/// Number of sleeping workflows in the file that a server is started from.
 const SLEEPERS: u32 = 1_000_000;
 
 fn write(repository: &Repository, name: &str, content: &str) -> Result<()> {

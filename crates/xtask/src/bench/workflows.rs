@@ -21,7 +21,7 @@ const AT_ONCE: [u32; 4] = [1, 16, 64, 256];
 /// How long each load is measured.
 const SECONDS: u32 = 10;
 
-/// What one load measured.
+/// The measurements of one load.
 struct Measured {
     at_once: u32,
     a_second: f64,

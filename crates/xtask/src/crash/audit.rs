@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Audit {
     pub(super) schedules: usize,
-    /// Of the schedule that acted longest.
+    /// Seconds of the schedule that fired longest.
     pub(super) seconds: u64,
     pub(super) expected: u64,
     /// Runs, each once.

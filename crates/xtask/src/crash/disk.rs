@@ -119,7 +119,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // One that stays is seen by whoever lists the mounts; there is nothing else to do here.
+        // If unmounting fails there is nothing else to do here; the mount stays visible.
         let _ = Command::new("umount").arg(&self.folder).status();
         let _ = fs::remove_dir(&self.folder);
     }

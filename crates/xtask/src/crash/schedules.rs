@@ -24,7 +24,7 @@ pub(crate) struct Plan {
     pub(crate) kills: u32,
 }
 
-/// What a million runs leave in a log.
+/// Maximum size of the load's log: enough for a million runs.
 const LOG_BYTES_MAX: u64 = 1 << 30;
 
 /// Runs a release build: a debug build would spend the time catching up.
@@ -58,7 +58,7 @@ pub(crate) fn crash(
     let crashed = kill_meanwhile(&mut server, binary, &mut working, plan);
     drop(working.stdin.take());
     if crashed.is_err() {
-        // It would wait for a server that doesn't come back.
+        // The load would wait for a server that doesn't come back.
         let _ = working.kill();
         let _ = working.wait();
     }
@@ -99,7 +99,7 @@ pub(crate) fn crash(
 }
 
 struct Crashed {
-    /// What the load still has to say.
+    /// The rest of the load's output.
     output: BufReader<std::process::ChildStdout>,
     /// The longest that the server needed to answer again.
     slowest: Duration,

@@ -1,4 +1,4 @@
-//! Crates use each other only as the table in ARCHITECTURE.md allows.
+//! Checks that crates use each other only as the table in ARCHITECTURE.md allows.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::repository::Package;
 const FILE: &str = "ARCHITECTURE.md";
 const HEADER: [&str; 3] = ["crate", "is", "may use"];
 
-/// Compares the table with what `cargo metadata` says. Dependencies of tests don't count: a test may
-/// look at a crate from above.
+/// Compares the table with what `cargo metadata` says. Development dependencies don't count: a test may
+/// use crates of a higher layer.
 pub(crate) fn check(tree: &Tree, packages: &[Package]) -> Vec<Problem> {
     let Some(text) = tree.text(FILE) else {
         return vec![Problem::in_file(FILE, "is missing; it holds the table of allowed edges")];

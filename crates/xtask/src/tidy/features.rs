@@ -1,4 +1,4 @@
-//! docs/features.md has one honest line for each feature the product is to have.
+//! Checks that docs/features.md has one line for each planned feature.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! No Rust file is longer than a reader can hold.
+//! Checks that no Rust file is too long.
 
 use super::{Problem, Tree};
 

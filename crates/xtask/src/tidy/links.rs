@@ -1,4 +1,4 @@
-//! Relative links in Markdown files lead to something that exists.
+//! Checks that the targets of relative links in Markdown files exist.
 
 use super::markdown::prose;
 use super::{Problem, Tree};
@@ -19,7 +19,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// What the links of a line point at: `[text](target "title")` and `[name]: target`.
+/// The targets of the links in a line: `[text](target "title")` and `[name]: target`.
 fn targets(line: &str) -> Vec<&str> {
     let inline = line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
     let definition = line

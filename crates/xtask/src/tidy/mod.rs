@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: the rules of the repository that the compiler doesn't know.
+//! `cargo xtask tidy`: rules of the repository that the compiler doesn't check.
 //!
 //! Each rule is a file of its own with a function from what it reads to the problems it found. The
 //! rules read a [`Tree`] in memory, so each is tested on an example that breaks it. The test at the
@@ -100,7 +100,7 @@ fn check(repository: &Repository) -> Result<Vec<Problem>> {
 mod tests {
     use super::*;
 
-    /// What the rules' tests compare with: one problem a line.
+    /// The text that tests of the rules compare: one problem per line.
     pub(crate) fn listed(problems: &[Problem]) -> String {
         problems.iter().map(|problem| format!("{problem}\n")).collect()
     }

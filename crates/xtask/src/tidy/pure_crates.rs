@@ -1,4 +1,4 @@
-//! The pure crates ask no clock, no chance, no environment and no disk: all of that is passed in.
+//! Checks that pure crates read no clock, random numbers, environment or disk: all of that is passed in.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::{Problem, Tree};
 /// Folders under `crates/`.
 const PURE: [&str; 2] = ["calendar", "engine"];
 
-/// What a pure crate may not say, and what it does instead.
+/// Names that a pure crate must not use, with the alternative.
 const FORBIDDEN: [(&str, &str); 21] = [
     // The word alone: an alias would hide the call.
     ("SystemTime", TAKE_NOW),

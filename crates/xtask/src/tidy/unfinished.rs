@@ -1,4 +1,4 @@
-//! What is in the repository is finished: no ignored test, no code left for later.
+//! Finds unfinished work: ignored tests, code left for later.
 
 use std::path::Path;
 

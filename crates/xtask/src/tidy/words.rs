@@ -1,4 +1,4 @@
-//! Nothing in the repository speaks of one particular machine.
+//! Checks that no file mentions paths or hosts of a particular machine.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a process has cost so far, as the kernel counts it.
+//! CPU time, bytes written and RSS of a process, as the kernel counts them.
 
 use std::fs;
 use std::time::Duration;

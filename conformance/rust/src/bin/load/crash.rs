@@ -1,4 +1,4 @@
-//! Load on a server that is killed again and again: what it acknowledged must all have happened, once.
+//! Load on a server that is killed repeatedly. Everything acknowledged must have happened exactly once.
 //!
 //! Runs until its standard input ends, waits for everything under way, and says what it found.
 

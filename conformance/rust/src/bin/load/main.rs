@@ -1,4 +1,4 @@
-//! Puts a server under load, and prints what it measured as one line of JSON.
+//! Load generator: prints its measurements as one line of JSON.
 //!
 //! `load <host:port> <sdk|raw> <at once> <seconds> <process id of the server>` runs workflows of one
 //! activity each: how many, how long each took from its start to its result, and what they cost the

@@ -1,4 +1,4 @@
-//! How much memory a server takes under loads that are large in bytes, not in number.
+//! Peak memory of a server under loads with large payloads.
 //!
 //! `load <host:port> memory <at once> <waiting tasks> <process id of the server>` starts a thousand runs with 1.9 MB
 //! of input each, then workflows that no worker takes, then so many large starts at once; and says after each what

@@ -1,4 +1,4 @@
-//! The load as bare gRPC calls: what the server can do when no SDK stands in its way.
+//! Load with bare gRPC calls, without the overhead of an SDK.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! The load as the official SDK makes it.
+//! Load with the official SDK.
 
 use std::time::Duration;
 

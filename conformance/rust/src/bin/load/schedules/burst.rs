@@ -1,4 +1,4 @@
-//! Schedules that are all due in the same second: how long until everything has started.
+//! Schedules that are all due in the same second: time until all have started.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! Schedules that act every second on a server that is killed again and again.
+//! Schedules that fire every second on a server that is killed repeatedly.
 //!
 //! It only writes down what it was told, for someone else to judge: which schedules there were from when to
 //! when, and each run that a worker was given.

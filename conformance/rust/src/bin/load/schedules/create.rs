@@ -1,4 +1,4 @@
-//! Schedules that do nothing for a year: how many are made a second, and what they cost.
+//! Idle schedules: creation rate and cost.
 
 use std::time::{Duration, Instant, SystemTime};
 

@@ -1,4 +1,4 @@
-//! Schedules that act every second: how late a worker hears of each time.
+//! Schedules that fire every second: lag until a worker receives each run.
 
 use std::collections::HashSet;
 use std::time::Duration;

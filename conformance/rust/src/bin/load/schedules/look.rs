@@ -1,4 +1,4 @@
-//! How long it takes to look at one of many schedules, and through them.
+//! Latency of describing, listing and counting many schedules.
 
 use std::time::Instant;
 
