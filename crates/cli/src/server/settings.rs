@@ -169,9 +169,9 @@ impl Settings {
         let mut config = Config::new(Storage::File {
             path: self.db.or(file.db).unwrap_or_else(|| "perennial.db".into()),
             options: SqliteOptions {
-                durability: match survives {
-                    Survives::PowerLoss => Durability::PowerLoss,
-                    Survives::ProcessCrash => Durability::ProcessCrash,
+                durability: match durability {
+                    DurabilityArg::PowerLoss => Durability::PowerLoss,
+                    DurabilityArg::ProcessCrash => Durability::ProcessCrash,
                 },
                 on_damage: match self.discard_damaged_redo {
                     true => OnDamage::Discard,
@@ -204,8 +204,8 @@ impl Settings {
             config.runtime.memory_budget = memory_budget;
         }
         config.runtime.evaluation = match self.schedule_evaluation.or(file.schedule_evaluation) {
-            Some(EvaluatedBy::OnDemand) => Evaluation::OnDemand,
-            Some(EvaluatedBy::Itself) | None => Evaluation::ByItself,
+            Some(ScheduleEvaluator::OnDemand) => Evaluation::OnDemand,
+            Some(ScheduleEvaluator::Itself) | None => Evaluation::ByItself,
         };
         Ok(Plan {
             config,
