@@ -1,5 +1,7 @@
 //! The names of entities: keys, ids, and references to look one up.
 
+use std::fmt;
+
 use perennial_proto::store::{Address, EntityKind};
 
 use crate::{NamespaceKey, Slot};
@@ -35,10 +37,10 @@ impl Kind {
         }
     }
 
-    /// The kind as people call it.
+    /// What an entity of this kind is called.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Run => "workflow",
+            Self::Run => "run",
             Self::Schedule => "schedule",
         }
     }
@@ -93,6 +95,17 @@ impl EntityId {
     /// The slot that owns it. The kind doesn't matter.
     pub fn slot(&self) -> Slot {
         Slot::of(self.namespace, &self.id)
+    }
+}
+
+/// As in `workflow "order-1"`.
+impl fmt::Display for EntityId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            Kind::Run => "workflow",
+            Kind::Schedule => "schedule",
+        };
+        write!(f, "{kind} {:?}", self.id)
     }
 }
 

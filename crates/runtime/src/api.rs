@@ -221,7 +221,7 @@ pub struct QueueDescription {
 
 /// Where and how a run is reset.
 #[derive(Debug, Clone)]
-pub struct ResetRun {
+pub struct ResetOptions {
     /// Tells a repetition.
     pub request_id: String,
     /// Why.

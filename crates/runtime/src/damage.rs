@@ -38,14 +38,12 @@ impl fmt::Display for Damaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Entity(EntityRef { id, run_id: Some(run_id) }) => {
-                write!(f, "{} {:?} run {run_id:?}", id.kind.name(), id.id)
+                write!(f, "{id} run {run_id:?}")
             }
             Self::Entity(EntityRef { id, run_id: None }) if id.kind == Kind::Run => {
-                write!(f, "the current run of workflow {:?}", id.id)
+                write!(f, "the current run of {id}")
             }
-            Self::Entity(EntityRef { id, run_id: None }) => {
-                write!(f, "{} {:?}", id.kind.name(), id.id)
-            }
+            Self::Entity(EntityRef { id, run_id: None }) => write!(f, "{id}"),
             Self::Task { key } => write!(f, "waiting task {key}"),
             Self::Message { key } => write!(f, "message {key} between entities"),
             Self::BatchJob { key } => write!(f, "batch job {key:?}"),

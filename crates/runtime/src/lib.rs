@@ -21,7 +21,7 @@ pub mod simulation;
 
 pub use api::{
     ActivityGrant, CompletionPage, Demand, LeavingWorker, Poller, QueryOutcome, QueueDescription,
-    Refusal, ResetRun, Sent, Started, UpdateStatus, Watched, WorkflowTaskGrant,
+    Refusal, ResetOptions, Sent, Started, UpdateStatus, Watched, WorkflowTaskGrant,
 };
 pub use config::{Evaluation, RuntimeConfig};
 pub use damage::DamageCount;
@@ -282,7 +282,7 @@ impl Runtime {
     }
 
     /// Starts a new run from the history of an old one, up to before an event. Returns its run id.
-    pub async fn reset(&self, target: RunName, reset: ResetRun) -> Result<String, Refusal> {
+    pub async fn reset(&self, target: RunName, reset: ResetOptions) -> Result<String, Refusal> {
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -294,7 +294,7 @@ impl Runtime {
         }
     }
 
-    async fn try_reset(&self, target: RunName, reset: &ResetRun) -> Result<String, Refusal> {
+    async fn try_reset(&self, target: RunName, reset: &ResetOptions) -> Result<String, Refusal> {
         let base = self.read(target).await?;
         let mut kept = self.events(&base).await?;
         let mut later = kept.split_off(kept.partition_point(|it| it.event_id < reset.event_id));
@@ -349,7 +349,7 @@ impl Runtime {
 
     async fn poll(&self, poller: Poller, kind: QueueKind) -> Result<(Grant, Demand), Refusal> {
         let since = self.node.monotonic();
-        let (poller, mut granted) = queues::Poller::new(poller, kind);
+        let (poller, mut granted) = queues::WaitingPoll::new(poller, kind);
         let (queues, queue) = (&self.node.queues, poller.queue.clone());
         let mut met = queues.poll(poller, since);
         let held = queues.held(&queue);

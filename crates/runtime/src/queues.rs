@@ -6,8 +6,8 @@
 mod backlog;
 mod departures;
 mod pace;
-mod poller;
 mod room;
+mod waiting_poll;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use perennial_proto::store::{RunName, TaskKind, WaitingTask};
 use tokio::sync::Notify;
 
 pub(crate) use self::backlog::{Page, Reading, level_of};
-pub(crate) use self::poller::{Grant, Poller};
+pub(crate) use self::waiting_poll::{Grant, WaitingPoll};
 
 use self::backlog::Backlog;
 use self::departures::Departures;
@@ -64,8 +64,8 @@ pub(crate) struct QueryTask {
 
 /// What a poller got.
 pub(crate) enum Match {
-    Task(WaitingTask, Poller),
-    Query(QueryTask, Poller),
+    Task(WaitingTask, WaitingPoll),
+    Query(QueryTask, WaitingPoll),
 }
 
 /// All queues of a node.
@@ -77,7 +77,7 @@ pub(crate) struct Queues {
 }
 
 struct Queue {
-    pollers: VecDeque<Poller>,
+    pollers: VecDeque<WaitingPoll>,
     backlog: Backlog,
     queries: VecDeque<QueryTask>,
     /// `None` if its worker has gone, or nobody has polled it yet.
@@ -105,7 +105,7 @@ impl Queues {
     }
 
     /// A poller comes. A task that waits for it is taken at once, and the caller brings both together.
-    pub(crate) fn poll(&self, poller: Poller, now: Monotonic) -> Option<Match> {
+    pub(crate) fn poll(&self, poller: WaitingPoll, now: Monotonic) -> Option<Match> {
         if self.departures.include(&poller) {
             return None;
         }
@@ -129,7 +129,7 @@ impl Queues {
     }
 
     /// A poller that got nothing after all waits on.
-    pub(crate) fn poll_again(&self, poller: Poller, now: Monotonic) -> Option<Match> {
+    pub(crate) fn poll_again(&self, poller: WaitingPoll, now: Monotonic) -> Option<Match> {
         let mut queues = self.lock();
         self.entry(&mut queues, poller.queue.clone()).meet(poller, now)
     }
@@ -197,7 +197,7 @@ impl Queues {
     }
 
     /// A poller that waits on the queue, taken off it, if nothing else waits for one.
-    pub(crate) fn claim(&self, queue: &QueueName, now: Monotonic) -> Option<Poller> {
+    pub(crate) fn claim(&self, queue: &QueueName, now: Monotonic) -> Option<WaitingPoll> {
         let mut queues = self.lock();
         let queue = queues.get_mut(queue)?;
         if !queue.backlog.is_empty() || !queue.has_pollers() || !queue.may_go(now) {
@@ -310,11 +310,11 @@ impl Queue {
     fn is_forgotten(&self, now: Monotonic) -> bool {
         self.backlog.is_empty()
             && self.queries.is_empty()
-            && self.pollers.iter().all(Poller::is_gone)
+            && self.pollers.iter().all(WaitingPoll::is_gone)
             && self.last_polled.is_none_or(|last| now.since(last) > SHOWN_FOR)
     }
 
-    fn meet(&mut self, poller: Poller, now: Monotonic) -> Option<Match> {
+    fn meet(&mut self, poller: WaitingPoll, now: Monotonic) -> Option<Match> {
         if poller.is_gone() {
             return None;
         }
@@ -356,13 +356,13 @@ impl Queue {
     }
 
     fn has_pollers(&mut self) -> bool {
-        while self.pollers.front().is_some_and(Poller::is_gone) {
+        while self.pollers.front().is_some_and(WaitingPoll::is_gone) {
             self.pollers.pop_front();
         }
         !self.pollers.is_empty()
     }
 
-    fn claim(&mut self) -> Option<Poller> {
+    fn claim(&mut self) -> Option<WaitingPoll> {
         if self.has_pollers() { self.pollers.pop_front() } else { None }
     }
 }

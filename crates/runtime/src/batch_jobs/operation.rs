@@ -9,7 +9,7 @@ use perennial_proto::temporal::history::v1::{History, WorkflowExecutionSignaledE
 use prost::Message;
 
 use crate::history::damaged_history;
-use crate::{Refusal, ResetRun, Runtime};
+use crate::{Refusal, ResetOptions, Runtime};
 
 /// Does it. A run that has closed or gone meanwhile counts as done, unless it was to be reset: after a
 /// crash the job may have closed it itself.
@@ -82,7 +82,7 @@ async fn reset_run(
     };
     let no_point = || Rejection::NotFound("there is no point to reset the run to".to_owned());
     let (run_id, event_id) = point.ok_or_else(no_point)?;
-    let reset = ResetRun {
+    let reset = ResetOptions {
         request_id: format!("{}:{}", job.job_id, run.head.run_id),
         reason: job.reason.clone(),
         event_id,

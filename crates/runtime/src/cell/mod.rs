@@ -77,7 +77,7 @@ impl Input {
         match self {
             Self::Asked(incoming) => incoming.request.describe(),
             Self::Loaded { wanted: EntityRef { id, .. }, .. } => {
-                format!("loaded {} {:?}", id.kind.name(), id.id)
+                format!("loaded {id}")
             }
             Self::WakesLoaded { wakes, .. } => format!("loaded {} wake-ups", wakes.len()),
             Self::WakesUnread => "wake-ups that couldn't be read".to_owned(),

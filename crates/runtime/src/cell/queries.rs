@@ -13,7 +13,7 @@ use perennial_proto::temporal::query::v1::{WorkflowQuery, WorkflowQueryResult};
 use super::request::{Release, ReplyTo, Response};
 use super::{Cell, World};
 use crate::api::{Demand, QueryOutcome, Refusal, WorkflowTaskGrant};
-use crate::queues::{Grant, Poller, QueryTask, QueueKind, QueueName};
+use crate::queues::{Grant, QueryTask, QueueKind, QueueName, WaitingPoll};
 
 /// Queries that may wait on one run.
 const WAITING_MAX: usize = 100;
@@ -140,7 +140,12 @@ impl Cell {
     }
 
     /// A query that went by itself and a poller have met.
-    pub(super) fn take_query(&mut self, key: Option<EntityKey>, task: QueryTask, poller: Poller) {
+    pub(super) fn take_query(
+        &mut self,
+        key: Option<EntityKey>,
+        task: QueryTask,
+        poller: WaitingPoll,
+    ) {
         let grant = key.and_then(|key| {
             let cached = self.cache.run(key)?;
             let query = cached.queries.waiting.get(&task.query_id)?;

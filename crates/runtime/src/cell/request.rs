@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use super::messages::{slot_of_receiver, slot_of_sender};
 use crate::api::{CompletionPage, QueryOutcome, Refusal, Sent, Started, UpdateStatus, Watched};
 use crate::memory::Admitted;
-use crate::queues::{Grant, Poller, QueryTask};
+use crate::queues::{Grant, QueryTask, WaitingPoll};
 
 /// Where an answer goes.
 pub(crate) enum ReplyTo {
@@ -129,8 +129,8 @@ pub(crate) enum RunRequest {
 
 /// Something for a worker, and the poller that takes it.
 pub(crate) enum Dispatch {
-    Task(WaitingTask, Poller),
-    Query(QueryTask, Poller),
+    Task(WaitingTask, WaitingPoll),
+    Query(QueryTask, WaitingPoll),
 }
 
 /// Asked of a schedule.
@@ -183,10 +183,9 @@ impl Request {
 
     /// Its kind and the entity it is about, for the log.
     pub(crate) fn describe(&self) -> String {
-        let about = self.entity().map_or_else(
-            || "a record".to_owned(),
-            |EntityRef { id, .. }| format!("{} {:?}", id.kind.name(), id.id),
-        );
+        let about = self
+            .entity()
+            .map_or_else(|| "a record".to_owned(), |EntityRef { id, .. }| id.to_string());
         format!("{} {about}", self.kind())
     }
 
@@ -293,7 +292,7 @@ pub(crate) enum Response {
 pub(crate) enum Release {
     Reply(ReplyTo, Box<Result<Response, Refusal>>),
     /// A task goes to the poller that was claimed for it.
-    Grant(Poller, Grant),
+    Grant(WaitingPoll, Grant),
     /// A task waits for a poller, with a row in the store or without.
     Offer {
         task: WaitingTask,
@@ -302,7 +301,7 @@ pub(crate) enum Release {
     /// A query waits for a poller.
     OfferQuery(QueryTask),
     /// The poller got nothing after all: it goes on waiting.
-    Repoll(Poller),
+    Repoll(WaitingPoll),
     /// A message for another entity.
     Deliver(Arc<EntityMessage>),
 }

@@ -9,7 +9,7 @@ use perennial_store::{TaskRow, TaskWrite};
 use super::request::Release;
 use super::{Cell, World};
 use crate::api::{ActivityGrant, Demand, WorkflowTaskGrant};
-use crate::queues::{Grant, Poller, QueueKind, QueueName};
+use crate::queues::{Grant, QueueKind, QueueName, WaitingPoll};
 
 impl Cell {
     /// Finds workers for the tasks that became ready in this step. At its end: workers come back for more while
@@ -66,7 +66,7 @@ impl Cell {
         &mut self,
         key: Option<EntityKey>,
         task: WaitingTask,
-        poller: Poller,
+        poller: WaitingPoll,
         world: &World<'_>,
     ) {
         let stamp = TaskStamp::from(&task);
@@ -88,7 +88,7 @@ impl Cell {
         &mut self,
         key: EntityKey,
         task: TaskRef,
-        poller: Poller,
+        poller: WaitingPoll,
         waited_as: Option<i64>,
         world: &World<'_>,
     ) {

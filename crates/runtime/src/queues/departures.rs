@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{Poller, QueueKind, QueueName};
+use super::{QueueKind, QueueName, WaitingPoll};
 use crate::api::LeavingWorker;
 use crate::clock::Monotonic;
 
@@ -43,7 +43,7 @@ impl Departures {
     }
 
     /// Whether the poll is of a worker that has gone.
-    pub(super) fn include(&self, poller: &Poller) -> bool {
+    pub(super) fn include(&self, poller: &WaitingPoll) -> bool {
         let left = self.lock();
         if left.is_empty() {
             return false;

@@ -9,7 +9,7 @@ use perennial_proto::temporal::workflow::v1::post_reset_operation::Variant;
 use perennial_proto::temporal::workflowservice::v1::{
     ResetWorkflowExecutionRequest, ResetWorkflowExecutionResponse,
 };
-use perennial_runtime::ResetRun;
+use perennial_runtime::ResetOptions;
 
 use crate::call::Call;
 use crate::errors::{RpcResult, refused};
@@ -30,7 +30,7 @@ impl Call<'_> {
         }
         let excluded = Excluded::of(&request);
         let identity = request.identity.clone();
-        let reset = ResetRun {
+        let reset = ResetOptions {
             request_id: request.request_id,
             reason: request.reason,
             event_id: request.workflow_task_finish_event_id,

@@ -15,7 +15,7 @@ use perennial_proto::temporal::history::v1::{
 use perennial_proto::temporal::query::v1::WorkflowQuery;
 use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 use perennial_proto::temporal::update::v1 as update;
-use perennial_runtime::{Refusal, ResetRun, Runtime};
+use perennial_runtime::{Refusal, ResetOptions, Runtime};
 use prost::Message;
 
 use super::{CHILDREN, NAMESPACES, QUEUE, WORKFLOWS, is_unknown};
@@ -269,7 +269,7 @@ pub(super) async fn reset(actor: &Actor, target: RunName) {
     let request_id = actor.fresh_id("reset");
     actor.say(&format!("resets {} at {event_id} as {request_id}", run.head.run_id));
     let done = insist(actor, PATIENCE, |runtime| {
-        let reset = ResetRun {
+        let reset = ResetOptions {
             request_id: request_id.clone(),
             reason: "again".to_owned(),
             event_id,

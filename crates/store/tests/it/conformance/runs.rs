@@ -178,7 +178,7 @@ pub(crate) fn write_to_an_unknown_run_is_refused(store: &dyn Store) {
     ];
     for write in writes {
         let problem = owner.conflict(write);
-        assert!(problem.contains("no workflow 1"), "{problem}");
+        assert!(problem.contains("no run 1"), "{problem}");
     }
     assert!(super::wakes::all(store).is_empty());
 }

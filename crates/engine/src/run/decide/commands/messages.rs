@@ -71,8 +71,8 @@ impl<'a> Messages<'a> {
         message: &ProtocolMessage,
     ) -> Result<(), CommandFailure> {
         let id = message.protocol_instance_id.clone();
-        match Answer::read(message) {
-            Some(Answer::Accepted(accepted)) => {
+        match UpdateAnswer::read(message) {
+            Some(UpdateAnswer::Accepted(accepted)) => {
                 let admitted = self.complete.admitted_updates.get(&id).cloned();
                 let stored = draft.run.updates.get(&id).and_then(|it| it.admitted_request.clone());
                 // A request that an event admitted stands in that event.
@@ -99,7 +99,7 @@ impl<'a> Messages<'a> {
                 ));
                 progress.updates.push((id, UpdateProgress::Accepted));
             }
-            Some(Answer::Completed(response)) => {
+            Some(UpdateAnswer::Completed(response)) => {
                 let Some(update) = draft.run.updates.get(&id) else { return Err(unknown(&id)) };
                 if update.accepted_event_id == 0 || update.completed_event_id != 0 {
                     return Err(CommandFailure::new(
@@ -120,7 +120,7 @@ impl<'a> Messages<'a> {
                 let outcome = response.outcome.unwrap_or_default();
                 progress.updates.push((id, UpdateProgress::Completed(outcome)));
             }
-            Some(Answer::Rejected(rejection)) => {
+            Some(UpdateAnswer::Rejected(rejection)) => {
                 let failure = rejection.failure.unwrap_or_default();
                 progress.updates.push((id, UpdateProgress::Rejected(failure)));
             }
@@ -137,7 +137,7 @@ impl<'a> Messages<'a> {
 
 /// Whether a message refuses an update.
 pub(in crate::run::decide) fn is_rejection(message: &ProtocolMessage) -> bool {
-    matches!(Answer::read(message), Some(Answer::Rejected(_)))
+    matches!(UpdateAnswer::read(message), Some(UpdateAnswer::Rejected(_)))
 }
 
 /// What became of the updates, if all are refused.
@@ -149,22 +149,22 @@ pub(in crate::run::decide) fn rejections(
 
 /// The update that a message refuses.
 fn refused(message: &ProtocolMessage) -> Option<(String, UpdateProgress)> {
-    match Answer::read(message)? {
-        Answer::Rejected(rejection) => {
+    match UpdateAnswer::read(message)? {
+        UpdateAnswer::Rejected(rejection) => {
             let failure = rejection.failure.unwrap_or_default();
             Some((message.protocol_instance_id.clone(), UpdateProgress::Rejected(failure)))
         }
-        Answer::Accepted(_) | Answer::Completed(_) => None,
+        UpdateAnswer::Accepted(_) | UpdateAnswer::Completed(_) => None,
     }
 }
 
-enum Answer {
+enum UpdateAnswer {
     Accepted(Acceptance),
     Rejected(Rejection),
     Completed(Response),
 }
 
-impl Answer {
+impl UpdateAnswer {
     fn read(message: &ProtocolMessage) -> Option<Self> {
         let body = message.body.as_ref()?;
         let value = body.value.as_slice();

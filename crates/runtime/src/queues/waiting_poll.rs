@@ -14,13 +14,13 @@ pub(crate) enum Grant {
 }
 
 /// A poller that waits: when it is dropped without a grant, the poll ends empty.
-pub(crate) struct Poller {
+pub(crate) struct WaitingPoll {
     pub(crate) queue: QueueName,
     pub(crate) info: api::Poller,
     grant: oneshot::Sender<Grant>,
 }
 
-impl Poller {
+impl WaitingPoll {
     pub(crate) fn new(info: api::Poller, kind: QueueKind) -> (Self, oneshot::Receiver<Grant>) {
         let (grant, received) = oneshot::channel();
         let queue = QueueName { namespace: info.namespace, name: info.queue.clone(), kind };
