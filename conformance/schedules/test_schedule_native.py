@@ -174,7 +174,7 @@ async def test_an_earlier_schedule_of_the_same_id_can_still_be_asked_about(sched
     asked = {"time": line["nominal_time"], "internal_id": first}
     assert native.call("ExplainOccurrence", **asked)["manual"][0]["run"] == line["run"]
     for unknown in ["' OR 'a' = 'a", str(uuid.uuid4())]:
-        with pytest.raises(grpc.RpcError, match="was never one with internal id") as refused:
+        with pytest.raises(grpc.RpcError, match="never had the internal id") as refused:
             native.call("DescribeSchedule", internal_id=unknown)
         assert refused.value.code() == grpc.StatusCode.NOT_FOUND
 
@@ -355,7 +355,7 @@ async def test_labels_find_a_schedule_and_its_runs(client, scheduled, native):
         ({"": "x"}, "needs a key"),
         ({"a=b": "x"}, "without an equals sign"),
         ({"team": "x" * 100}, "exceed 100 bytes"),
-        ({f"key{number}": "" for number in range(21)}, "20 labels at most, not 21"),
+        ({f"key{number}": "" for number in range(21)}, "at most 20 labels, not 21"),
     ],
 )
 async def test_a_label_that_could_not_be_asked_for_is_refused(scheduled, native, labels, problem):

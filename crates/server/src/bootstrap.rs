@@ -1,4 +1,4 @@
-//! What must be there before the first request: namespaces and their search attributes.
+//! Creates namespaces and search attributes that a server needs before its first request.
 
 use perennial_engine::run::Rejection;
 use perennial_engine::{NamespaceKey, Span};
@@ -10,7 +10,7 @@ use crate::names;
 use crate::operator;
 use crate::search_attributes;
 
-/// A search attribute that a namespace is to have: its name and type.
+/// A search attribute to create: its name and type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSearchAttribute {
     name: String,
@@ -18,7 +18,7 @@ pub struct NewSearchAttribute {
 }
 
 impl NewSearchAttribute {
-    /// An attribute of a type that is given by its name, as in `Keyword`. `None` if there is no such type.
+    /// An attribute with the type of this name, as in `Keyword`. `None` if there is no such type.
     ///
     /// ```
     /// use perennial_server::NewSearchAttribute;
@@ -32,7 +32,7 @@ impl NewSearchAttribute {
     }
 }
 
-/// Makes a namespace unless it is there, and gives it search attributes unless it has them.
+/// Creates a namespace unless it exists, and the search attributes that it lacks.
 pub async fn ensure_namespace(
     runtime: &Runtime,
     name: &str,
@@ -61,12 +61,12 @@ pub async fn ensure_namespace(
     for attribute in attributes {
         names::check_search_attribute(&attribute.name).map_err(Rejection::InvalidArgument)?;
     }
-    let asked: Vec<_> = attributes.iter().map(|new| (new.name.clone(), new.kind)).collect();
-    if let Some((name, _)) = asked.iter().find(|(name, _)| operator::is_reserved(name)) {
+    let requested: Vec<_> = attributes.iter().map(|new| (new.name.clone(), new.kind)).collect();
+    if let Some((name, _)) = requested.iter().find(|(name, _)| operator::is_reserved(name)) {
         let message = format!("Search attribute {name} is reserved by system.");
         return Err(Rejection::InvalidArgument(message).into());
     }
-    let change = move |record: &mut NamespaceRecord| operator::add(record, asked);
+    let change = move |record: &mut NamespaceRecord| operator::add(record, requested);
     runtime.update_namespace(NamespaceKey(record.key), Box::new(change)).await?;
     Ok(())
 }

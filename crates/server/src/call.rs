@@ -1,4 +1,4 @@
-//! One request on its way: who asks, for how long, and of what namespace.
+//! One request: its context, its namespace, and access to the runtime.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,8 +42,8 @@ impl<'a> Call<'a> {
         &self.context.client_name
     }
 
-    /// Who asks, for a schedule's audit stream: what the caller says, with the id of the request and the way it came.
-    /// A caller over gRPC that says nothing is left out.
+    /// The context of a command for a schedule's audit stream: as given in the request, with the request id and the
+    /// face filled in. A gRPC request without one stays without one.
     pub(crate) fn command_context(
         &self,
         given: Option<CommandContext>,
@@ -62,16 +62,15 @@ impl<'a> Call<'a> {
         Some(context)
     }
 
-    /// Whether the client follows the run id that a close event names. The others know it only from
-    /// continued-as-new.
+    /// Whether the client follows the run id in any close event. Others know it only from continued-as-new.
     pub(crate) fn follows_next_run_id(&self) -> bool {
         self.context.features.follows_next_run_id
     }
 
-    /// How long a long poll may last: `at_most`, and so much less than the client waits that the empty
-    /// answer reaches it in time.
+    /// How long a long poll may last: `at_most`, and short enough that an empty response reaches the client before its
+    /// deadline.
     pub(crate) fn poll_time(&self, at_most: Duration) -> Duration {
-        /// On the way, and in the client's own queues.
+        /// Time for the response to travel, and to pass the client's queues.
         const TAIL_ROOM: Duration = Duration::from_secs(1);
         match self.context.deadline {
             Some(deadline) => {
@@ -82,8 +81,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Waits for `work`, but no longer than [`poll_time`](Self::poll_time), nor when the server is about
-    /// to stop.
+    /// Waits for `work`, but no longer than [`poll_time`](Self::poll_time), and not while the server stops.
     pub(crate) async fn wait<T>(
         &self,
         at_most: Duration,
@@ -98,7 +96,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The namespace of that name.
+    /// The namespace with this name.
     pub(crate) fn namespace(&self, name: &str) -> RpcResult<Arc<NamespaceRecord>> {
         if name.is_empty() {
             return Err(Status::invalid_argument("Namespace is empty."));
@@ -107,18 +105,18 @@ impl<'a> Call<'a> {
         namespaces.by_name(name).cloned().ok_or_else(|| namespace_not_found(name))
     }
 
-    /// Its key alone.
+    /// The key of the namespace with this name.
     pub(crate) fn namespace_key(&self, name: &str) -> RpcResult<NamespaceKey> {
         Ok(NamespaceKey(self.namespace(name)?.key))
     }
 
-    /// The name a namespace has now.
+    /// The current name of a namespace. Empty if it is deleted.
     pub(crate) fn namespace_name(&self, key: i64) -> String {
         let namespaces = self.runtime().namespaces();
         namespaces.by_key(NamespaceKey(key)).map(|record| record.name.clone()).unwrap_or_default()
     }
 
-    /// The run a request is about.
+    /// The run that a request names.
     pub(crate) fn run_name(
         &self,
         namespace: &str,
@@ -134,13 +132,13 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Gives a run a command.
+    /// Sends a command to a run.
     pub(crate) async fn send(&self, target: RunName, command: Command) -> RpcResult<Sent> {
         let sent = self.runtime().send(target.clone(), command).await;
         sent.map_err(|refusal| refused_about(refusal, &target))
     }
 
-    /// A run as it is now.
+    /// The current state of a run.
     pub(crate) async fn read(&self, target: RunName) -> RpcResult<Arc<Run>> {
         let run = self.runtime().read(target.clone()).await;
         run.map_err(|refusal| refused_about(refusal, &target))
@@ -151,7 +149,7 @@ impl<'a> Call<'a> {
         self.shared.token_keys().await.map_err(refused)
     }
 
-    /// The id of a request, made up for clients that don't repeat theirs.
+    /// The id of a request, or a new one if the client sent none.
     pub(crate) fn request_id(&self, given: String) -> RpcResult<String> {
         if given.len() > validate::ID_BYTES_MAX {
             return Err(Status::invalid_argument("RequestId length exceeds limit."));

@@ -1,4 +1,4 @@
-//! What a listener knows about a request beside its message.
+//! The context of a call: caller, deadline, trace and client, apart from the message.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What a listener knows about a request beside its message: made once, where the request comes in, and passed to
-/// [`Services::call`](crate::Services::call) with the message.
+/// The context of a call: caller, deadline, trace and client, apart from the message. The listener makes it from the
+/// headers of the request, and passes it to [`Services::call`](crate::Services::call) with the message.
 ///
 /// ```
 /// use perennial_server::{CallContext, Face, Principal};

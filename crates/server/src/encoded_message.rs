@@ -1,4 +1,4 @@
-//! Answers as bytes.
+//! Responses as bytes.
 
 use bytes::Bytes;
 use perennial_proto::encode_into;
@@ -12,43 +12,43 @@ use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, k
 use crate::errors::RpcResult;
 use crate::history::Events;
 
-/// An answer as bytes, behind room for the head that frames it on the wire: nothing is copied for that.
+/// An encoded response, with room before it for the gRPC frame header, so that framing copies nothing.
 pub(crate) struct EncodedMessage(Vec<u8>);
 
 impl EncodedMessage {
-    /// Bytes of the head.
+    /// Bytes of the gRPC frame header.
     pub(crate) const HEAD: usize = 5;
 
-    pub(crate) fn of(answer: &impl Encode) -> Self {
-        let mut bytes = vec![0; Self::HEAD + answer.length()];
-        answer.encode(&mut bytes[Self::HEAD..]);
+    pub(crate) fn of(response: &impl Encode) -> Self {
+        let mut bytes = vec![0; Self::HEAD + response.length()];
+        response.encode(&mut bytes[Self::HEAD..]);
         Self(bytes)
     }
 
-    /// The message alone.
+    /// The message without the room for the header.
     pub(crate) fn into_message(self) -> Bytes {
         Bytes::from(self.0).split_off(Self::HEAD)
     }
 
-    /// The message behind its head.
+    /// The message after its frame header.
     pub(crate) fn into_framed(mut self, head: impl FnOnce(&[u8]) -> [u8; Self::HEAD]) -> Bytes {
         let (room, message) = self.0.split_at_mut(Self::HEAD);
         room.copy_from_slice(&head(message));
         self.0.into()
     }
 
-    /// The message alone, as it lies here.
+    /// The message, borrowed.
     pub(crate) fn as_message(&self) -> &[u8] {
         &self.0[Self::HEAD..]
     }
 }
 
-/// What an RPC may answer with.
+/// A response that an RPC may return.
 pub(crate) trait Encode {
-    /// In bytes.
+    /// The length of the encoding in bytes.
     fn length(&self) -> usize;
 
-    /// Into memory of that length.
+    /// Encodes into `bytes`, which has exactly that length.
     fn encode(&self, bytes: &mut [u8]);
 }
 
@@ -62,24 +62,24 @@ impl<T: Message> Encode for T {
     }
 }
 
-/// An answer with a history that goes out as it is stored: the events aren't decoded to be encoded again.
+/// A response with a history that is sent as it is stored, without decoding and encoding its events.
 pub(crate) struct WithHistory<T> {
-    /// Everything else.
-    pub(crate) answer: T,
+    /// The response without the history.
+    pub(crate) response: T,
     pub(crate) history: Option<Events>,
 }
 
 impl<T: HasHistory> WithHistory<T> {
-    /// The whole answer as a message, for those who put it into another one.
+    /// The response with its history decoded, for use within another message.
     pub(crate) fn decoded(self) -> RpcResult<T> {
-        let mut answer = self.answer;
+        let mut response = self.response;
         if let Some(events) = self.history {
-            *answer.history_mut() = Some(events.decoded()?);
+            *response.history_mut() = Some(events.decoded()?);
         }
-        Ok(answer)
+        Ok(response)
     }
 
-    /// Of the history's field: its key, its length and its events.
+    /// Bytes of the history's field: key, length and events.
     fn field_length(&self) -> usize {
         self.history.as_ref().map_or(0, |events| {
             let length = events.as_bytes().len();
@@ -90,12 +90,12 @@ impl<T: HasHistory> WithHistory<T> {
 
 impl<T: HasHistory> Encode for WithHistory<T> {
     fn length(&self) -> usize {
-        self.answer.encoded_len() + self.field_length()
+        self.response.encoded_len() + self.field_length()
     }
 
     fn encode(&self, bytes: &mut [u8]) {
-        let (answer, mut field) = bytes.split_at_mut(bytes.len() - self.field_length());
-        encode_into(&self.answer, answer);
+        let (response, mut field) = bytes.split_at_mut(bytes.len() - self.field_length());
+        encode_into(&self.response, response);
         if let Some(events) = &self.history {
             let events = events.as_bytes();
             encode_key(T::HISTORY, WireType::LengthDelimited, &mut field);
@@ -105,9 +105,9 @@ impl<T: HasHistory> Encode for WithHistory<T> {
     }
 }
 
-/// A message with a history in it.
+/// A message with a field for a history.
 pub(crate) trait HasHistory: Message {
-    /// The number of its field.
+    /// The number of the field.
     const HISTORY: u32;
 
     fn history_mut(&mut self) -> &mut Option<History>;
@@ -143,25 +143,25 @@ mod tests {
         events
     }
 
-    /// The numbers of the fields are written down twice: here it shows whether they are the same.
-    fn is_as_if_encoded_whole<T: HasHistory + Default + PartialEq + std::fmt::Debug>(
-        answer: impl Fn() -> T,
+    /// Checks the field numbers of [`HasHistory`] against the generated code.
+    fn is_encoded_as_by_prost<T: HasHistory + Default + PartialEq + std::fmt::Debug>(
+        response: impl Fn() -> T,
     ) {
         for history in [None, Some(Events::default()), Some(events())] {
-            let spliced = WithHistory { answer: answer(), history: history.clone() };
+            let spliced = WithHistory { response: response(), history: history.clone() };
             let read = T::decode(EncodedMessage::of(&spliced).into_message()).unwrap();
-            assert_eq!(read, WithHistory { answer: answer(), history }.decoded().unwrap());
+            assert_eq!(read, WithHistory { response: response(), history }.decoded().unwrap());
         }
     }
 
     #[test]
-    fn history_goes_out_as_if_it_were_encoded_with_the_rest() {
-        is_as_if_encoded_whole(|| PollWorkflowTaskQueueResponse {
+    fn history_is_encoded_as_prost_does() {
+        is_encoded_as_by_prost(|| PollWorkflowTaskQueueResponse {
             task_token: vec![1, 2],
             attempt: 3,
             ..PollWorkflowTaskQueueResponse::default()
         });
-        is_as_if_encoded_whole(|| GetWorkflowExecutionHistoryResponse {
+        is_encoded_as_by_prost(|| GetWorkflowExecutionHistoryResponse {
             next_page_token: vec![1, 2],
             ..GetWorkflowExecutionHistoryResponse::default()
         });

@@ -1,7 +1,7 @@
-//! What a client is told when something isn't done: Temporal's code, message and detail.
+//! Errors for clients, with Temporal's code, message and detail.
 //!
-//! SDKs decide by the code, and by a detail that travels in `grpc-status-details-bin`. A permanent error
-//! never has a code they retry.
+//! SDKs react to the code, and to the detail in `grpc-status-details-bin`. A permanent error never has a code that
+//! they retry.
 
 use perennial_calendar::excerpt;
 use perennial_engine::run::Rejection;
@@ -14,10 +14,10 @@ use perennial_runtime::Refusal;
 use prost::Message;
 use tonic::{Code, Status};
 
-/// What an RPC gives back.
+/// The result of an RPC.
 pub(crate) type RpcResult<T> = Result<T, Status>;
 
-/// Says why the runtime didn't do it.
+/// The error for a refusal of the runtime.
 pub(crate) fn refused(refusal: Refusal) -> Status {
     match refusal {
         Refusal::Rejected(rejection) => rejected(rejection),
@@ -38,7 +38,7 @@ pub(crate) fn refused(refusal: Refusal) -> Status {
     }
 }
 
-/// The same, where a certain run was asked for: it isn't there, whatever else has its workflow id.
+/// The error for a refusal about a run. Names the run id if the request did.
 pub(crate) fn refused_about(refusal: Refusal, target: &RunName) -> Status {
     match refusal {
         Refusal::Rejected(Rejection::RunNotFound(_)) if !target.run_id.is_empty() => {
@@ -51,7 +51,7 @@ pub(crate) fn refused_about(refusal: Refusal, target: &RunName) -> Status {
     }
 }
 
-/// The same, where a schedule was to be created: SDKs look for the detail of a workflow's start.
+/// The error for a schedule that can't be created. SDKs look for the detail of a workflow that is already started.
 pub(crate) fn schedule_refused(refusal: Refusal, schedule_id: &str) -> Status {
     match refusal {
         Refusal::Rejected(taken @ Rejection::AlreadyStarted { .. }) => {
@@ -63,7 +63,7 @@ pub(crate) fn schedule_refused(refusal: Refusal, schedule_id: &str) -> Status {
     }
 }
 
-/// Says why the engine said no.
+/// The error for a rejection by the engine.
 pub(crate) fn rejected(rejection: Rejection) -> Status {
     let message = rejection.to_string();
     match rejection {
@@ -102,7 +102,7 @@ pub(crate) fn rejected(rejection: Rejection) -> Status {
     }
 }
 
-/// The whole server lacks something: clients ask again later.
+/// A resource of the whole server is exhausted: clients retry later.
 fn resource_exhausted(message: String, cause: ResourceExhaustedCause) -> Status {
     exhausted(message, cause, ResourceExhaustedScope::System)
 }
@@ -116,30 +116,30 @@ fn exhausted(
     with_detail(Code::ResourceExhausted, message, "ResourceExhaustedFailure", &detail)
 }
 
-/// Something isn't there.
+/// The entity doesn't exist.
 pub(crate) fn not_found(message: impl Into<String>) -> Status {
     let detail = detail::NotFoundFailure::default();
     with_detail(Code::NotFound, message, "NotFoundFailure", &detail)
 }
 
-/// There is no such namespace.
+/// The namespace doesn't exist.
 pub(crate) fn namespace_not_found(namespace: &str) -> Status {
     let detail = detail::NamespaceNotFoundFailure { namespace: namespace.to_owned() };
     let message = format!("Namespace {namespace} is not found.");
     with_detail(Code::NotFound, message, "NamespaceNotFoundFailure", &detail)
 }
 
-/// The name of a new namespace is taken.
+/// The name of a new namespace is in use.
 pub(crate) fn namespace_already_exists(namespace: &str) -> Status {
     let detail = detail::NamespaceAlreadyExistsFailure::default();
     let message = format!("Namespace \"{namespace}\" already exists");
     with_detail(Code::AlreadyExists, message, "NamespaceAlreadyExistsFailure", &detail)
 }
 
-/// The worker could not answer a query.
+/// The worker failed to answer a query.
 pub(crate) fn query_failed(message: String, mut failure: Option<Failure>) -> Status {
-    // A refusal travels in headers, which clients read up to a few kilobytes. What happened stays, where it
-    // happened may be too long.
+    // An error travels in headers, of which clients read a few kilobytes. So a long failure loses its stack trace and
+    // causes, and keeps its message.
     if let Some(failure) = failure.as_mut().filter(|it| it.encoded_len() > DETAILS_BYTES_MAX / 2) {
         let (message, source) = (excerpt(&failure.message, MESSAGE_CHARS_MAX), &failure.source);
         let source = excerpt(source, MESSAGE_CHARS_MAX).into_owned();
@@ -149,18 +149,18 @@ pub(crate) fn query_failed(message: String, mut failure: Option<Failure>) -> Sta
     with_detail(Code::InvalidArgument, message, "QueryFailedFailure", &detail)
 }
 
-/// What became of one of several operations that belong together.
+/// The outcome of one operation of a multi-operation.
 #[derive(Debug)]
 pub(crate) enum Operation {
-    /// It took effect.
+    /// The operation took effect.
     Done,
-    /// It wasn't tried, or left no trace, because of another.
+    /// The operation had no effect because another one failed.
     Aborted,
-    /// It is the one that failed.
+    /// The operation failed.
     Failed(Status),
 }
 
-/// One of several operations that belong together failed.
+/// An operation of a multi-operation failed.
 pub(crate) fn multi_operation_failed(operations: [Operation; 2]) -> Status {
     use detail::multi_operation_execution_failure::OperationStatus;
     let failed = operations.iter().find_map(|operation| match operation {
@@ -188,23 +188,23 @@ pub(crate) fn multi_operation_failed(operations: [Operation; 2]) -> Status {
     with_detail(code, message, "MultiOperationExecutionFailure", &detail)
 }
 
-/// A message is larger than the server reads.
+/// The message exceeds the size limit.
 ///
-/// A worker that sees these words fails its workflow task with the cause `GRPC_MESSAGE_TOO_LARGE`; others
-/// would let it try again for ever.
+/// Workers look for this text: they fail the workflow task with the cause `GRPC_MESSAGE_TOO_LARGE` instead of
+/// retrying for ever.
 pub(crate) fn message_too_large(bytes_max: usize) -> Status {
     Status::resource_exhausted(format!(
         "grpc: received message after decompression larger than max {bytes_max}"
     ))
 }
 
-/// Part of Temporal's API that Perennial doesn't have yet.
+/// The RPC or option isn't implemented yet.
 pub(crate) fn not_implemented(rpc: &str) -> Status {
     Status::unimplemented(format!("{rpc} is not implemented by this server"))
 }
 
-/// A refusal that fits into the headers of an answer: clients read 8 to 16 KB of them, and drop the answer or the
-/// connection if there are more. What a client sent may stand in it, so it is as long as the client likes.
+/// Shortens an error so that it fits into headers. Clients read 8 to 16 KB of headers, and drop the response or the
+/// connection if there are more. Errors may repeat what the client sent, so they may have any length.
 pub(crate) fn bounded(status: Status) -> Status {
     let message = excerpt(status.message(), MESSAGE_CHARS_MAX);
     if message.len() == status.message().len() && status.details().len() <= DETAILS_BYTES_MAX {
@@ -220,9 +220,9 @@ pub(crate) fn bounded(status: Status) -> Status {
     Status::with_details_and_metadata(status.code(), message, details.into(), metadata)
 }
 
-/// What is said of an error, in characters: each may take nine bytes in a header.
+/// Characters of a message. Each may take nine bytes in a header.
 const MESSAGE_CHARS_MAX: usize = 600;
-/// Details, in bytes: they are written in base64.
+/// Bytes of details. Headers hold them in base64.
 const DETAILS_BYTES_MAX: usize = 6 * 1024;
 
 fn with_detail(
@@ -242,7 +242,7 @@ fn any(name: &str, value: &[u8]) -> Any {
     Any { type_url, value: value.to_vec() }
 }
 
-/// `google.rpc.Status`: what `grpc-status-details-bin` holds.
+/// `google.rpc.Status`, the content of `grpc-status-details-bin`.
 #[derive(Clone, PartialEq, Message)]
 struct RpcStatus {
     #[prost(int32, tag = "1")]
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_says_so_in_its_detail() {
+    fn not_found_errors_have_their_detail() {
         check(
             &rejected(Rejection::RunNotFound("order".to_owned())),
             expect![[r#"
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_pages_have_the_detail_that_lets_a_worker_send_them_again() {
+    fn lost_pages_have_the_detail_that_makes_a_worker_send_them_again() {
         check(
             &refused(Refusal::PagesLost("page 0 is lost".to_owned())),
             expect![[r#"
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_store_cannot_do_has_a_code_by_what_helps() {
+    fn store_errors_have_a_code_that_says_whether_to_retry() {
         use perennial_store::Error;
         let code = |error: Error| refused(Refusal::from(error)).code();
         assert_eq!(code(Error::Full("disk".to_owned())), Code::ResourceExhausted);
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn refusal_that_repeats_a_long_name_fits_into_headers() {
+    fn error_with_a_long_name_fits_into_headers() {
         let status = bounded(namespace_not_found(&"é".repeat(100_000)));
         assert_eq!(status.code(), Code::NotFound);
         assert!(status.message().starts_with("Namespace é"), "{status}");
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_query_tells_what_happened_though_its_failure_is_long() {
+    fn failed_query_keeps_its_message_if_the_failure_is_long() {
         let failure = Failure {
             message: "no such order".to_owned(),
             stack_trace: "at line 1\n".repeat(10_000),
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn unhandled_events_have_exactly_the_words_sdks_look_for() {
+    fn unhandled_command_has_exactly_the_text_that_sdks_look_for() {
         let status = rejected(Rejection::UnhandledCommand);
         assert_eq!((status.code(), status.message()), (Code::InvalidArgument, "UnhandledCommand"));
     }

@@ -1,8 +1,8 @@
-//! Failures that come in: each has a cause, which is a failure, and so on.
+//! Limits the chain of causes in failures that clients send.
 //!
-//! Protobuf libraries read a hundred messages within each other (Java's, Python's and Rust's the same). A failure goes
-//! out again within a history, an event and its attributes, so one that a request can just hold can't be read by
-//! anyone afterwards: neither by clients nor, in the state of its run, by this server.
+//! Protobuf libraries decode a hundred nested messages (in Java, Python and Rust alike). A failure is stored and sent
+//! again within other messages: a history, an event and its attributes. So a chain of causes that a request can just
+//! hold could be decoded neither by clients nor, in the run's state, by this server.
 
 use perennial_proto::temporal::command::v1::Command;
 use perennial_proto::temporal::command::v1::command::Attributes;
@@ -14,23 +14,22 @@ use prost::Message;
 use crate::errors::RpcResult;
 use crate::validate::invalid;
 
-/// Failures within each other. Around them there is room for what they are sent and stored in, for what the innermost
-/// one holds, and for a timeout that takes one as its cause.
+/// Nested failures. The rest of the hundred is for the messages around them, for the payloads of the innermost one,
+/// and for a timeout whose cause they become.
 const DEPTH_MAX: usize = 80;
 
-/// Refuses a failure that nobody could read again; `field` is where it stands.
+/// Refuses a failure with too many causes. The error names it as `field`.
 pub(crate) fn check(failure: Option<&Failure>, field: &str) -> RpcResult<()> {
     let mut causes = std::iter::successors(failure, |failure| failure.cause.as_deref());
     if causes.nth(DEPTH_MAX).is_some() {
         return invalid(format!(
-            "{field} has more than {DEPTH_MAX} causes within each other, and clients can't decode it; leave \
-             some out."
+            "{field} has more than {DEPTH_MAX} causes, which clients can't decode; leave some out."
         ));
     }
     Ok(())
 }
 
-/// The same, of commands.
+/// Checks the failures in commands.
 pub(crate) fn check_commands(commands: &[Command]) -> RpcResult<()> {
     for (index, command) in commands.iter().enumerate() {
         let failure = match &command.attributes {
@@ -39,7 +38,7 @@ pub(crate) fn check_commands(commands: &[Command]) -> RpcResult<()> {
                 next.failure.as_ref()
             }
             Some(Attributes::RecordMarkerCommandAttributes(marker)) => marker.failure.as_ref(),
-            // Temporal's other commands carry none.
+            // Temporal's other commands have no failure.
             _ => None,
         };
         check(failure, &format!("commands[{index}].failure"))?;
@@ -47,7 +46,7 @@ pub(crate) fn check_commands(commands: &[Command]) -> RpcResult<()> {
     Ok(())
 }
 
-/// The same, of messages about updates. One that can't be decoded is for the engine to refuse.
+/// Checks the failures in messages about updates. The engine refuses those that can't be decoded.
 pub(crate) fn check_messages(messages: &[ProtocolMessage]) -> RpcResult<()> {
     for (index, message) in messages.iter().enumerate() {
         let Some(body) = &message.body else { continue };
@@ -81,7 +80,7 @@ mod tests {
 
     use super::*;
 
-    /// As many failures within each other; the innermost holds a payload.
+    /// A chain of `depth` failures, the innermost with a payload.
     fn nested(depth: usize) -> Failure {
         let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into();
         let details = Payloads { payloads: vec![Payload { metadata, ..Payload::default() }] };
@@ -96,7 +95,7 @@ mod tests {
         failure
     }
 
-    /// The answer that has a failure the deepest inside.
+    /// The response that nests a failure the deepest.
     fn history_of(failure: Failure) -> Vec<u8> {
         let attributes = WorkflowExecutionUpdateCompletedEventAttributes {
             outcome: Some(Outcome { value: Some(outcome::Value::Failure(failure)) }),
@@ -110,14 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn failure_that_is_taken_can_be_read_in_a_history() {
+    fn accepted_failure_can_be_decoded_in_a_history() {
         let timeout = Failure { cause: Some(Box::new(nested(DEPTH_MAX))), ..Failure::default() };
         assert!(check(Some(&nested(DEPTH_MAX)), "failure").is_ok());
         GetWorkflowExecutionHistoryResponse::decode(history_of(timeout).as_slice()).unwrap();
 
         let refusal = check(Some(&nested(DEPTH_MAX + 1)), "failure").unwrap_err();
         assert!(refusal.message().starts_with("failure has more than 80 causes"), "{refusal}");
-        // A request could hold one that no history can.
+        // A request can hold it, but a history can't.
         let deep = history_of(nested(95));
         assert!(Failure::decode(nested(95).encode_to_vec().as_slice()).is_ok());
         assert!(GetWorkflowExecutionHistoryResponse::decode(deep.as_slice()).is_err());

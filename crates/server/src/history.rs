@@ -1,4 +1,4 @@
-//! Pages of a history, cut from the fragments that are stored.
+//! Pages of a history, cut from stored fragments.
 
 use perennial_engine::run::Run;
 use perennial_proto::temporal::history::v1::{History, HistoryEvent};
@@ -10,22 +10,22 @@ use tonic::Status;
 
 use crate::errors::{RpcResult, refused, refused_about};
 
-/// How much of a history goes into one answer. Whatever comes first ends the page.
+/// The limits of one page. The page ends at whichever is reached first.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageLimits {
-    /// So many events.
+    /// The number of events.
     pub(crate) events: usize,
-    /// About so many bytes.
+    /// The approximate number of bytes.
     pub(crate) bytes: usize,
 }
 
 impl PageLimits {
-    /// What any client takes in one answer without trouble.
+    /// A size that every client accepts.
     const BYTES: usize = 2 * 1024 * 1024;
-    /// The most events in a page that somebody asks for.
+    /// The most events in a page that a client requests.
     const EVENTS: usize = 1_000;
 
-    /// Of a page of `size` events; none or less means as many as there may be.
+    /// The limits of a page of `size` events; 0 or less means the maximum.
     pub(crate) fn of(size: i32) -> Self {
         let events = usize::try_from(size).ok().filter(|size| *size > 0);
         Self {
@@ -34,15 +34,15 @@ impl PageLimits {
         }
     }
 
-    /// Of what comes with a workflow task.
+    /// The limits of the history in a workflow task.
     pub(crate) fn of_task() -> Self {
         Self { events: usize::MAX, bytes: Self::BYTES }
     }
 }
 
-/// The run's events from `first` on, up to `last` or as many as the limits allow; at least one. What is
-/// at hand isn't read.
-pub(crate) async fn forwards(
+/// The run's events from `first` to `last`, as many as the limits allow, at least one. Reads the store unless
+/// `at_hand` begins early enough.
+pub(crate) async fn read_forwards(
     runtime: &Runtime,
     run: &Run,
     at_hand: Vec<Fragment>,
@@ -60,11 +60,15 @@ pub(crate) async fn forwards(
         read.map_err(refused)?
     };
     let events = Events::cut(&fragments, first, last, limits.events)?;
-    if events.last_event_id.is_none() { Err(missing(runtime, run).await) } else { Ok(events) }
+    if events.last_event_id.is_none() {
+        Err(missing_events(runtime, run).await)
+    } else {
+        Ok(events)
+    }
 }
 
-/// The run's events from `last` backwards, as many as the limits allow; at least one.
-pub(crate) async fn backwards(
+/// The run's events from `last` backwards, as many as the limits allow, at least one.
+pub(crate) async fn read_backwards(
     runtime: &Runtime,
     run: &Run,
     last: i64,
@@ -79,11 +83,11 @@ pub(crate) async fn backwards(
     let mut events = Events::cut(&fragments, 1, last, usize::MAX)?.decoded()?.events;
     events.reverse();
     events.truncate(limits.events);
-    if events.is_empty() { Err(missing(runtime, run).await) } else { Ok(events) }
+    if events.is_empty() { Err(missing_events(runtime, run).await) } else { Ok(events) }
 }
 
-/// The events of a workflow task that stand in no history yet: it is a retry, or there for an update
-/// alone. A worker gets them as if they did.
+/// The events of a workflow task that aren't in the history yet, because it is a retry or was made for an update
+/// alone. A worker gets them as if they were.
 pub(crate) fn unwritten_events(run: &Run) -> Vec<HistoryEvent> {
     match &run.head.workflow_task {
         Some(task) if task.scheduled_event_id > run.last_event_id() => run.unwritten_task_events(),
@@ -91,17 +95,17 @@ pub(crate) fn unwritten_events(run: &Run) -> Vec<HistoryEvent> {
     }
 }
 
-/// Events one after the other, as they are stored and as clients get them: an encoded history.
+/// Encoded events, one after the other: the form in which they are stored and sent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Events {
     bytes: Vec<u8>,
-    /// `None` if there are none.
+    /// `None` without events.
     pub(crate) last_event_id: Option<i64>,
 }
 
 impl Events {
-    /// The events `first..=last` of fragments in order, but no more than so many: the first fragment may begin
-    /// before them, the last end after them.
+    /// The events `first..=last` of ordered fragments, at most `count_max` of them. The first fragment may begin
+    /// before `first`, and the last one end after `last`.
     fn cut(fragments: &[Fragment], first: i64, last: i64, count_max: usize) -> RpcResult<Self> {
         let mut events = Self::default();
         let mut left = count_max;
@@ -123,7 +127,7 @@ impl Events {
         Ok(events)
     }
 
-    /// Adds one at the end.
+    /// Adds an event at the end.
     pub(crate) fn push(&mut self, event: &HistoryEvent) {
         prost::encoding::message::encode(EVENTS, event, &mut self.bytes);
         self.last_event_id = Some(event.event_id);
@@ -139,12 +143,12 @@ impl Events {
     }
 }
 
-/// The field of a history that holds its events.
+/// The number of a history's field for events.
 const EVENTS: u32 = 1;
-/// The field of an event that holds its id, which is always written first.
+/// The number of an event's field for its id. It is always encoded first.
 const EVENT_ID: u32 = 1;
 
-/// Takes an event off an encoded history: all that it takes there, and its id.
+/// Splits the first event off an encoded history: its bytes, key included, and its id.
 fn take_event<'a>(history: &mut &'a [u8]) -> Option<(&'a [u8], i64)> {
     let all = *history;
     if decode_key(history).ok()? != (EVENTS, WireType::LengthDelimited) {
@@ -165,9 +169,9 @@ fn unreadable(fragment: &Fragment) -> Status {
     ))
 }
 
-/// Events aren't there. The run may have been deleted since it was read; otherwise they are lost, and an empty page
-/// would let clients ask for ever.
-async fn missing(runtime: &Runtime, run: &Run) -> Status {
+/// The error for missing events. Either the run was deleted meanwhile, or the events are lost: then an empty page would
+/// make clients ask for ever.
+async fn missing_events(runtime: &Runtime, run: &Run) -> Status {
     if let Err(refusal) = runtime.read(run.name()).await {
         return refused_about(refusal, &run.name());
     }
@@ -200,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_are_cut_to_the_events_that_are_wanted() {
+    fn fragments_are_cut_to_the_requested_events() {
         let fragments = || vec![fragment(1, 3), fragment(4, 4), fragment(5, 8)];
         assert_eq!(ids(fragments(), 1, 8), [1, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!(ids(fragments(), 3, 6), [3, 4, 5, 6]);
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn page_ends_with_as_many_events_as_are_wanted() {
+    fn page_ends_at_the_limit_of_events() {
         let fragments = [fragment(1, 3), fragment(4, 300)];
         for count in [0, 2, 3, 4, 299, 300, 301] {
             let events = Events::cut(&fragments, 1, 300, count).unwrap();

@@ -1,14 +1,12 @@
-//! Temporal's gRPC API, and what Perennial has beyond it, in front of the runtime: wire to command and back,
-//! nothing else.
+//! The API in front of the runtime: Temporal's gRPC services and Perennial's own, also as JSON over HTTP.
 //!
-//! A request is checked here, where it comes in, and refused with the code, words and detail that
-//! Temporal's own server has for it; what passes becomes a command to the [`Runtime`], and its answer
-//! a response. Nothing here keeps state, decides what follows from a command, or waits for anything
-//! but the runtime.
+//! A request is validated here. An invalid one is refused with the code, message and detail of Temporal's server. A
+//! valid one becomes a command to the [`Runtime`], and the result becomes the response. This crate never keeps state
+//! of its own, and never decides what a command does.
 //!
-//! Start reading at [`serve`], then at `services.rs`, the table of all RPCs; each of them is a method of
-//! that name on a `Call`, in the file of its group. An RPC takes and gives bytes. How they travel is `grpc/`'s
-//! business, or that of `http/`, where the same is there as JSON; neither has a say of its own.
+//! Start reading at [`Services::call`], then at `rpcs.rs`, the table of all RPCs. Each RPC is a method on `Call`, in
+//! the file of its group below `workflow/` or `schedules/`, or in `operator.rs`. RPCs take and return bytes; `grpc/`
+//! and `http/` carry them over connections ([`serve`]).
 
 mod bootstrap;
 mod call;

@@ -1,4 +1,4 @@
-//! Taking connections, bounding them, and letting them end.
+//! Accepts connections, limits their number, and waits for them at shutdown.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -11,24 +11,23 @@ use tokio::sync::{Semaphore, mpsc};
 use crate::stop_signal::StopSignal;
 use crate::transport::{Accept, Connection, Stream};
 
-/// How many clients may be connected, and how long they may take. Nobody who does their part notices: these keep
-/// clients that hang, or that mean harm, from using up connections and memory.
+/// Limits on connections and on slow clients. Well-behaved clients never reach them: they keep clients that hang, or
+/// attack, from using up connections and memory.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimits {
-    /// gRPC connections at a time. A worker process has one or two. Those beyond it are closed at once.
+    /// gRPC connections at a time. A worker process has one or two. More are closed at once.
     pub grpc_connections_max: usize,
     /// HTTP connections at a time.
     pub http_connections_max: usize,
-    /// Calls at a time on a gRPC connection. A poll that waits is one, and a process with hundreds of workers, or a
-    /// proxy, has thousands on one connection; calls beyond it wait in the client.
+    /// Calls at a time on a gRPC connection; more wait in the client. Every waiting poll is one, so a process with
+    /// hundreds of workers, or a proxy, has thousands.
     pub streams_max: u32,
-    /// A gRPC client has this long to begin, with the first bytes of HTTP/2. Then it is asked from time to time
-    /// whether it is there.
+    /// How long a gRPC client has to send the first bytes of HTTP/2. From then on keepalive pings check it.
     pub handshake_time: Duration,
-    /// A client has this long to send a request once it has begun. Over HTTP it has as long to take some of an
-    /// answer.
+    /// How long a client has to send a request once it has begun. Over HTTP, also how long it may read nothing of a
+    /// response.
     pub request_time: Duration,
-    /// Parts of gRPC messages that have arrived and wait for the rest, in bytes, of all connections.
+    /// Bytes of incomplete gRPC messages that all connections together may hold.
     pub incomplete_bytes_max: usize,
 }
 
@@ -103,19 +102,19 @@ pub(crate) async fn listen<S>(
 pub(crate) enum ConnectionError {
     #[error(transparent)]
     Http(#[from] hyper::Error),
-    #[error("its client didn't begin to speak HTTP/2 within {0:?}")]
+    #[error("the client sent no HTTP/2 preface within {0:?}")]
     Silent(Duration),
-    #[error("its client doesn't speak HTTP/2")]
+    #[error("the client doesn't speak HTTP/2")]
     NotHttp2,
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }
 
-/// Requests of a connection that have arrived as a whole and aren't answered.
+/// Counts the requests of a connection that have arrived and have no response yet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InFlight(Arc<AtomicUsize>);
 
-/// One of them, until it is dropped.
+/// A request that counts until this is dropped.
 pub(crate) struct InFlightRequest(InFlight);
 
 impl InFlight {
@@ -135,11 +134,11 @@ impl Drop for InFlightRequest {
     }
 }
 
-/// When the server stops, an answer has this long to be read, and half a request to become a whole one.
+/// At shutdown, how long a client has to read a response or to complete a request.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// Drives a connection that is to end: until its requests are answered, and a moment longer. What else may keep it
-/// open, half a request or a client that doesn't read, doesn't count. `None` if it didn't end by itself.
+/// Drives a connection at shutdown until its requests have their responses, and for [`LINGER`] longer. Incomplete
+/// requests and clients that don't read don't extend it. `None` if the connection didn't end by itself.
 pub(crate) async fn finish<T>(
     connection: impl Future<Output = T>,
     in_flight: &InFlight,

@@ -1,4 +1,4 @@
-//! Memory that requests share: each takes what it needs, and one that finds too little is refused.
+//! A memory budget that requests share. A request that doesn't fit is refused.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use tonic::Status;
 
 use crate::errors::refused;
 
-/// A number of bytes that may be in use at a time.
+/// A limit on the bytes that are reserved at a time.
 #[derive(Debug, Clone)]
 pub(crate) struct MemoryBudget {
-    /// What they are used for, as the refusal says it.
+    /// What the bytes are used for, as the error message names it.
     purpose: &'static str,
     bytes: usize,
     free: Arc<Semaphore>,
 }
 
-/// Bytes that are in use until this is dropped.
+/// Bytes that are reserved until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     budget: MemoryBudget,
@@ -27,24 +27,24 @@ pub(crate) struct Reservation {
 impl MemoryBudget {
     /// `purpose` completes the sentence "the memory for … is in use".
     pub(crate) fn new(bytes: usize, purpose: &'static str) -> Self {
-        // The most that one permit can count.
+        // A permit counts up to this number.
         let bytes = bytes.min(u32::MAX as usize);
         Self { purpose, bytes, free: Arc::new(Semaphore::new(bytes)) }
     }
 
-    /// Nothing yet; it can [grow](Reservation::grow).
+    /// A reservation of no bytes, which can [grow](Reservation::grow).
     pub(crate) fn empty_reservation(&self) -> Reservation {
         let permit = Arc::clone(&self.free).try_acquire_many_owned(0);
-        let permit = permit.expect("nothing is always there, and nobody closes the semaphore");
+        let permit = permit.expect("no permits are always free, and nobody closes the semaphore");
         Reservation { budget: self.clone(), permit }
     }
 
-    /// Waits until so many bytes are free. Refuses what will never fit.
+    /// Waits until this many bytes are free, and reserves them. Refuses more than the whole budget.
     pub(crate) async fn wait_for(&self, bytes: usize) -> Result<Reservation, Status> {
         let Some(count) = self.fitting(bytes) else {
             return Err(Status::resource_exhausted(format!(
-                "it takes {bytes} bytes of memory, more than the {} for {}; ask for less, as with a \
-                 smaller page, or over gRPC",
+                "the response takes {bytes} bytes of memory, more than the {} bytes for {}; request less, \
+                 for instance a smaller page, or call over gRPC",
                 self.bytes, self.purpose
             )));
         };
@@ -57,7 +57,7 @@ impl MemoryBudget {
         u32::try_from(bytes).ok().filter(|_| bytes <= self.bytes)
     }
 
-    fn used_up(&self) -> Status {
+    fn exhausted(&self) -> Status {
         refused(Refusal::Overloaded(format!(
             "the memory for {} ({} bytes) is in use; try again in a moment",
             self.purpose, self.bytes
@@ -66,15 +66,15 @@ impl MemoryBudget {
 }
 
 impl Reservation {
-    /// Takes more, if it is there.
+    /// Reserves more bytes, or refuses if they aren't free.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Status> {
         let count = u32::try_from(bytes).unwrap_or(u32::MAX);
         let more = Arc::clone(&self.budget.free).try_acquire_many_owned(count);
-        self.permit.merge(more.map_err(|_| self.budget.used_up())?);
+        self.permit.merge(more.map_err(|_| self.budget.exhausted())?);
         Ok(())
     }
 
-    /// Gives back all but so many bytes.
+    /// Releases all but this many bytes.
     pub(crate) fn shrink_to(&mut self, bytes: usize) {
         drop(self.permit.split(self.permit.num_permits().saturating_sub(bytes)));
     }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn requests_get_no_more_than_there_is_and_give_it_back() {
+    async fn reservations_never_exceed_the_budget() {
         let budget = MemoryBudget::new(100, "tests");
         let (mut one, mut other) = (budget.empty_reservation(), budget.empty_reservation());
         one.grow(60).unwrap();

@@ -1,12 +1,11 @@
-//! Names that people give to things of a namespace: long enough for anyone, and such that they can be typed, logged
-//! and queried.
+//! Limits on names of namespaces and search attributes, so that they can be typed, logged and queried.
 
-/// Temporal's limit for every id.
+/// Temporal's limit for ids.
 const NAMESPACE_BYTES_MAX: usize = crate::validate::ID_BYTES_MAX;
-/// Each stands in every row's attributes and in every query.
+/// Lower than for ids: these names are stored with every run, and used in every query.
 const SEARCH_ATTRIBUTE_BYTES_MAX: usize = 255;
 
-/// What is wrong with the name of a new namespace. Those that are there keep their names.
+/// Checks the name of a new namespace. Existing ones keep their names.
 pub(crate) fn check_namespace(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("Namespace not set on request.".to_owned());
@@ -14,13 +13,13 @@ pub(crate) fn check_namespace(name: &str) -> Result<(), String> {
     check("Namespace", name, NAMESPACE_BYTES_MAX)
 }
 
-/// What is wrong with the name of a new search attribute.
+/// Checks the name of a new search attribute.
 pub(crate) fn check_search_attribute(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("The name of a search attribute is empty.".to_owned());
     }
     check("Search attribute name", name, SEARCH_ATTRIBUTE_BYTES_MAX)?;
-    // A query can write any other name, if need be between backquotes.
+    // Queries can use any other name, if necessary in backquotes.
     if name.contains('`') {
         return Err(format!("Search attribute name {name:?} has a backquote."));
     }

@@ -1,4 +1,4 @@
-//! `temporal.api.operatorservice.v1.OperatorService`: search attributes, and the end of namespaces.
+//! `temporal.api.operatorservice.v1.OperatorService`: search attributes, and the deletion of namespaces.
 
 use std::collections::BTreeSet;
 
@@ -21,12 +21,12 @@ use crate::validate::invalid;
 use crate::workflow::CLUSTER_NAME;
 
 impl Call<'_> {
-    /// The attributes can be used when this returns.
+    /// Adds search attributes. They can be used when this returns.
     pub(crate) async fn add_search_attributes(
         &self,
         request: AddSearchAttributesRequest,
     ) -> RpcResult<AddSearchAttributesResponse> {
-        let mut asked = Vec::with_capacity(request.search_attributes.len());
+        let mut requested = Vec::with_capacity(request.search_attributes.len());
         for (name, kind) in request.search_attributes {
             names::check_search_attribute(&name).map_err(Status::invalid_argument)?;
             if is_reserved(&name) {
@@ -35,14 +35,14 @@ impl Call<'_> {
             let Ok(kind) = Kind::try_from(kind) else {
                 return invalid(format!("Unknown search attribute type: {kind}."));
             };
-            asked.push((name, kind));
+            requested.push((name, kind));
         }
-        if asked.is_empty() {
+        if requested.is_empty() {
             return invalid("SearchAttributes are not set on request.");
         }
-        asked.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        requested.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         let key = self.namespace_key(&request.namespace)?;
-        let change = move |record: &mut NamespaceRecord| add(record, asked);
+        let change = move |record: &mut NamespaceRecord| add(record, requested);
         let updated = self.runtime().update_namespace(key, Box::new(change)).await;
         updated.map_err(refused)?;
         Ok(AddSearchAttributesResponse {})
@@ -85,7 +85,7 @@ impl Call<'_> {
         })
     }
 
-    /// The name is free at once; what is in the namespace goes in the background.
+    /// Deletes a namespace. Its name is free at once; its data is removed in the background.
     pub(crate) async fn delete_namespace(
         &self,
         request: DeleteNamespaceRequest,
@@ -129,18 +129,18 @@ impl Call<'_> {
     }
 }
 
-/// Names that no custom attribute may have.
+/// Whether a name is reserved, so that no custom attribute may have it.
 pub(crate) fn is_reserved(name: &str) -> bool {
     SYSTEM.iter().chain(&PREDEFINED).any(|(known, _)| *known == name)
         || name.starts_with("Temporal")
 }
 
-/// Adds attributes that aren't there; each gets the first free column of its type.
+/// Adds the attributes that don't exist yet. Each gets the first free column of its type.
 pub(crate) fn add(
     record: &mut NamespaceRecord,
-    asked: Vec<(String, Kind)>,
+    requested: Vec<(String, Kind)>,
 ) -> Result<(), Rejection> {
-    for (name, kind) in asked {
+    for (name, kind) in requested {
         let present = record.search_attributes.iter().find(|attribute| attribute.name == name);
         match present {
             Some(present) if present.value_type == i32::from(kind) => continue,
@@ -174,8 +174,8 @@ pub(crate) fn add(
 mod tests {
     use super::*;
 
-    fn added(record: &mut NamespaceRecord, asked: &[(&str, Kind)]) -> Result<(), Rejection> {
-        add(record, asked.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect())
+    fn added(record: &mut NamespaceRecord, requested: &[(&str, Kind)]) -> Result<(), Rejection> {
+        add(record, requested.iter().map(|(name, kind)| ((*name).to_owned(), *kind)).collect())
     }
 
     fn columns(record: &NamespaceRecord) -> Vec<(&str, i32)> {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn adding_what_is_there_changes_nothing() {
+    fn adding_an_existing_attribute_changes_nothing() {
         let mut record = NamespaceRecord::default();
         added(&mut record, &[("A", Kind::Int)]).unwrap();
         added(&mut record, &[("A", Kind::Int)]).unwrap();

@@ -1,4 +1,4 @@
-//! Which node of a cluster has to answer a call.
+//! Routes calls to the nodes of a cluster.
 //!
 //! Every RPC's row in the table (`rpcs.rs`) has a [`Routing`]. A message is routed by a scan of its bytes for the one
 //! or two fields that matter: it may be large, and the node that passes it on needs nothing else of it.
@@ -9,7 +9,7 @@ use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_f
 
 use crate::tokens;
 
-/// Which nodes of a cluster have to answer a call.
+/// The nodes of a cluster that have to answer a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// The node that owns this slot.

@@ -1,4 +1,4 @@
-//! The table of all RPCs: what each takes, where in a cluster it is answered, and which ones don't work yet.
+//! The table of all RPCs: the message that each takes, its routing in a cluster, and which ones aren't implemented.
 //!
 //! A row is the name of a method of [`Call`] (or of [`ScheduleCall`], for our own service), the message it takes, and its
 //! routing: `by workflow`, `by schedule` or `by job` with the fields that hold the id, `by token` with the field that
@@ -73,8 +73,8 @@ macro_rules! routing {
 macro_rules! service {
     (
         $add:ident: $service:ident, messages of $messages:path, methods of $call:expr,
-        answered { $($rpc:ident($request:ident) [$($routing:tt)+])* }
-        refused { $($later:ident)* }
+        implemented { $($rpc:ident($request:ident) [$($routing:tt)+])* }
+        not_implemented { $($later:ident)* }
     ) => {
         fn $add(rpcs: &mut HashMap<String, Rpc>) {
             use $messages as messages;
@@ -102,7 +102,7 @@ macro_rules! service {
 
 service! {
     workflow_service: WORKFLOW_SERVICE, messages of workflowservice::v1, methods of Call::new,
-    answered {
+    implemented {
         register_namespace(RegisterNamespaceRequest) [anywhere]
         describe_namespace(DescribeNamespaceRequest) [anywhere]
         list_namespaces(ListNamespacesRequest) [anywhere]
@@ -197,7 +197,7 @@ service! {
         pause_workflow_execution(PauseWorkflowExecutionRequest) [by workflow(workflow_id = 2)]
         unpause_workflow_execution(UnpauseWorkflowExecutionRequest) [by workflow(workflow_id = 2)]
     }
-    refused {
+    not_implemented {
         UpdateWorkerBuildIdCompatibility
         GetWorkerBuildIdCompatibility
         UpdateWorkerVersioningRules
@@ -258,14 +258,14 @@ service! {
 
 service! {
     operator_service: OPERATOR_SERVICE, messages of operatorservice::v1, methods of Call::new,
-    answered {
+    implemented {
         add_search_attributes(AddSearchAttributesRequest) [anywhere]
         remove_search_attributes(RemoveSearchAttributesRequest) [anywhere]
         list_search_attributes(ListSearchAttributesRequest) [anywhere]
         delete_namespace(DeleteNamespaceRequest) [anywhere]
         list_clusters(ListClustersRequest) [anywhere]
     }
-    refused {
+    not_implemented {
         AddOrUpdateRemoteCluster
         RemoveRemoteCluster
         GetNexusEndpoint
@@ -278,7 +278,7 @@ service! {
 
 service! {
     schedule_service: SCHEDULE_SERVICE, messages of perennial, methods of ScheduleCall::new,
-    answered {
+    implemented {
         create_schedule(CreateScheduleRequest)
             [by schedule(schedule = 1, schedule_id = 2; schedule = 1, namespace = 1)]
         describe_schedule(DescribeScheduleRequest) [by schedule(schedule_id = 2)]
@@ -297,7 +297,7 @@ service! {
         explain_occurrence(ExplainOccurrenceRequest) [by schedule(schedule_id = 2)]
         evaluate_schedules(EvaluateSchedulesRequest) [on every node]
     }
-    refused {}
+    not_implemented {}
 }
 
 #[cfg(test)]
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_to_everyone_and_to_anyone_are_told_apart() {
+    fn rpcs_for_every_node_and_for_any_node_are_distinguished() {
         let table = table();
         let of = |rpc: &str| {
             let routing = &table[&format!("/{WORKFLOW_SERVICE}/{rpc}")].routing;

@@ -1,4 +1,4 @@
-//! Search attributes: which ones a namespace has, and whether values fit them.
+//! The search attributes of a namespace, and checks of their values.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(crate) use perennial_engine::search_attributes::{SYSTEM, kind_name};
 use crate::errors::RpcResult;
 use crate::validate::invalid;
 
-/// What every namespace has and SDKs or the server set.
+/// Attributes of every namespace, set by SDKs or the server.
 pub(crate) const PREDEFINED: [(&str, Kind); 17] = [
     ("BatcherNamespace", Kind::Keyword),
     ("BatcherUser", Kind::Keyword),
@@ -33,7 +33,7 @@ pub(crate) const PREDEFINED: [(&str, Kind); 17] = [
     ("TemporalWorkflowVersioningBehavior", Kind::Keyword),
 ];
 
-/// Custom attributes of one type that a namespace may have.
+/// The most custom attributes of one type in a namespace.
 pub(crate) fn columns_of(kind: Kind) -> i32 {
     match kind {
         Kind::Unspecified => 0,
@@ -43,12 +43,12 @@ pub(crate) fn columns_of(kind: Kind) -> i32 {
     }
 }
 
-/// The type that has this name.
+/// The type with this name.
 pub(crate) fn kind_named(name: &str) -> Option<Kind> {
     KINDS.into_iter().find(|kind| kind_name(*kind) == name)
 }
 
-/// Every type there is.
+/// All types.
 const KINDS: [Kind; 7] = [
     Kind::Text,
     Kind::Keyword,
@@ -68,7 +68,7 @@ pub(crate) fn settable(namespace: &NamespaceRecord) -> BTreeMap<String, i32> {
         .collect()
 }
 
-/// Attributes of a start: known ones with values that fit, which say their type from here on.
+/// Checks the attributes of a start, and adds the type to each payload.
 pub(crate) fn checked(
     attributes: Option<SearchAttributes>,
     namespace: &NamespaceRecord,

@@ -1,4 +1,4 @@
-//! The server: its listeners, the services, and how they stop.
+//! Serves the API on listeners, and shuts down gracefully.
 
 use std::time::Duration;
 
@@ -10,27 +10,27 @@ use crate::listen::ConnectionLimits;
 use crate::services::Services;
 use crate::transport::Accept;
 
-/// How the server behaves. The default is Temporal's.
+/// How requests are served. The defaults are those of Temporal's server.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
-    /// Tells this cluster from others; shown to clients.
+    /// The id of this cluster, shown to clients.
     pub cluster_id: String,
-    /// Shown to clients as the store that is used.
+    /// The name of the store, shown to clients.
     pub store_name: String,
-    /// A request may be this large. A worker whose request is larger fails its task for that reason,
-    /// instead of trying for ever.
+    /// The largest request that is read. A worker whose request is larger fails its task, instead of retrying for
+    /// ever.
     pub request_bytes_max: usize,
-    /// A poll for a task waits this long.
+    /// How long a poll for a task waits.
     pub poll_time: Duration,
-    /// A wait for history or for an update lasts this long before the client asks again.
+    /// How long a wait for history or for an update lasts before the client has to ask again.
     pub long_poll_time: Duration,
-    /// A worker that says it goes leaves the end of its polls to the server, which tells workers so.
+    /// Whether the server ends the polls of a worker that shuts down. Workers are told, and rely on it.
     pub ends_polls_of_leaving_workers: bool,
-    /// Requests that are under way when the server stops have this long to end.
+    /// How long requests in progress have to end when the server stops.
     pub grace: Duration,
     /// Who may call over HTTP.
     pub http: HttpConfig,
-    /// How many may be connected, and how long they may take.
+    /// Limits on connections and on slow clients.
     pub connections: ConnectionLimits,
 }
 

@@ -107,7 +107,7 @@ impl Services {
         Ok(rpc.call(context, message).await?.into_message())
     }
 
-    /// Which nodes of a cluster have to answer a message to the RPC at `path`. `None` if there is no such RPC.
+    /// The nodes of a cluster that have to answer a call of the RPC at `path`. `None` if there is no such RPC.
     pub fn route(&self, path: &str, message: &[u8]) -> Option<Destination> {
         let rpc = self.inner.rpcs.get(path)?;
         let namespaces = self.runtime().namespaces();

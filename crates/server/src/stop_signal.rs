@@ -25,8 +25,9 @@ impl StopSwitch {
 }
 
 impl StopSignal {
+    /// Also true when the services are gone without having been stopped.
     pub(crate) fn is_set(&self) -> bool {
-        *self.0.borrow()
+        *self.0.borrow() || self.0.has_changed().is_err()
     }
 
     /// Waits until the signal is set, or the services are gone.

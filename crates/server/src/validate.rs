@@ -1,4 +1,4 @@
-//! Checks of what requests have in common, with the words Temporal's server has for them.
+//! Checks of fields that many requests have, with the messages of Temporal's server.
 
 use perennial_engine::run::checked_retry_policy;
 use perennial_engine::{Span, checked_duration};
@@ -15,13 +15,13 @@ use tonic::Status;
 
 use crate::errors::RpcResult;
 
-/// Names and ids may be this long.
+/// The longest name or id.
 pub(crate) const ID_BYTES_MAX: usize = 1_000;
 
-/// Marks the queues that Temporal's server keeps for itself.
+/// The prefix of task queues that Temporal's server reserves.
 const RESERVED_QUEUE_PREFIX: &str = "/_sys/";
 
-/// The id of a workflow to start.
+/// Checks the id of a workflow to start.
 pub(crate) fn workflow_id(id: &str) -> RpcResult<()> {
     if id.is_empty() {
         return invalid("WorkflowId is not set on request.");
@@ -35,7 +35,7 @@ pub(crate) fn workflow_id(id: &str) -> RpcResult<()> {
     Ok(())
 }
 
-/// The run a request is about.
+/// Checks the run that a request names.
 pub(crate) fn execution(execution: Option<WorkflowExecution>) -> RpcResult<WorkflowExecution> {
     let Some(execution) = execution else {
         return invalid("Execution is not set on request.");
@@ -47,17 +47,17 @@ pub(crate) fn execution(execution: Option<WorkflowExecution>) -> RpcResult<Workf
     Ok(execution)
 }
 
-/// A run id, which may be left out.
+/// Checks a run id, which may be empty.
 pub(crate) fn run_id(id: &str) -> RpcResult<()> {
     if id.is_empty() || is_uuid(id) { Ok(()) } else { invalid("Invalid RunId.") }
 }
 
-/// Who calls.
+/// Checks the identity of a client.
 pub(crate) fn identity(identity: &str) -> RpcResult<()> {
     no_longer_than_an_id(identity, "Identity")
 }
 
-/// A text that may be as long as an id.
+/// Checks that a text is no longer than an id.
 pub(crate) fn no_longer_than_an_id(text: &str, field: &str) -> RpcResult<()> {
     if text.len() > ID_BYTES_MAX {
         return invalid(format!("{field} length exceeds limit."));
@@ -65,7 +65,7 @@ pub(crate) fn no_longer_than_an_id(text: &str, field: &str) -> RpcResult<()> {
     Ok(())
 }
 
-/// The type of a workflow to start.
+/// Checks the type of a workflow to start.
 pub(crate) fn workflow_type(kind: Option<&WorkflowType>) -> RpcResult<()> {
     match kind {
         Some(kind) if !kind.name.is_empty() => no_longer_than_an_id(&kind.name, "WorkflowType"),
@@ -73,7 +73,7 @@ pub(crate) fn workflow_type(kind: Option<&WorkflowType>) -> RpcResult<()> {
     }
 }
 
-/// A task queue; its kind is normal unless it says otherwise.
+/// Checks a task queue. Its kind is normal unless given.
 pub(crate) fn task_queue(queue: Option<TaskQueue>) -> RpcResult<TaskQueue> {
     let Some(mut queue) = queue else {
         return invalid("taskQueue is not set");
@@ -103,7 +103,7 @@ fn queue_name(name: &str) -> RpcResult<()> {
     Ok(())
 }
 
-/// A timeout of a start, by the name it has in messages.
+/// Checks a timeout, which error messages call `name`.
 pub(crate) fn timeout(duration: Option<&Duration>, name: &str) -> RpcResult<Span> {
     match checked_duration(duration) {
         Ok(duration) => Ok(Span::of(duration.as_ref())),
@@ -111,12 +111,12 @@ pub(crate) fn timeout(duration: Option<&Duration>, name: &str) -> RpcResult<Span
     }
 }
 
-/// A retry policy with what it leaves out filled in.
+/// Checks a retry policy, and fills in defaults.
 pub(crate) fn retry_policy(policy: Option<RetryPolicy>) -> RpcResult<Option<RetryPolicy>> {
     policy.map(checked_retry_policy).transpose().map_err(Status::invalid_argument)
 }
 
-/// A priority.
+/// Checks a priority.
 pub(crate) fn priority(priority: Option<&Priority>) -> RpcResult<()> {
     const FAIRNESS_KEY_BYTES_MAX: usize = 64;
     let Some(priority) = priority else {
@@ -134,7 +134,7 @@ pub(crate) fn priority(priority: Option<&Priority>) -> RpcResult<()> {
     Ok(())
 }
 
-/// What to do about a workflow that has the id already: the two policies must not contradict.
+/// Checks that the two policies for a workflow id in use don't contradict each other.
 #[allow(deprecated, reason = "older clients still send it")]
 pub(crate) fn id_policies(
     reuse: WorkflowIdReusePolicy,
@@ -160,7 +160,7 @@ pub(crate) fn id_policies(
     Ok(())
 }
 
-/// Payloads of one field.
+/// Checks the size of a field's payloads.
 pub(crate) fn blob(payloads: Option<&Payloads>, bytes_max: usize) -> RpcResult<()> {
     if payloads.map_or(0, Message::encoded_len) > bytes_max {
         return invalid("Blob data size exceeds limit.");
@@ -168,7 +168,7 @@ pub(crate) fn blob(payloads: Option<&Payloads>, bytes_max: usize) -> RpcResult<(
     Ok(())
 }
 
-/// An INVALID_ARGUMENT with that message.
+/// An INVALID_ARGUMENT error with this message.
 pub(crate) fn invalid<T>(message: impl Into<String>) -> RpcResult<T> {
     Err(Status::invalid_argument(message))
 }

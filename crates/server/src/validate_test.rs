@@ -1,4 +1,4 @@
-//! Each check refuses what Temporal's server refuses, in its words.
+//! Each check refuses what Temporal's server refuses, with its message.
 
 use perennial_engine::{Span, checked_duration};
 use perennial_proto::Duration;
@@ -13,8 +13,8 @@ use perennial_proto::temporal::taskqueue::v1::TaskQueue;
 use crate::errors::RpcResult;
 use crate::validate;
 
-fn message<T: std::fmt::Debug>(answer: RpcResult<T>) -> String {
-    let status = answer.unwrap_err();
+fn message<T: std::fmt::Debug>(result: RpcResult<T>) -> String {
+    let status = result.unwrap_err();
     assert_eq!(status.code(), tonic::Code::InvalidArgument);
     status.message().to_owned()
 }
@@ -67,7 +67,7 @@ fn task_queues_have_a_name_that_is_not_reserved() {
 }
 
 #[test]
-fn spans_are_not_negative_and_not_absurd() {
+fn durations_are_neither_negative_nor_too_long() {
     assert_eq!(checked_duration(None), Ok(None));
     assert_eq!(checked_duration(Some(&seconds(5))), Ok(Some(seconds(5))));
     assert_eq!(checked_duration(Some(&seconds(i64::MAX))), Ok(Some(seconds(3_153_600_000))));
@@ -135,7 +135,7 @@ fn bad_retry_policies_are_refused_by_field() {
         })),
         "Invalid timeout type value: Coffee."
     );
-    // With one attempt nothing else is looked at.
+    // With one attempt, nothing else is checked.
     policy(|policy| {
         policy.maximum_attempts = 1;
         policy.backoff_coefficient = 0.1;

@@ -1,4 +1,4 @@
-//! gRPC as clients meet it: what is answered, what is refused, and how it ends.
+//! gRPC over real connections: responses, errors and shutdown.
 #![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
 use std::io;
@@ -28,19 +28,19 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 use tower::{ServiceExt, service_fn};
 
-struct Scene {
+struct TestServer {
     channel: Channel,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
 }
 
-impl Scene {
+impl TestServer {
     async fn new() -> Self {
         let mut config = Config::new(Storage::Memory);
         let grpc = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = grpc.local_addr().unwrap();
         let (stop, told) = oneshot::channel::<()>();
-        // As long as it takes: what doesn't end by itself makes the test hang.
+        // Long, so that a request that doesn't end makes the test hang.
         config.server.grace = Duration::from_secs(24 * 3_600);
         let perennial = Perennial::open(config).await.unwrap();
         let serving = tokio::spawn(async move {
@@ -56,7 +56,7 @@ impl Scene {
         WorkflowServiceClient::new(self.channel.clone())
     }
 
-    /// What is said to an empty message.
+    /// The error for a call with an empty message.
     async fn refusal(&self, path: &str) -> Status {
         let request = Request::post(path)
             .header("content-type", "application/grpc")
@@ -73,13 +73,13 @@ fn queue() -> Option<TaskQueue> {
 }
 
 #[tokio::test]
-async fn calls_are_answered_compressed_or_not() {
-    let scene = Scene::new().await;
-    let compressing = scene
+async fn calls_work_with_and_without_compression() {
+    let server = TestServer::new().await;
+    let compressing = server
         .client()
         .send_compressed(CompressionEncoding::Gzip)
         .accept_compressed(CompressionEncoding::Gzip);
-    for mut client in [scene.client(), compressing] {
+    for mut client in [server.client(), compressing] {
         let info = client.get_system_info(GetSystemInfoRequest::default()).await.unwrap();
         assert!(info.into_inner().capabilities.is_some());
         let signal = SignalWorkflowExecutionRequest {
@@ -93,24 +93,24 @@ async fn calls_are_answered_compressed_or_not() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_implemented() {
-    let scene = Scene::new().await;
+async fn unknown_rpcs_are_unimplemented() {
+    let server = TestServer::new().await;
     for path in [
         "/temporal.api.workflowservice.v1.WorkflowService/Nothing",
         "/temporal.api.nothing.v1.Nothing/GetSystemInfo",
         "/",
     ] {
-        assert_eq!(scene.refusal(path).await.code(), Code::Unimplemented, "{path}");
+        assert_eq!(server.refusal(path).await.code(), Code::Unimplemented, "{path}");
     }
     let later = "/temporal.api.workflowservice.v1.WorkflowService/PollNexusTaskQueue";
-    let refusal = scene.refusal(later).await;
+    let refusal = server.refusal(later).await;
     assert_eq!(refusal.code(), Code::Unimplemented);
     assert_eq!(refusal.message(), "PollNexusTaskQueue is not implemented by this server");
 }
 
 #[tokio::test]
-async fn what_is_no_call_is_told_so() {
-    let scene = Scene::new().await;
+async fn request_that_is_not_grpc_is_unsupported() {
+    let server = TestServer::new().await;
     for (method, content_type) in
         [(Method::GET, "application/grpc"), (Method::POST, "application/json")]
     {
@@ -120,15 +120,15 @@ async fn what_is_no_call_is_told_so() {
             .header("content-type", content_type)
             .body(tonic::body::Body::empty())
             .unwrap();
-        let response = scene.channel.clone().oneshot(request).await.unwrap();
+        let response = server.channel.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
 }
 
 #[tokio::test]
-async fn server_tells_of_its_health() {
-    let scene = Scene::new().await;
-    let mut health = HealthClient::new(scene.channel.clone());
+async fn health_service_reports_serving() {
+    let server = TestServer::new().await;
+    let mut health = HealthClient::new(server.channel.clone());
     let mut of = async |service: &str| {
         let request = HealthCheckRequest { service: service.to_owned() };
         health.check(request).await.map(|status| status.into_inner().status)
@@ -139,9 +139,9 @@ async fn server_tells_of_its_health() {
 }
 
 #[tokio::test]
-async fn poll_under_way_is_answered_when_the_server_ends() {
-    let scene = Scene::new().await;
-    let (mut polling, mut asking) = (scene.client(), scene.client());
+async fn waiting_poll_gets_an_empty_response_at_shutdown() {
+    let server = TestServer::new().await;
+    let (mut polling, mut asking) = (server.client(), server.client());
     let poll = tokio::spawn(async move {
         let poll = PollWorkflowTaskQueueRequest {
             namespace: "default".to_owned(),
@@ -163,10 +163,10 @@ async fn poll_under_way_is_answered_when_the_server_ends() {
             break;
         }
     }
-    scene.stop.send(()).unwrap();
+    server.stop.send(()).unwrap();
     let answer = poll.await.unwrap().unwrap().into_inner();
     assert!(answer.task_token.is_empty());
-    scene.serving.await.unwrap();
+    server.serving.await.unwrap();
 }
 
 /// Accepts connections within this process.
@@ -203,7 +203,7 @@ async fn calls_are_answered_over_streams_in_memory() {
     let connector = service_fn(move |_| {
         let connections = connections.clone();
         async move {
-            // Small, so that messages take several turns.
+            // Small, so that messages take several reads and writes.
             let (client, server) = tokio::io::duplex(512);
             connections.send(server).await.map_err(|_| io::ErrorKind::ConnectionRefused)?;
             Ok::<_, io::Error>(TokioIo::new(client))

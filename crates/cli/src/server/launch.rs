@@ -22,7 +22,7 @@ pub(super) struct Plan {
     pub(super) without_effect: Vec<String>,
 }
 
-/// Serves until the process is told to stop, and ends with everything durable that was acknowledged.
+/// Serves until a signal stops the process. Everything that was acknowledged is durable at the end.
 pub(super) fn launch(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
     logging::start(plan.log_level, plan.log_format)?;
     for setting in &plan.without_effect {
@@ -38,7 +38,7 @@ pub(super) fn launch(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
 }
 
 async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
-    let told = shutdown::listen().context("cannot hear when to stop")?;
+    let signal = shutdown::listen().context("cannot listen for signals")?;
     let grpc = listen(&plan.ip, plan.port).await?;
     let http = match plan.http_port {
         Some(port) => Some(listen(&plan.ip, port).await?),
@@ -66,11 +66,11 @@ async fn run(plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
     out.flush()?;
 
     tracing::info!(place, port, "the server has started");
-    let told = async {
-        told.await;
-        tracing::info!("told to stop");
+    let stop = async {
+        signal.await;
+        tracing::info!("stopping on a signal");
     };
-    perennial.serve(Listeners::tcp(grpc, http), told).await;
+    perennial.serve(Listeners::tcp(grpc, http), stop).await;
     perennial.close().await.context("the server had to stop")?;
     tracing::info!("the server has stopped");
     Ok(())

@@ -1,4 +1,4 @@
-//! What gRPC clients ask a server about itself: its health, and what it can be asked.
+//! Health and reflection: services about the server itself.
 
 use std::convert::Infallible;
 
@@ -20,21 +20,21 @@ use crate::errors::bounded;
 type Boxed =
     BoxCloneSyncService<Request<tonic::body::Body>, Response<tonic::body::Body>, Infallible>;
 
-/// Services by their names.
+/// The services, by their names.
 pub(super) struct AuxiliaryServices(Vec<(&'static str, Boxed)>);
 
 impl AuxiliaryServices {
-    /// The services, and who tells the first of them how the server is.
+    /// The services, and the reporter that sets the status of the health service.
     pub(super) fn new() -> (Self, HealthReporter) {
         let (reporter, health) = tonic_health::server::health_reporter();
         let health = health
             .accept_compressed(CompressionEncoding::Gzip)
             .send_compressed(CompressionEncoding::Gzip);
-        // Many clients still ask in the first version's words.
+        // Many clients still use the first version of reflection.
         let services = Self(vec![
             named(health),
-            named(LazyService::new(|| described().build_v1().expect(DESCRIBED))),
-            named(LazyService::new(|| described().build_v1alpha().expect(DESCRIBED))),
+            named(LazyService::new(|| reflection().build_v1().expect(VALID_DESCRIPTORS))),
+            named(LazyService::new(|| reflection().build_v1alpha().expect(VALID_DESCRIPTORS))),
         ]);
         (services, reporter)
     }
@@ -44,11 +44,11 @@ impl AuxiliaryServices {
         let (service, method) = path.trim_start_matches('/').split_once('/').unwrap_or((path, ""));
         let found = self.0.iter().find(|(name, _)| *name == service);
         let Some((_, found)) = found else {
-            let status = format!("unknown service {service} or unknown method {method} of it");
+            let status = format!("unknown service {service}, or it has no method {method}");
             return bounded(Status::unimplemented(status)).into_http();
         };
-        let answered = found.clone().oneshot(request.map(tonic::body::Body::new)).await;
-        answered.unwrap_or_else(|never| match never {}).map(Body::Other)
+        let response = found.clone().oneshot(request.map(tonic::body::Body::new)).await;
+        response.unwrap_or_else(|never| match never {}).map(Body::Other)
     }
 }
 
@@ -68,11 +68,11 @@ where
     (S::NAME, BoxCloneSyncService::new(service))
 }
 
-/// Why it can't fail.
-const DESCRIBED: &str = "the descriptors are those this was built with";
+const VALID_DESCRIPTORS: &str =
+    "the descriptors are compiled in, and a test builds the service from them";
 
-/// What reflection shows.
-fn described() -> tonic_reflection::server::Builder<'static> {
+/// A builder of the reflection service for all services.
+fn reflection() -> tonic_reflection::server::Builder<'static> {
     tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(DESCRIPTORS)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn reflection_can_be_made_of_the_descriptors() {
-        assert!(described().build_v1().is_ok());
-        assert!(described().build_v1alpha().is_ok());
+        assert!(reflection().build_v1().is_ok());
+        assert!(reflection().build_v1alpha().is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! A message on the wire: a byte that says whether it is compressed, its length, and the message.
+//! gRPC frames: a byte that says whether the message is compressed, its length, and the message.
 
 use std::cell::RefCell;
 
@@ -19,10 +19,10 @@ pub(super) const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding")
 const ACCEPT_ENCODING: &str = "grpc-accept-encoding";
 pub(super) const GZIP: &str = "gzip";
 
-/// Below this, compressing an answer costs more than it saves, even on a slow link.
+/// Smaller responses aren't compressed: that costs more than it saves, even on a slow link.
 const COMPRESSED_FROM: usize = 8 * 1024;
 
-/// Reads the one message of a call. What has arrived of it, and isn't all, takes from `incomplete`.
+/// Reads the one message of a call. While it is incomplete, its bytes are reserved from `incomplete`.
 pub(super) async fn read<B>(
     mut body: B,
     headers: &HeaderMap,
@@ -49,13 +49,13 @@ where
     }
     let mut frame = received
         .whole()
-        .ok_or_else(|| Status::invalid_argument("the call has no whole message"))?;
+        .ok_or_else(|| Status::invalid_argument("the call has no complete message"))?;
     let is_compressed = frame.get_u8() != 0;
     frame.advance(size_of::<u32>());
     if is_compressed { decompressed(&frame, headers, bytes_max) } else { Ok(frame) }
 }
 
-/// What has arrived of a message: most come in one piece, which isn't copied.
+/// The bytes of a frame that have arrived. Most frames arrive in one piece, which isn't copied.
 #[derive(Default)]
 struct Received {
     first: Bytes,
@@ -76,13 +76,13 @@ impl Received {
         if self.all.is_empty() { &self.first } else { &self.all }
     }
 
-    /// How long the message says it is.
+    /// The message's length according to the header.
     fn length(&self) -> Option<usize> {
         let head = self.bytes().first_chunk::<{ EncodedMessage::HEAD }>()?;
         Some(u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize)
     }
 
-    /// Refuses what will be too long, before it is all there.
+    /// Refuses a frame that is too long as soon as its header has arrived.
     fn check(&self, bytes_max: usize) -> RpcResult<()> {
         let Some(length) = self.length() else { return Ok(()) };
         if length > bytes_max {
@@ -98,7 +98,7 @@ impl Received {
         self.length().is_some_and(|length| length == self.bytes().len() - EncodedMessage::HEAD)
     }
 
-    /// The message with its head, if it is all there.
+    /// The frame with its header, if it is complete.
     fn whole(self) -> Option<Bytes> {
         let is_whole = self.is_whole();
         let bytes = if self.all.is_empty() { self.first } else { self.all.freeze() };
@@ -111,41 +111,41 @@ fn decompressed(message: &[u8], headers: &HeaderMap, bytes_max: usize) -> RpcRes
     if encoding != GZIP.as_bytes() {
         let encoding = String::from_utf8_lossy(encoding);
         let mut status = Status::unimplemented(format!(
-            "the message is compressed with {encoding:?}; this server reads gzip"
+            "the message is compressed with {encoding:?}; this server accepts gzip"
         ));
         let accepted = MetadataValue::from_static("gzip,identity");
         status.metadata_mut().insert(ACCEPT_ENCODING, accepted);
         return Err(status);
     }
-    // It ends with how long it is.
-    let told = message.last_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
-    if told > bytes_max {
+    // The last four bytes hold the length.
+    let length = message.last_chunk().map_or(0, |length| u32::from_le_bytes(*length) as usize);
+    if length > bytes_max {
         return Err(message_too_large(bytes_max));
     }
-    let mut whole = vec![0; told];
+    let mut whole = vec![0; length];
     let done = DECOMPRESSOR.with_borrow_mut(|it| it.gzip_decompress(message, &mut whole));
     match done {
-        Ok(length) if length == told => Ok(whole.into()),
-        // Whoever is longer than it says is longer by whole turns of the number.
+        Ok(written) if written == length => Ok(whole.into()),
+        // gzip stores the length modulo 2^32, so a longer message appears shorter.
         Err(DecompressionError::InsufficientSpace) => Err(message_too_large(bytes_max)),
         Ok(_) | Err(DecompressionError::BadData) => {
-            Err(Status::invalid_argument("the message isn't what gzip makes"))
+            Err(Status::invalid_argument("the message isn't valid gzip"))
         }
     }
 }
 
 thread_local! {
-    /// To make one takes longer than to use it.
+    /// Reused: making one takes longer than decompressing a message.
     static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
 }
 
-/// Whether a client reads what is compressed.
+/// Whether the client accepts compressed messages.
 pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
     accepted.is_some_and(|accepted| accepted.split(',').any(|it| it.trim() == GZIP))
 }
 
-/// A message with its head, compressed if that is worth it and the client can read it.
+/// A message with its header, compressed if it is large and the client accepts gzip.
 pub(super) fn framed(message: EncodedMessage, accepts_gzip: bool) -> Bytes {
     if accepts_gzip && message.as_message().len() >= COMPRESSED_FROM {
         return compressed(message.as_message());
@@ -164,7 +164,7 @@ fn compressed(message: &[u8]) -> Bytes {
 }
 
 fn head(flag: u8, length: usize) -> [u8; EncodedMessage::HEAD] {
-    // No answer comes near four gigabytes, and every client would refuse one that did.
+    // No response comes near four gigabytes, and every client would refuse it.
     let [a, b, c, d] = u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes();
     [flag, a, b, c, d]
 }
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn message_is_read_however_it_is_cut() {
+    async fn message_is_read_in_pieces_of_any_size() {
         let message: Vec<u8> = (0..=255).cycle().take(1_000).collect();
         let (plain, packed) = (frame(0, &message), frame(1, &gzip(&message)));
         for size in [1, 4, 5, 6, 999, 10_000] {
@@ -232,10 +232,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn message_that_is_too_large_is_refused_in_the_words_workers_look_for() {
+    async fn too_large_message_gets_the_text_that_workers_look_for() {
         let too_long = vec![0; MAX + 1];
-        // Of the first it is enough to see the head. The others are small before they are decompressed, and the
-        // last one lies about how long it will be.
+        // The first is refused by its header. The others are small before they are decompressed, and the last one has a
+        // wrong length.
         let (plain, packed) = (head(0, MAX + 1).to_vec(), frame(1, &gzip(&too_long)));
         let mut lie = packed.clone();
         let end = lie.len() - 4;
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn parts_of_messages_share_a_bounded_memory() {
+    async fn incomplete_messages_share_a_memory_budget() {
         let incomplete = MemoryBudget::new(15_000, "messages that arrive");
         let half = |body: Vec<u8>| {
             let pieces =
@@ -265,13 +265,13 @@ mod tests {
         other.grow(6_000).unwrap();
         let refusal = half(frame(0, &[7; 12_000])).await.unwrap_err();
         assert_eq!(refusal.code(), Code::ResourceExhausted, "{refusal}");
-        // What comes in one piece waits for nothing.
+        // A message in one piece reserves nothing.
         let whole = VecDeque::from([Bytes::from(frame(0, &[7; 18_000]))]);
         assert!(read(Pieces(whole), &HeaderMap::new(), MAX, &incomplete).await.is_ok());
     }
 
     #[tokio::test]
-    async fn what_is_no_message_is_refused() {
+    async fn invalid_frames_are_refused() {
         let two = [frame(0, b"a"), frame(0, b"b")].concat();
         let mut damaged = frame(1, &gzip(b"abcdefghijkl"));
         damaged[EncodedMessage::HEAD + 16] ^= 1;
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn large_answers_are_compressed_for_those_who_can_read_them() {
+    fn large_responses_are_compressed_if_the_client_accepts_it() {
         let accepting = |accepted: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(accepted));
@@ -299,11 +299,11 @@ mod tests {
         assert!(accepting("gzip") && accepting("identity, deflate, gzip"));
         assert!(!accepting("identity") && !accepts_gzip(&HeaderMap::new()));
 
-        let answer = |size: usize| EncodedMessage::of(&vec![7_u8; size]);
+        let response = |size: usize| EncodedMessage::of(&vec![7_u8; size]);
         for (size, accepts_gzip, is_compressed) in
             [(0, true, false), (100, true, false), (10_000, false, false), (10_000, true, true)]
         {
-            let bytes = framed(answer(size), accepts_gzip);
+            let bytes = framed(response(size), accepts_gzip);
             assert_eq!(
                 bytes[..EncodedMessage::HEAD],
                 head(u8::from(is_compressed), bytes.len() - EncodedMessage::HEAD)
@@ -314,7 +314,7 @@ mod tests {
                 headers.insert(ENCODING, HeaderValue::from_static(GZIP));
                 message = decompressed(&message, &headers, MAX).unwrap();
             }
-            assert_eq!(message, answer(size).into_message());
+            assert_eq!(message, response(size).into_message());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the health service says: the truth about the runtime and its store.
+//! Keeps the health service up to date with the runtime and its store.
 
 use std::time::Duration;
 
@@ -9,52 +9,52 @@ use tonic_health::server::HealthReporter;
 use crate::rpcs::WORKFLOW_SERVICE;
 use crate::stop_signal::StopSignal;
 
-/// How often the runtime is asked; a failure is heard of at once.
-const EVERY: Duration = Duration::from_millis(500);
-/// The server as a whole, to clients that name no service.
+/// How often the runtime is checked. A failure is noticed at once.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// The status of the whole server, for clients that name no service.
 const WHOLE_SERVER: &str = "";
 
-/// Tells whoever asks whether the server serves: it doesn't while its store takes no writes.
+/// Sets the status of the health service: NOT_SERVING while the store takes no writes, or the server stops.
 pub(super) struct Health {
     reporter: HealthReporter,
     runtime: Runtime,
-    told: Option<ServingStatus>,
+    reported: Option<ServingStatus>,
 }
 
 impl Health {
-    /// Tells how the server is now.
+    /// Sets the current status.
     pub(super) async fn report(reporter: HealthReporter, runtime: Runtime) -> Self {
-        let mut health = Self { reporter, runtime, told: None };
-        health.tell(false).await;
+        let mut health = Self { reporter, runtime, reported: None };
+        health.update(false).await;
         health
     }
 
-    /// Goes on telling until the server stops.
+    /// Updates the status until the server stops.
     pub(super) async fn follow(mut self, mut stopping: StopSignal) {
         loop {
             let is_stopping = stopping.is_set();
-            self.tell(is_stopping).await;
+            self.update(is_stopping).await;
             if is_stopping {
                 return;
             }
             let has_failed = self.runtime.health().is_err();
             tokio::select! {
-                () = tokio::time::sleep(EVERY) => {}
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
                 _ = self.runtime.failed(), if !has_failed => {}
                 () = stopping.wait() => {}
             }
         }
     }
 
-    async fn tell(&mut self, is_stopping: bool) {
+    async fn update(&mut self, is_stopping: bool) {
         let problem = self.runtime.health().err();
         let status = if problem.is_none() && !is_stopping {
             ServingStatus::Serving
         } else {
             ServingStatus::NotServing
         };
-        if self.told.replace(status) != Some(status) {
-            tracing::debug!(?status, ?problem, "the health service says so from now on");
+        if self.reported.replace(status) != Some(status) {
+            tracing::debug!(?status, ?problem, "the status of the health service changed");
             for service in [WHOLE_SERVER, WORKFLOW_SERVICE] {
                 self.reporter.set_service_status(service, status).await;
             }

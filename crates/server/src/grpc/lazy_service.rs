@@ -1,5 +1,5 @@
-//! A service that is made when it is first called: what few clients ask for costs the others no memory and no
-//! time to start.
+//! A service that is made when it is first called, so that it takes neither memory nor start-up time unless a client
+//! uses it.
 
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
@@ -11,7 +11,7 @@ use tonic::server::NamedService;
 use tower::ServiceExt;
 use tower::util::Oneshot;
 
-/// See the module's documentation.
+/// A service that is made when it is first called.
 pub(crate) struct LazyService<S> {
     made: Arc<LazyLock<S, Box<dyn FnOnce() -> S + Send>>>,
 }

@@ -1,7 +1,6 @@
-//! The first bytes of a connection, which say that it is HTTP/2.
+//! The connection preface: the first bytes of an HTTP/2 connection.
 //!
-//! The transport waits for them as long as it takes. So they are read before, within a bounded time, and shown to the
-//! transport again.
+//! hyper waits for the preface without a limit. So it is read here within a bounded time, and then replayed to hyper.
 
 use std::io;
 use std::pin::Pin;
@@ -12,10 +11,10 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
 use crate::listen::ConnectionError;
 
-/// What every HTTP/2 client begins with (RFC 9113, 3.4).
+/// The preface of every HTTP/2 client (RFC 9113, 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Reads the beginning.
+/// Reads the preface.
 pub(super) async fn read(
     stream: &mut (impl AsyncRead + Unpin),
     time: Duration,
@@ -26,7 +25,7 @@ pub(super) async fn read(
         while length < PREFACE.len() {
             let more = stream.read(&mut begun[length..]).await?;
             length += more;
-            // A browser or a port scanner hears of it at once, however little it has said.
+            // The connection of a browser or a port scanner is closed at its first wrong byte.
             if more == 0 || !PREFACE.starts_with(&begun[..length]) {
                 return Err(ConnectionError::NotHttp2);
             }
@@ -36,7 +35,7 @@ pub(super) async fn read(
     tokio::time::timeout(time, reading).await.unwrap_or(Err(ConnectionError::Silent(time)))
 }
 
-/// A stream that begins with what [`read`] has taken from it.
+/// A stream that replays the preface, which [`read`] has taken from it.
 pub(super) fn with_preface<S>(stream: S) -> PrefacedStream<S> {
     PrefacedStream { left: PREFACE, stream }
 }

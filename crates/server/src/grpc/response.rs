@@ -1,4 +1,4 @@
-//! An answer on the wire: headers, one message, and how it ended.
+//! A gRPC response: headers, one message, and trailers with the status.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,35 +14,35 @@ use crate::encoded_message::EncodedMessage;
 
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 
-/// The answer to a call that went well.
+/// The response to a successful call.
 pub(super) fn message(message: EncodedMessage, accepts_gzip: bool) -> Response<Body> {
     let mut response = Response::new(Body::Message(frame::framed(message, accepts_gzip)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
-    // How messages are compressed that say they are. Clients see by it that they are understood.
+    // The compression of messages whose flag is set. Clients learn from it that the server understands gzip.
     if accepts_gzip {
         headers.insert(ENCODING, HeaderValue::from_static(GZIP));
     }
     response
 }
 
-/// The answer to something else than a call.
+/// The response to a request that isn't gRPC.
 pub(super) fn not_grpc() -> Response<Body> {
     let mut response = Response::new(Body::Empty);
     *response.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
     response
 }
 
-/// What comes after the headers. A refusal has nothing: its headers say it all.
+/// The body of a response. An error has none: its headers hold the status.
 #[derive(Default)]
 pub(super) enum Body {
     /// A message, then the trailers.
     Message(Bytes),
-    /// They say that it went well.
+    /// Trailers with the status OK.
     Trailers,
     #[default]
     Empty,
-    /// Of a service that isn't ours.
+    /// The body of an auxiliary service.
     Other(tonic::body::Body),
 }
 
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_that_accepts_gzip_is_told_that_it_is_understood() {
+    fn response_names_gzip_to_clients_that_accept_it() {
         let encoding = |accepts_gzip| {
             let response = message(EncodedMessage::of(&vec![7_u8; 10]), accepts_gzip);
             response.headers().get(ENCODING).cloned()

@@ -1,4 +1,4 @@
-//! Which callers are let in, before anything is read.
+//! Decides whether a caller may use the API, before its request is read.
 
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -7,23 +7,22 @@ use tonic::Status;
 
 use super::{HttpConfig, HttpResponse, full};
 
-/// Keeps web pages out that nobody has let in.
+/// Keeps out web pages that aren't allowed.
 ///
-/// A browser on this machine runs pages of strangers, and they can send requests to this machine. Two things
-/// tell them from other programs. A request that a page makes to another place names the page in `Origin`: one
-/// that isn't let in may change nothing (and, without admission, its browser shows it no answer). A page whose own
-/// name was made to point here says that name in `Host`: a server that listens on this machine alone therefore
-/// answers to `localhost`, to addresses and to names that it was told.
+/// A browser on this machine runs untrusted pages, which can send requests to this machine. Two headers tell such
+/// requests apart. `Origin` names the page of a cross-origin request: unless the origin is allowed, the request may
+/// change nothing, and the browser hides the response. `Host` holds the attacker's host name after DNS rebinding: a
+/// server that listens on loopback alone therefore answers only to `localhost`, to IP addresses and to allowed names.
 pub(super) struct AccessPolicy {
     origins: Vec<String>,
     hosts: Vec<String>,
     checks_hosts: bool,
 }
 
-/// That a caller is let in, and what its browser has to be told.
+/// Permission for a request, with the CORS headers of its response.
 pub(super) struct Admission {
     origin: Option<HeaderValue>,
-    /// The headers that a browser asks about before it calls.
+    /// The request headers to allow, if this is a preflight request.
     preflight: Option<HeaderValue>,
 }
 
@@ -41,9 +40,9 @@ impl AccessPolicy {
     pub(super) fn admit(&self, method: &Method, headers: &HeaderMap) -> Result<Admission, Status> {
         let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         let host = text(header::HOST).unwrap_or_default();
-        if self.checks_hosts && !self.answers_to(name_of(host)) {
+        if self.checks_hosts && !self.is_allowed_host(host_name(host)) {
             return Err(Status::permission_denied(format!(
-                "the server doesn't answer to the name {host:?}; --http-allowed-host lets it"
+                "the host name {host:?} isn't allowed; allow it with --http-allowed-host"
             )));
         }
         let Some(origin) = headers.get(header::ORIGIN) else {
@@ -64,11 +63,11 @@ impl AccessPolicy {
             return Ok(Admission { origin: None, preflight: None });
         }
         Err(Status::permission_denied(format!(
-            "web pages of {named:?} may not call this server; --http-cors-origin lets them"
+            "web pages of {named:?} may not call this server; allow them with --http-cors-origin"
         )))
     }
 
-    fn answers_to(&self, name: &str) -> bool {
+    fn is_allowed_host(&self, name: &str) -> bool {
         let is_address = name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok();
         is_address
             || name.eq_ignore_ascii_case("localhost")
@@ -76,8 +75,8 @@ impl AccessPolicy {
     }
 }
 
-/// A host without its port.
-fn name_of(host: &str) -> &str {
+/// A host name without its port.
+fn host_name(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
@@ -85,21 +84,21 @@ fn name_of(host: &str) -> &str {
 }
 
 impl Admission {
-    /// The answer to a browser that asks before it calls.
+    /// The response to a preflight request.
     pub(super) fn preflight(&self) -> Option<HttpResponse> {
-        let headers = self.preflight.clone()?;
-        let mut answer = Response::new(full(Bytes::new()));
-        *answer.status_mut() = StatusCode::NO_CONTENT;
-        let said = answer.headers_mut();
-        said.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-        said.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, headers);
-        said.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-        self.mark(said);
-        Some(answer)
+        let allowed = self.preflight.clone()?;
+        let mut response = Response::new(full(Bytes::new()));
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        let headers = response.headers_mut();
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+        headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+        self.add_headers(headers);
+        Some(response)
     }
 
-    /// Lets the caller's browser show it the answer.
-    pub(super) fn mark(&self, headers: &mut HeaderMap) {
+    /// Adds the headers that let the page read the response.
+    pub(super) fn add_headers(&self, headers: &mut HeaderMap) {
         if let Some(origin) = &self.origin {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             headers.insert(header::VARY, HeaderValue::from_static("Origin"));
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn server_of_this_machine_alone_answers_to_no_strange_name() {
+    fn server_on_loopback_refuses_other_host_names() {
         let access = AccessPolicy::new(&HttpConfig::default(), true);
         for host in ["localhost:7243", "LOCALHOST", "127.0.0.1:7243", "[::1]:7243", "10.0.0.7"] {
             assert!(admitted(&access, Method::GET, host, ""), "{host}");
@@ -130,20 +129,20 @@ mod tests {
             assert!(!admitted(&access, Method::GET, host, ""), "{host}");
         }
         let hosts = vec!["perennial.example".to_owned()];
-        let told = HttpConfig { allowed_hosts: hosts, ..HttpConfig::default() };
+        let config = HttpConfig { allowed_hosts: hosts, ..HttpConfig::default() };
         assert!(admitted(
-            &AccessPolicy::new(&told, true),
+            &AccessPolicy::new(&config, true),
             Method::GET,
             "Perennial.example:443",
             ""
         ));
-        assert!(!admitted(&AccessPolicy::new(&told, false), Method::GET, "evil.example", ""));
+        assert!(!admitted(&AccessPolicy::new(&config, false), Method::GET, "evil.example", ""));
         let open = AccessPolicy::new(&HttpConfig::default(), false);
         assert!(admitted(&open, Method::GET, "perennial.example", ""));
     }
 
     #[test]
-    fn page_of_another_place_changes_nothing_unless_it_is_let() {
+    fn page_of_another_origin_may_only_read_unless_allowed() {
         let access = AccessPolicy::new(&HttpConfig::default(), true);
         let host = "localhost:7243";
         assert!(!admitted(&access, Method::POST, host, "https://evil.example"));
@@ -153,8 +152,8 @@ mod tests {
         assert!(admitted(&access, Method::POST, host, "http://localhost:7243"));
 
         let origins = vec!["https://ops.example".to_owned()];
-        let told = HttpConfig { cors_origins: origins, ..HttpConfig::default() };
-        let access = AccessPolicy::new(&told, true);
+        let config = HttpConfig { cors_origins: origins, ..HttpConfig::default() };
+        let access = AccessPolicy::new(&config, true);
         assert!(admitted(&access, Method::POST, host, "https://ops.example"));
         assert!(!admitted(&access, Method::POST, host, "https://ops.example.evil"));
     }

@@ -37,16 +37,16 @@ use crate::services::Services;
 use crate::stop_signal::StopSignal;
 use crate::transport::Accept;
 
-/// Who may call over HTTP. The default trusts this machine's own programs and no web page.
+/// Who may call over HTTP. By default programs may, and web pages may not.
 #[derive(Debug, Clone)]
 pub struct HttpConfig {
-    /// Origins of web pages that may call and read the answers, as in `https://ops.example.com`; `*` for all.
+    /// Origins of web pages that may call and read responses, as in `https://ops.example.com`; `*` for all.
     pub cors_origins: Vec<String>,
-    /// Names of this server that callers may use, beside `localhost` and addresses; `*` for all. It matters
-    /// when the server listens on this machine alone, so that no page elsewhere reaches it by a name of its own.
+    /// Host names of this server, beside `localhost` and IP addresses; `*` for all. Checked if any are given, or if
+    /// the server listens on loopback alone: it prevents DNS rebinding.
     pub allowed_hosts: Vec<String>,
-    /// Memory for all requests and answers while they are read and written, in bytes. JSON takes many times the
-    /// memory of the same message over gRPC; requests beyond it are told to try again.
+    /// Bytes of memory for all requests and responses while they are decoded and encoded. JSON takes many times the
+    /// memory of the same message over gRPC. Requests that don't fit are refused, and may be retried.
     pub memory_bytes: usize,
 }
 
@@ -99,7 +99,7 @@ impl HttpApi {
             return preflight;
         }
         let mut response = self.admitted(request, in_flight).await;
-        admission.mark(response.headers_mut());
+        admission.add_headers(response.headers_mut());
         response
     }
 
@@ -163,7 +163,7 @@ impl HttpApi {
         self.services.call(&path, context, message).await
     }
 
-    /// The body, and the memory it takes.
+    /// The body, with the reservation of its memory.
     async fn read(&self, body: Incoming) -> Result<(Bytes, Reservation), (StatusCode, Status)> {
         let time = self.services.config().connections.request_time;
         tokio::time::timeout(time, self.receive(body)).await.unwrap_or_else(|_| {

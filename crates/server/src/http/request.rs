@@ -1,4 +1,4 @@
-//! From an HTTP request to the message of its RPC: the path, the query, the body.
+//! Decodes an HTTP request into the message of its RPC, from path, query and body.
 
 use bytes::Bytes;
 use hyper::HeaderMap;
@@ -18,7 +18,7 @@ use super::response::WITHOUT_SHORTHAND;
 use super::routes::{Body, FieldPath, Route, field_path};
 use super::transcode::MESSAGES_MAX;
 
-/// What is wrong with a request.
+/// Why a request can't be decoded.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
     #[error("the body isn't JSON: {0}")]
@@ -31,7 +31,7 @@ pub(super) enum Error {
     Query(String),
 }
 
-/// The message that a request gives its RPC, as bytes.
+/// The RPC's message in a request, as bytes.
 pub(super) fn message(
     route: &Route,
     variables: &[String],
@@ -81,7 +81,7 @@ fn decoded(
 }
 
 fn parsed(body: &[u8]) -> Result<Option<serde_json::Value>, Error> {
-    // Nothing is a message without fields, as in `curl -X POST`.
+    // An empty body is an empty message, as from `curl -X POST`.
     if body.trim_ascii().is_empty() {
         return Ok(None);
     }
@@ -89,26 +89,26 @@ fn parsed(body: &[u8]) -> Result<Option<serde_json::Value>, Error> {
 }
 
 fn body_payloads(headers: &HeaderMap) -> Payloads {
-    let said = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    match said {
-        Some(said) if said.contains("+no-payload-shorthand") => Payloads::Full,
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    match content_type {
+        Some(content_type) if content_type.contains("+no-payload-shorthand") => Payloads::Full,
         _ => Payloads::Shorthand,
     }
 }
 
-/// Names and texts of a query.
+/// The names and values of a query.
 pub(super) fn query(query: &str) -> Result<Vec<(String, String)>, Error> {
     query
         .split('&')
         .filter(|pair| !pair.is_empty())
         .map(|pair| {
             let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
-            Ok((plain(name)?, plain(text)?))
+            Ok((unescaped(name)?, unescaped(text)?))
         })
         .collect()
 }
 
-fn plain(text: &str) -> Result<String, Error> {
+fn unescaped(text: &str) -> Result<String, Error> {
     let spaced = text.replace('+', " ");
     let decoded = percent_decode_str(&spaced).decode_utf8();
     decoded.map(|text| text.into_owned()).map_err(|_| Error::Query(format!("`{text}` isn't UTF-8")))
@@ -122,7 +122,7 @@ fn fill_from_query(message: &mut DynamicMessage, name: &str, text: &str) -> Resu
         return Err(wrong("it can't be given in a query".to_owned()));
     }
     let kind = field.kind();
-    // A plus sign in base64 that wasn't escaped has come as a space.
+    // An unescaped plus sign of base64 was decoded as a space.
     let text = if kind == Kind::Bytes { text.replace(' ', "+") } else { text.to_owned() };
     let value = json::from_text(&kind, &text).map_err(|error| match &kind {
         Kind::Message(inner) if inner.package_name() != "google.protobuf" => {
@@ -134,16 +134,16 @@ fn fill_from_query(message: &mut DynamicMessage, name: &str, text: &str) -> Resu
         push(message, &path, value);
         return Ok(());
     }
-    if given(message, &path) {
+    if is_set(message, &path) {
         return Err(wrong(
-            "it is given twice, or together with another of which there can be one".to_owned(),
+            "it is given twice, or together with another field of its oneof".to_owned(),
         ));
     }
     set(message, &path, value);
     Ok(())
 }
 
-/// Sets a field within the fields that hold it.
+/// Sets the field at a path.
 fn set(message: &mut DynamicMessage, path: &[FieldDescriptor], value: Value) {
     match path {
         [] => {}
@@ -156,7 +156,7 @@ fn set(message: &mut DynamicMessage, path: &[FieldDescriptor], value: Value) {
     }
 }
 
-/// Adds to a list within the fields that hold it.
+/// Adds to the list at a path.
 fn push(message: &mut DynamicMessage, path: &[FieldDescriptor], value: Value) {
     match path {
         [] => {}
@@ -173,8 +173,8 @@ fn push(message: &mut DynamicMessage, path: &[FieldDescriptor], value: Value) {
     }
 }
 
-/// Whether the field, or another of its `oneof`, has a value already.
-fn given(message: &DynamicMessage, path: &[FieldDescriptor]) -> bool {
+/// Whether the field at a path, or another of its `oneof`, already has a value.
+fn is_set(message: &DynamicMessage, path: &[FieldDescriptor]) -> bool {
     match path {
         [] => false,
         [field] => match field.containing_oneof() {
@@ -182,7 +182,7 @@ fn given(message: &DynamicMessage, path: &[FieldDescriptor]) -> bool {
             None => message.has_field(field),
         },
         [field, rest @ ..] => {
-            message.get_field(field).as_message().is_some_and(|inner| given(inner, rest))
+            message.get_field(field).as_message().is_some_and(|inner| is_set(inner, rest))
         }
     }
 }

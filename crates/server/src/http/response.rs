@@ -1,4 +1,4 @@
-//! What goes back: a message or a refusal, as JSON.
+//! Responses: a message or an error, as JSON.
 
 use bytes::Bytes;
 use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
@@ -13,11 +13,11 @@ use tonic::{Code, Status};
 use super::{HttpResponse, full};
 use crate::errors::bounded;
 
-/// Parameters of a query that are about the answer.
+/// Query parameters that choose the format of the response.
 pub(super) const PRETTY: &str = "pretty";
 pub(super) const WITHOUT_SHORTHAND: &str = "noPayloadShorthand";
 
-/// How the answer is to look.
+/// The format of the response.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Format {
     is_pretty: bool,
@@ -31,14 +31,14 @@ impl Default for Format {
 }
 
 impl Format {
-    /// As the query or the `Accept` header asks for it.
+    /// The format that the query or the `Accept` header asks for.
     pub(super) fn of(head: &Parts) -> Self {
         let query = head.uri.query().unwrap_or_default();
-        let asked = |name| {
+        let requested = |name| {
             let mut names = query.split('&').map(|pair| pair.split('=').next().unwrap_or(pair));
             names.any(|given| given == name)
         };
-        let (pretty, full) = (asked(PRETTY), asked(WITHOUT_SHORTHAND));
+        let (pretty, full) = (requested(PRETTY), requested(WITHOUT_SHORTHAND));
         if pretty || full {
             return Self::new(pretty, full);
         }
@@ -70,7 +70,7 @@ impl Format {
     }
 }
 
-/// The answer of an RPC.
+/// The response message of an RPC, as text.
 pub(super) fn message(message: &DynamicMessage, format: Format) -> Vec<u8> {
     text(&json::encode(message, format.payloads), format)
 }
@@ -79,42 +79,42 @@ pub(super) fn message(message: &DynamicMessage, format: Format) -> Vec<u8> {
 pub(super) fn text(value: &Value, format: Format) -> Vec<u8> {
     let text =
         if format.is_pretty { serde_json::to_vec_pretty(value) } else { serde_json::to_vec(value) };
-    // Only a map whose keys aren't text can't be written, and there is none in a `Value`.
+    // Only a map whose keys aren't text fails to encode, and a `Value` has none.
     text.unwrap_or_default()
 }
 
-/// A text that is JSON.
+/// A response with JSON text.
 pub(super) fn json(code: StatusCode, text: Bytes, format: Format) -> HttpResponse {
-    let mut answer = Response::new(full(text));
-    *answer.status_mut() = code;
+    let mut response = Response::new(full(text));
+    *response.status_mut() = code;
     let content_type = HeaderValue::from_static(format.content_type());
-    answer.headers_mut().insert(CONTENT_TYPE, content_type);
-    answer
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
 }
 
-/// What a service refused, with the same code, message and details.
+/// A response with an error: the same code, message and details as over gRPC.
 pub(super) fn refusal(status: &Status, format: Format) -> HttpResponse {
     refusal_as(http_code(status.code()), status, format)
 }
 
-/// The same, where HTTP has a better code for it.
+/// A response with an error and this HTTP status code.
 pub(super) fn refusal_as(code: StatusCode, status: &Status, format: Format) -> HttpResponse {
     let status = bounded(status.clone());
     json(code, text(&status_json(&status, format.payloads), format).into(), format)
 }
 
-/// There is something at that path, but not for that method.
+/// The path exists, but not for this method.
 pub(super) fn method_not_allowed(methods: &[Method], format: Format) -> HttpResponse {
     let mut names: Vec<_> = methods.iter().map(Method::as_str).collect();
     names.sort_unstable();
     names.dedup();
     let names = names.join(", ");
     let status = Status::unimplemented(format!("the method isn't allowed here; allowed: {names}"));
-    let mut answer = refusal_as(StatusCode::METHOD_NOT_ALLOWED, &status, format);
+    let mut response = refusal_as(StatusCode::METHOD_NOT_ALLOWED, &status, format);
     if let Ok(names) = HeaderValue::try_from(names) {
-        answer.headers_mut().insert(ALLOW, names);
+        response.headers_mut().insert(ALLOW, names);
     }
-    answer
+    response
 }
 
 fn status_json(status: &Status, payloads: Payloads) -> Value {
@@ -132,7 +132,7 @@ fn status_json(status: &Status, payloads: Payloads) -> Value {
     json
 }
 
-/// The code that HTTP has for one of gRPC's.
+/// The HTTP status code for a gRPC code.
 fn http_code(code: Code) -> StatusCode {
     match code {
         Code::Ok => StatusCode::OK,

@@ -1,4 +1,4 @@
-//! Which RPC is at which path.
+//! The paths of RPCs.
 //!
 //! The paths are those of the RPCs' `google.api.http` annotations, Temporal's and ours. An RPC without one is
 //! at `POST /api/v1/rpc/<service>/<method>`.
@@ -14,41 +14,41 @@ use perennial_proto::prost_reflect::{
     DynamicMessage, FieldDescriptor, MessageDescriptor, MethodDescriptor, Value,
 };
 
-/// The services that are served, in the order they are documented.
+/// The services, in the order of the documentation.
 const SERVICES: [&str; 3] = [
     "temporal.api.workflowservice.v1.WorkflowService",
     "temporal.api.operatorservice.v1.OperatorService",
     "perennial.v1.ScheduleService",
 ];
 
-/// All paths.
+/// All routes, with an index by path.
 pub(super) struct RouteTable {
     pub(super) routes: Vec<Route>,
     root: Node,
 }
 
-/// One method at one path.
+/// An HTTP method at a path, and the RPC that it calls.
 pub(super) struct Route {
     pub(super) rpc: MethodDescriptor,
     pub(super) method: Method,
     /// As in `/namespaces/{namespace}/workflows/{execution.workflow_id}`.
     pub(super) template: String,
-    /// The fields that the variables of the template fill, in its order.
+    /// The fields that the template's variables fill, in order.
     pub(super) variables: Vec<FieldPath>,
     pub(super) body: Body,
 }
 
-/// What the body of a request is.
+/// What the body of a request holds.
 pub(super) enum Body {
-    /// Nothing: what the path doesn't say is in the query.
+    /// Nothing: fields that aren't in the path are in the query.
     None,
     /// The whole message.
     Message,
-    /// One field of it; the rest is in the query.
+    /// One field of the message; the rest is in the query.
     Field(FieldDescriptor),
 }
 
-/// A field, within the fields that hold it.
+/// The fields that lead to a field within other messages.
 pub(super) type FieldPath = Vec<FieldDescriptor>;
 
 /// The result of looking up a method and a path.
@@ -61,7 +61,7 @@ pub(super) enum RouteMatch<'a> {
     NotFound,
 }
 
-/// The paths below one segment.
+/// A node of the index: the paths below one segment.
 #[derive(Default)]
 struct Node {
     literals: BTreeMap<String, Node>,
@@ -71,7 +71,7 @@ struct Node {
 }
 
 impl RouteTable {
-    /// The table. The first caller waits until it is made.
+    /// The table, made on first use.
     pub(super) fn get() -> &'static Self {
         static TABLE: LazyLock<RouteTable> = LazyLock::new(RouteTable::new);
         &TABLE
@@ -103,7 +103,7 @@ impl RouteTable {
         self.routes.push(route);
     }
 
-    /// What is at `path`, as it stands in the request. A literal segment goes before a variable.
+    /// Finds the route of a request by its still escaped path. Literal segments take precedence over variables.
     pub(super) fn find(&self, method: &Method, path: &str) -> RouteMatch<'_> {
         let mut ends = Vec::new();
         let segments: Vec<_> = segments(path).collect();
@@ -125,7 +125,7 @@ impl RouteTable {
 }
 
 impl Node {
-    /// All places where `segments` can end, with the texts of the variables on the way.
+    /// Collects the routes of all paths that match `segments`, with the values of variables.
     fn collect<'a>(
         &'a self,
         segments: &[&'a str],
@@ -155,7 +155,7 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
     path.strip_prefix('/').unwrap_or(path).split('/')
 }
 
-/// A segment as it was meant: an id may hold a slash, as `%2F`.
+/// A segment without escapes: an id may contain a slash, written `%2F`.
 fn decoded(segment: &str) -> Option<String> {
     percent_decode_str(segment).decode_utf8().ok().map(|text| text.into_owned())
 }
@@ -184,7 +184,7 @@ fn routes_of(rpc: &MethodDescriptor) -> Vec<Route> {
     std::iter::once(&rule).chain(more).filter_map(|rule| route(rpc, rule)).collect()
 }
 
-/// `None` for an annotation that isn't of this kind, such as one for a method of one's own.
+/// The route of an annotation. `None` for other kinds, such as one with a custom method.
 fn route(rpc: &MethodDescriptor, rule: &DynamicMessage) -> Option<Route> {
     let text = |name: &str| {
         let value = rule.get_field_by_name(name)?;
@@ -212,10 +212,10 @@ fn route(rpc: &MethodDescriptor, rule: &DynamicMessage) -> Option<Route> {
     Some(Route { rpc: rpc.clone(), method, template, variables, body })
 }
 
-/// The longest path of fields within fields that a query may name.
+/// The most nested fields that a query may name.
 const PATH_FIELDS_MAX: usize = 16;
 
-/// The field that `path` names, as in `execution.workflow_id`; each part as in the `.proto` file or as in JSON.
+/// The fields of a path such as `execution.workflow_id`, named as in the `.proto` file or as in JSON.
 pub(super) fn field_path(
     message: &MessageDescriptor,
     path: &str,
@@ -223,12 +223,12 @@ pub(super) fn field_path(
     let mut fields = FieldPath::new();
     let mut within = Some(message.clone());
     for name in path.split('.') {
-        // A failure has a cause, which is a failure.
+        // Bounded because messages may contain themselves, as failures do in their cause.
         if fields.len() == PATH_FIELDS_MAX {
-            let problem = format!("it names more than {PATH_FIELDS_MAX} fields within each other");
+            let problem = format!("it names more than {PATH_FIELDS_MAX} nested fields");
             return Err(json::Error { path: String::new(), problem });
         }
-        let message = within.ok_or_else(|| fields_of_none(path))?;
+        let message = within.ok_or_else(|| no_nested_fields(path))?;
         let field = message
             .get_field_by_json_name(name)
             .or_else(|| message.get_field_by_name(name))
@@ -239,8 +239,8 @@ pub(super) fn field_path(
     Ok(fields)
 }
 
-fn fields_of_none(path: &str) -> json::Error {
-    json::Error { path: path.to_owned(), problem: "there are no fields within it".to_owned() }
+fn no_nested_fields(path: &str) -> json::Error {
+    json::Error { path: path.to_owned(), problem: "it has no nested fields".to_owned() }
 }
 
 #[cfg(test)]
@@ -273,7 +273,7 @@ mod tests {
         }
         let mut seen = HashSet::new();
         for route in &table.routes {
-            // Two templates that differ by the names of their variables are the same path.
+            // Templates that differ only in the names of variables are the same path.
             let shape: Vec<_> = segments(&route.template)
                 .map(|segment| if segment.starts_with('{') { "{}" } else { segment })
                 .collect();
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn path_tells_the_rpc_and_its_variables() {
+    fn path_determines_the_rpc_and_its_variables() {
         assert_eq!(
             found(Method::GET, "/api/v1/namespaces/shop/workflows/order%2F7%20a"),
             r#"DescribeWorkflowExecution ["shop", "order/7 a"]"#
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn other_paths_and_methods_are_told_apart() {
+    fn unknown_paths_and_methods_are_distinguished() {
         assert_eq!(found(Method::PUT, "/api/v1/namespaces/shop"), r#"[GET]"#);
         for path in [
             "/",

@@ -1,6 +1,6 @@
-//! `GET /api/schedules/{id}/history`: what happened to a schedule, in the words of Durable Workflow's API.
+//! `GET /api/schedules/{id}/history`: the audit stream of a schedule, in the format of Durable Workflow's API.
 //!
-//! The namespace is in the header `X-Namespace`.
+//! The header `X-Namespace` names the namespace.
 
 use bytes::Bytes;
 use hyper::StatusCode;
@@ -17,14 +17,14 @@ use super::request;
 use super::response::{self, Format};
 use super::{HttpApi, HttpResponse};
 
-/// The schedule whose history is at `path`.
+/// The schedule id in `path`, if it is the path of a history.
 pub(super) fn schedule_id(path: &str) -> Option<String> {
     let id = path.strip_prefix("/api/schedules/")?.strip_suffix("/history")?;
     let id = percent_decode_str(id).decode_utf8().ok()?;
     (!id.is_empty()).then(|| id.into_owned())
 }
 
-/// A page of it.
+/// Responds with a page of the history.
 pub(super) async fn respond(
     api: &HttpApi,
     schedule_id: String,
@@ -64,7 +64,7 @@ async fn page(
             number.ok_or_else(|| Status::invalid_argument(problem))
         };
         match name.as_str() {
-            // Its least and greatest are the service's to say.
+            // The RPC limits the range.
             "limit" => {
                 let limit = i32::try_from(number(i64::MIN)?.max(1)).unwrap_or(i32::MAX);
                 request.set_field_by_name("limit", Value::I32(limit));
@@ -79,14 +79,14 @@ async fn page(
     }
 
     let context = request::context(&head.headers);
-    let answer = api.call(&rpc, context, request.encode_to_vec().into()).await?;
+    let response = api.call(&rpc, context, request.encode_to_vec().into()).await?;
     let namespace = namespace.to_owned();
-    let write = move |answer| response::text(&shown(&answer, &schedule_id, &namespace), format);
-    api.transcoder.write(&rpc, answer, write).await
+    let write = move |response| response::text(&shown(&response, &schedule_id, &namespace), format);
+    api.transcoder.write(&rpc, response, write).await
 }
 
-fn shown(answer: &DynamicMessage, schedule_id: &str, namespace: &str) -> Json {
-    let field = |name| answer.get_field_by_name(name).map(|value| value.into_owned());
+fn shown(response: &DynamicMessage, schedule_id: &str, namespace: &str) -> Json {
+    let field = |name| response.get_field_by_name(name).map(|value| value.into_owned());
     let events = match field("events") {
         Some(Value::List(events)) => events,
         _ => Vec::new(),

@@ -1,9 +1,7 @@
-//! Between JSON and messages, within bounds: of a request's size, of the memory for all, and off the threads that
-//! serve others.
+//! Converts between JSON and messages within a memory budget, large ones on threads of their own.
 //!
-//! JSON that is read takes many times its length in memory, and a message known by its descriptor a kilobyte or
-//! more. So each request and each answer is measured first, in one pass over its bytes, and takes its measure from
-//! what HTTP may use.
+//! Parsed JSON takes many times the memory of its text, and a dynamic message a kilobyte or more. So the memory of each
+//! request and response is estimated first, in one pass over its bytes, and reserved from the budget of HTTP.
 
 use std::sync::Arc;
 
@@ -16,26 +14,26 @@ use tonic::Status;
 use super::request::Error;
 use crate::memory::{MemoryBudget, Reservation};
 
-/// Values of JSON that one request may have. A megabyte of numbers has about as many.
+/// JSON values in one request. A megabyte of numbers has about as many.
 const VALUES_MAX: usize = 250_000;
-/// Values within values. Parsers of JSON end not far beyond, and messages sooner.
+/// Nesting of JSON values. JSON parsers fail not far beyond, and message decoders sooner.
 const DEPTH_MAX: usize = 120;
-/// Messages that one request may have, payloads among them.
+/// Messages in one request, including payloads.
 pub(super) const MESSAGES_MAX: usize = 10_000;
 
-/// What is held, in bytes: of a value of JSON with its key, and of a message that is known by its descriptor, whose
-/// fields are in a tree with room for eleven. A process was seen to grow by 52 to 148 and by 1,411.
+/// Estimated bytes of a JSON value with its key, and of a dynamic message, whose fields are in a B-tree node with room
+/// for eleven. Measured: 52 to 148, and 1,411.
 const VALUE_BYTES: usize = 150;
 const MESSAGE_BYTES: usize = 1_500;
 
-/// What takes less is done where it is: to hand it to another thread takes longer.
+/// Smaller conversions run in place: to pass them to another thread takes longer.
 const INLINE_BYTES: usize = 256 * 1024;
 
-/// Does the work.
+/// Converts between JSON and messages.
 #[derive(Clone)]
 pub(super) struct Transcoder {
     memory: MemoryBudget,
-    /// Large ones at a time. The processors are there for others too.
+    /// Limits the large conversions at a time, so that they don't use all processors.
     threads: Arc<Semaphore>,
 }
 
@@ -48,12 +46,12 @@ impl Transcoder {
         }
     }
 
-    /// Memory for a request that begins to arrive.
+    /// A reservation for a request whose body begins to arrive.
     pub(super) fn empty_reservation(&self) -> Reservation {
         self.memory.empty_reservation()
     }
 
-    /// Makes a message of a body, which has `reserved` its own length already.
+    /// Decodes a body, whose length is `reserved` already.
     pub(super) async fn read(
         &self,
         body: Bytes,
@@ -61,10 +59,10 @@ impl Transcoder {
         build: impl FnOnce(&[u8]) -> Result<Bytes, Error> + Send + 'static,
     ) -> Result<Bytes, Status> {
         let found = checked(measure(&body))?;
-        let weight = weight(&Measure { messages: found.values.min(MESSAGES_MAX), ..found });
-        // Of which the text is there already.
-        reserved.grow(weight - body.len())?;
-        let built = self.run(weight, move || {
+        let bytes = memory_of(&Measure { messages: found.values.min(MESSAGES_MAX), ..found });
+        // The text is reserved already.
+        reserved.grow(bytes - body.len())?;
+        let built = self.run(bytes, move || {
             let built = build(&body);
             drop((body, reserved));
             built
@@ -72,7 +70,7 @@ impl Transcoder {
         built.await?.map_err(|error| Status::invalid_argument(error.to_string()))
     }
 
-    /// Writes the answer of an RPC, with `write`. What comes back holds on to its memory.
+    /// Encodes the response of an RPC with `write`. The text holds its reservation until it is dropped.
     pub(super) async fn write(
         &self,
         rpc: &MethodDescriptor,
@@ -80,39 +78,40 @@ impl Transcoder {
         write: impl FnOnce(DynamicMessage) -> Vec<u8> + Send + 'static,
     ) -> Result<Bytes, Status> {
         let descriptor = rpc.output();
-        let weight = weight(&measure_message(&descriptor, &message));
-        let mut reserved = self.memory.wait_for(weight).await?;
-        let written = self.run(weight, move || {
-            let message = DynamicMessage::decode(descriptor, message)
-                .map_err(|error| Status::internal(format!("an answer can't be read: {error}")))?;
+        let bytes = memory_of(&measure_message(&descriptor, &message));
+        let mut reserved = self.memory.wait_for(bytes).await?;
+        let written = self.run(bytes, move || {
+            let message = DynamicMessage::decode(descriptor, message).map_err(|error| {
+                Status::internal(format!("the response can't be decoded: {error}"))
+            })?;
             let text = write(message);
             reserved.shrink_to(text.len());
-            Ok(Bytes::from_owner(Held { text, _reserved: reserved }))
+            Ok(Bytes::from_owner(ReservedText { text, _reserved: reserved }))
         });
         written.await?
     }
 
     async fn run<T: Send + 'static>(
         &self,
-        weight: usize,
+        bytes: usize,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Status> {
-        if weight <= INLINE_BYTES {
+        if bytes <= INLINE_BYTES {
             return Ok(work());
         }
         let _turn = self.threads.acquire().await;
         let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(|error| Status::internal(format!("JSON can't be read or written: {error}")))
+        done.map_err(|error| Status::internal(format!("the conversion of JSON failed: {error}")))
     }
 }
 
-/// Text whose memory is counted until it has been sent.
-struct Held {
+/// Text whose memory stays reserved until it is sent.
+struct ReservedText {
     text: Vec<u8>,
     _reserved: Reservation,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for ReservedText {
     fn as_ref(&self) -> &[u8] {
         &self.text
     }
@@ -121,20 +120,20 @@ impl AsRef<[u8]> for Held {
 fn checked(found: Measure) -> Result<Measure, Status> {
     let problem = if found.values > VALUES_MAX {
         format!(
-            "has {} values, and {VALUES_MAX} are read; send a large value as one payload in base64, or call \
-             over gRPC",
+            "has {} values, more than the limit of {VALUES_MAX}; send a large value as one payload in base64, \
+             or call over gRPC",
             found.values
         )
     } else if found.depth > DEPTH_MAX {
-        format!("is nested {} deep, and {DEPTH_MAX} are read", found.depth)
+        format!("is nested {} levels deep, more than the limit of {DEPTH_MAX}", found.depth)
     } else {
         return Ok(found);
     };
     Err(Status::invalid_argument(format!("the body: its JSON {problem}")))
 }
 
-/// Memory that JSON and a message take while one is made of the other.
-fn weight(found: &Measure) -> usize {
-    // The bytes themselves come as text, in the tree, and as the message.
+/// The estimated memory of a conversion.
+fn memory_of(found: &Measure) -> usize {
+    // The bytes are there three times: as text, in the parsed tree, and in the message.
     3 * found.bytes + VALUE_BYTES * found.values + MESSAGE_BYTES * found.messages
 }

@@ -1,4 +1,4 @@
-//! What happened to a schedule, a page at a time.
+//! Pages of a schedule's audit stream.
 
 use perennial_proto::perennial::{ListScheduleEventsRequest, ListScheduleEventsResponse};
 
@@ -16,7 +16,7 @@ impl ScheduleCall<'_> {
         let schedule = self.incarnation(namespace, id, &request.internal_id).await?;
         let limit = page_limit(request.limit, LIMIT_MAX);
         let after = request.after_sequence.max(0);
-        // One more than that tells of another page.
+        // One more than the limit, to know whether there is another page.
         let read = self.0.runtime().schedule_events(schedule.key, after, limit + 1).await;
         let mut events = read.map_err(refused)?;
         let has_more = events.len() > limit;

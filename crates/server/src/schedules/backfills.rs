@@ -1,4 +1,4 @@
-//! Backfills as things: begun, watched, canceled, or only looked at.
+//! Backfills: start, list, cancel, and preview with a dry run.
 
 use perennial_engine::schedule::{Command, NewBackfill, Reply, Schedule};
 use perennial_engine::{NamespaceKey, Time};
@@ -18,9 +18,9 @@ use crate::tokens::{Pages, Purpose};
 use crate::validate::invalid;
 use crate::workflow::schedule::overlap_policy;
 
-/// Times of a backfill in one page.
+/// Occurrences in one page.
 const OCCURRENCES_MAX: usize = 1_000;
-/// Times that a dry run shows.
+/// Occurrences that a dry run returns.
 const DRY_RUN_MAX: usize = 1_000;
 
 impl ScheduleCall<'_> {
@@ -98,7 +98,7 @@ impl ScheduleCall<'_> {
         self.occurrences_of(&schedule, request).await
     }
 
-    /// What the ledger says of a backfill's times.
+    /// The ledger's occurrences of a backfill.
     async fn occurrences_of(
         &self,
         schedule: &Schedule,
@@ -107,7 +107,7 @@ impl ScheduleCall<'_> {
         let id = request.backfill_id;
         let backfill = schedule.backfills.get(&id).ok_or_else(|| {
             Status::not_found(format!(
-                "schedule {:?} has no backfill {id}, or it was long ago: ListBackfills has them",
+                "schedule {:?} has no backfill {id}, or it is too old; ListBackfills lists the known ones",
                 schedule.head.schedule_id
             ))
         })?;

@@ -1,4 +1,4 @@
-//! What there is to say of a schedule, also of one that is deleted.
+//! Describes a schedule, including deleted ones.
 
 use perennial_engine::schedule::{Schedule, Skip, Status};
 use perennial_engine::{NamespaceKey, Span, Time};
@@ -79,7 +79,7 @@ impl ScheduleCall<'_> {
     }
 }
 
-/// What a schedule does, and why it doesn't act if it doesn't.
+/// The status of a schedule, and the reason if it doesn't act.
 pub(super) fn status(schedule: &Schedule) -> (ScheduleStatus, String) {
     match schedule.status() {
         Status::Active if schedule.is_exhausted() => {

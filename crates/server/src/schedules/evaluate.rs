@@ -1,4 +1,4 @@
-//! One pass over the schedules that are due.
+//! Evaluates the schedules that are due, on request.
 
 use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::perennial::{EvaluateSchedulesRequest, EvaluateSchedulesResponse, Evaluated};
@@ -24,7 +24,7 @@ impl ScheduleCall<'_> {
         Ok(EvaluateSchedulesResponse { evaluated, has_more: pass.has_more })
     }
 
-    /// An entry for each time that was settled.
+    /// An entry for each occurrence that got its verdict.
     fn entries(&self, evaluated: &EvaluatedSchedule) -> Vec<Evaluated> {
         let head = &evaluated.schedule.head;
         let namespace = self.0.namespace_name(head.namespace);

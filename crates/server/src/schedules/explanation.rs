@@ -1,4 +1,4 @@
-//! The fate of a time, in words.
+//! Explains an occurrence of a schedule in plain English.
 
 use perennial_engine::Time;
 use perennial_engine::schedule::{Schedule, Skip, Status};
@@ -6,10 +6,10 @@ use perennial_proto::perennial::{Occurrence, Verdict};
 use perennial_proto::store::{self as stored, StartReason};
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 
-/// So many times before one that is asked about are counted.
+/// The most earlier occurrences that are counted.
 const COUNTED_MAX: usize = 10_000;
 
-/// How a start came about.
+/// The name of a start's reason.
 pub(super) fn start_reason(reason: StartReason) -> &'static str {
     match reason {
         StartReason::Schedule => "schedule",
@@ -19,7 +19,7 @@ pub(super) fn start_reason(reason: StartReason) -> &'static str {
     }
 }
 
-/// What became of a time when it was evaluated, or asked for.
+/// The name of an occurrence's outcome.
 pub(super) fn outcome(verdict: stored::Verdict) -> &'static str {
     match verdict {
         stored::Verdict::Fired | stored::Verdict::Late => "triggered",
@@ -32,7 +32,7 @@ pub(super) fn outcome(verdict: stored::Verdict) -> &'static str {
     }
 }
 
-/// Why a time started a run, or didn't, or will.
+/// Explains why an occurrence started a run, didn't, or will.
 pub(super) fn explain(
     schedule: &Schedule,
     time: Time,
@@ -40,12 +40,12 @@ pub(super) fn explain(
     manual: &[Occurrence],
 ) -> String {
     let mut text = own_fate(schedule, time, occurrence);
-    for asked in manual {
-        let started = asked.run.as_ref().map_or_else(
-            || format!("came to nothing ({})", asked.reason),
+    for start in manual {
+        let started = start.run.as_ref().map_or_else(
+            || format!("started nothing ({})", start.reason),
             |run| format!("started {}", run.workflow_id),
         );
-        text += &format!(" A {} for it {started}.", asked.start_reason);
+        text += &format!(" A {} for it {started}.", start.start_reason);
     }
     text
 }
@@ -91,7 +91,7 @@ fn skip_reason(reason: &str) -> &str {
     }
 }
 
-/// What is to be expected of a time that hasn't come, and what could prevent it.
+/// Explains whether a future occurrence will start a run, and what could prevent it.
 fn to_come(schedule: &Schedule, time: Time) -> String {
     match schedule.status() {
         Status::Active if schedule.is_exhausted() => {
@@ -153,7 +153,7 @@ fn will_fire(schedule: &Schedule, time: Time) -> String {
     text + &format!(" Nothing is started if {}.", prevents.join(", or if "))
 }
 
-/// How many runs it may still start by itself, and what says so.
+/// How many runs the schedule may still start, and which limit says so.
 fn runs_left(schedule: &Schedule) -> Option<(i64, &'static str)> {
     let head = &schedule.head;
     let actions = head.limited_actions.then_some((head.remaining_actions, "the limit of actions"));
@@ -211,7 +211,7 @@ fn not_a_time(schedule: &Schedule, time: Time) -> String {
     )
 }
 
-/// Why its times to come start nothing, if they don't.
+/// Why future occurrences start nothing; empty if they do.
 fn state(schedule: &Schedule) -> String {
     match schedule.status() {
         Status::Active if schedule.is_exhausted() => {

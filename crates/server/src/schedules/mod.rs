@@ -1,4 +1,4 @@
-//! `perennial.v1.ScheduleService`: schedules, as far as Temporal's API can't say it.
+//! `perennial.v1.ScheduleService`: features of schedules that Temporal's API lacks.
 
 mod audit;
 mod backfills;
@@ -132,7 +132,7 @@ impl ScheduleCall<'_> {
         Ok(DeleteScheduleResponse {})
     }
 
-    /// The schedule of this id, deleted or not: the latest one, or the one with this internal id.
+    /// The schedule with this id, deleted or not: the latest one, or the one with this internal id.
     async fn incarnation(
         &self,
         namespace: &str,
@@ -149,14 +149,14 @@ impl ScheduleCall<'_> {
         let earlier = runtime.earlier_schedule(&namespace, schedule_id, internal_id).await;
         earlier.map_err(refused)?.map(Arc::new).ok_or_else(|| {
             Status::not_found(format!(
-                "schedule {schedule_id:?} was never one with internal id {internal_id:?}, or it is \
-                 gone with the retention of its namespace"
+                "schedule {schedule_id:?} never had the internal id {internal_id:?}, or it was \
+                 removed after the retention period of its namespace"
             ))
         })
     }
 }
 
-/// How many a page has: a hundred if nothing is said, one at least.
+/// The size of a page: 100 by default, at least 1.
 fn page_limit(given: i32, max: usize) -> usize {
     const DEFAULT: usize = 100;
     match given {
@@ -183,13 +183,15 @@ fn check_labels(labels: &BTreeMap<String, String>) -> RpcResult<()> {
 
     if labels.len() > COUNT_MAX {
         return invalid(format!(
-            "A schedule has {COUNT_MAX} labels at most, not {}.",
+            "A schedule may have at most {COUNT_MAX} labels, not {}.",
             labels.len()
         ));
     }
     for (key, value) in labels {
         if key.is_empty() || key.contains('=') {
-            return invalid(format!("Label {key:?} needs a key, one without an equals sign."));
+            return invalid(format!(
+                "The key of label {key:?} must not be empty or contain an equals sign."
+            ));
         }
         if key.len() + value.len() > BYTES_MAX {
             return invalid(format!("Label {key:?} and its value exceed {BYTES_MAX} bytes."));

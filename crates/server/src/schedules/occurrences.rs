@@ -1,4 +1,4 @@
-//! What became of a schedule's times.
+//! The occurrences of a schedule: its ledger, and the explanation of one.
 
 use perennial_engine::schedule::Schedule;
 use perennial_engine::{NamespaceKey, Span, Time};
@@ -17,7 +17,7 @@ use crate::tokens::{Pages, Purpose};
 use crate::validate::invalid;
 
 const LIMIT_MAX: usize = 1_000;
-/// Starts that people asked for, for one time.
+/// Manual starts of one occurrence that are considered.
 const MANUAL_MAX: usize = 100;
 
 impl ScheduleCall<'_> {
@@ -29,7 +29,7 @@ impl ScheduleCall<'_> {
         let schedule = self.incarnation(namespace, id, &request.internal_id).await?;
         let limit = page_limit(std::mem::take(&mut request.limit), LIMIT_MAX);
         let token = std::mem::take(&mut request.next_page_token);
-        // The id may be another's when the next page is asked for.
+        // Another schedule may have the id when the next page is requested.
         request.internal_id.clone_from(&schedule.head.incarnation);
         let from = request.start_time.map_or(Time(i64::MIN), Time::from);
         let to = request.end_time.map_or(Time(i64::MAX), Time::from);
@@ -53,10 +53,10 @@ impl ScheduleCall<'_> {
         let Some(time) = request.time else {
             return invalid("Time is not set on request.");
         };
-        // Times of schedules are whole seconds: the one that is asked about lies in its second. It is shown as
-        // such, though it may lie beyond what a server's clock can say.
-        let asked = Timestamp { nanos: 0, ..time };
-        let time = Time::from(asked);
+        // Occurrences are at whole seconds: the requested time is rounded down to its second. The response repeats
+        // it even if it is out of the range of `Time`.
+        let requested = Timestamp { nanos: 0, ..time };
+        let time = Time::from(requested);
         let (namespace, id) = (&request.namespace, &request.schedule_id);
         let schedule = self.incarnation(namespace, id, &request.internal_id).await?;
         let ledger = async |ledger, to, limit| {
@@ -76,14 +76,15 @@ impl ScheduleCall<'_> {
                 Occurrence { verdict: unsettled(&schedule, time).into(), ..Occurrence::default() }
             }
         };
-        let occurrence = Occurrence { nominal_time: Some(asked), until: Some(asked), ..occurrence };
+        let occurrence =
+            Occurrence { nominal_time: Some(requested), until: Some(requested), ..occurrence };
         let manual: Vec<_> = manual.iter().map(shown).collect();
         let explanation = explanation::explain(&schedule, time, &occurrence, &manual);
         Ok(ExplainOccurrenceResponse { occurrence: Some(occurrence), manual, explanation })
     }
 }
 
-/// What is to be said of a time that has no line in the ledger.
+/// The occurrence of a time that isn't in the ledger.
 fn unsettled(schedule: &Schedule, time: Time) -> Verdict {
     let is_to_come = time.0 > schedule.head.settled_up_to && schedule.times.contain(time);
     if is_to_come { Verdict::Pending } else { Verdict::NotATime }
@@ -96,7 +97,7 @@ fn shown(line: &stored::Occurrence) -> Occurrence {
         nominal_time: Some(Time(line.nominal_at).into()),
         until: Some(Time(line.until).into()),
         count: line.count,
-        // The numbers are the same.
+        // Both enums have the same numbers.
         verdict: line.verdict,
         reason: line.reason.clone(),
         decided_at: time(line.decided_at),

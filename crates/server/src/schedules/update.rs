@@ -1,4 +1,4 @@
-//! Changing what is given of a schedule.
+//! Updates the given parts of a schedule.
 
 use perennial_engine::run::Rejection;
 use perennial_engine::schedule::{Command, Schedule, State, UpdateSchedule};
@@ -10,7 +10,7 @@ use super::{ScheduleCall, checked_extensions};
 use crate::errors::{RpcResult, refused};
 use crate::workflow::schedule::{conflict_token, described, notes, read_conflict_token};
 
-/// How often an update is made again on top of what someone else changed meanwhile.
+/// Attempts if the schedule changes concurrently.
 const ATTEMPTS: usize = 10;
 
 impl ScheduleCall<'_> {
@@ -37,7 +37,7 @@ impl ScheduleCall<'_> {
                     let status = status.into();
                     return Ok(UpdateScheduleResponse { conflict_token, status, status_reason });
                 }
-                // Someone was faster: the change is made on top of theirs.
+                // The schedule changed meanwhile: apply the update to the new configuration.
                 Err(Refusal::Rejected(Rejection::FailedPrecondition(_)))
                     if seen.is_none() && attempts < ATTEMPTS => {}
                 Err(refusal) => return Err(refused(refusal)),
@@ -45,7 +45,7 @@ impl ScheduleCall<'_> {
         }
     }
 
-    /// The schedule as it is, with what the request gives.
+    /// The present schedule, with the parts that the request gives.
     fn changed(
         &self,
         present: &Schedule,

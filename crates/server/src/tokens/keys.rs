@@ -1,7 +1,7 @@
 //! The keys that tokens are authenticated with.
 //!
-//! A token is its body, the id of the key that signed it, and a tag over the body and what the token belongs to.
-//! What it belongs to needn't stand in it: whoever hands it back says it again.
+//! A token consists of a body, the id of the signing key, and a tag over the body and the token's scope. The scope
+//! isn't part of the token: the request that brings it back has it too.
 
 use getrandom::fill;
 use hmac::{Hmac, KeyInit, Mac};
@@ -11,24 +11,24 @@ use perennial_runtime::{Refusal, Runtime};
 use prost::Message;
 use sha2::Sha256;
 
-/// Of a secret.
+/// Bytes of a secret.
 const SECRET_BYTES: usize = 32;
-/// Of the tag in a token. Nobody guesses half of a SHA-256 through a server.
+/// Bytes of the tag in a token: half of a SHA-256, which nobody guesses by trying requests.
 const TAG_BYTES: usize = 16;
-/// Of a key's id in a token.
+/// Bytes of the key's id in a token.
 const ID_BYTES: usize = 4;
 
-/// What a token belongs to. It is worth nothing anywhere else.
+/// What a token is valid for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scope<'a> {
     pub(crate) purpose: Purpose,
-    /// Key of a namespace; 0 if it is of none.
+    /// The key of the namespace; 0 without one.
     pub(crate) namespace: i64,
-    /// What was asked, if the token is for the rest of the answer.
+    /// The request that a page token continues.
     pub(crate) question: &'a [u8],
 }
 
-/// What a token is for. The numbers are part of each tag: never given again.
+/// The purpose of a token. The numbers are part of each tag, so they are never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub(crate) enum Purpose {
@@ -46,28 +46,30 @@ pub(crate) enum Purpose {
     BackfillOccurrences = 12,
 }
 
-/// The keys of a database: one signs, all are accepted. Made by [`Keys::open`], once a server.
+/// The keys of a database: the newest signs, all are accepted. Made by [`Keys::open`] once per server.
 pub(crate) struct Keys {
     signing: Key,
     earlier: Vec<Key>,
 }
 
-/// A key, ready to sign: the part of the work that is the same for each token is done.
+/// A key with its precomputed HMAC state.
 struct Key {
     id: u32,
     mac: Hmac<Sha256>,
 }
 
-/// The token isn't signed with one of our keys, or belongs to something else.
+/// The token isn't signed with one of our keys, or is for another scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Forged;
 
 impl Keys {
-    /// The keys of the database, made if there are none.
+    /// Reads the keys of the database, or makes the first one.
     pub(crate) async fn open(runtime: &Runtime) -> Result<Self, Refusal> {
         let mut secret = vec![0; SECRET_BYTES];
         fill(&mut secret).map_err(|error| {
-            Refusal::Unavailable(format!("the system gives no secret for a token key: {error}"))
+            Refusal::Unavailable(format!(
+                "the operating system returned no random secret for a token key: {error}"
+            ))
         })?;
         let first = TokenKeys { keys: vec![TokenKey { id: 1, secret }] };
         let stored = runtime.cluster_record("token-keys", || encoded(&first)).await?;
@@ -76,7 +78,7 @@ impl Keys {
         })
     }
 
-    /// `None` if there is none, or one that can't be a key.
+    /// `None` without a key, or with an invalid one.
     fn new(keys: TokenKeys) -> Option<Self> {
         let ready = |key: TokenKey| {
             let mac = Hmac::new_from_slice(&key.secret).ok()?;
@@ -86,7 +88,7 @@ impl Keys {
         Some(Self { signing: keys.pop()?, earlier: keys })
     }
 
-    /// A token with this body.
+    /// Signs a token with this body.
     pub(crate) fn seal(&self, scope: Scope<'_>, mut body: Vec<u8>) -> Vec<u8> {
         let tag = self.signing.tag(scope, &body).finalize().into_bytes();
         body.reserve_exact(ID_BYTES + TAG_BYTES);
@@ -95,7 +97,7 @@ impl Keys {
         body
     }
 
-    /// Whether one of our keys signed it for that.
+    /// Checks that one of our keys signed the token for this scope.
     pub(crate) fn check(&self, scope: Scope<'_>, token: &Sealed<'_>) -> Result<(), Forged> {
         let mut keys = std::iter::once(&self.signing).chain(&self.earlier);
         let key = keys.find(|key| key.id == token.key_id).ok_or(Forged)?;
@@ -109,7 +111,7 @@ impl Key {
         let mut mac = self.mac.clone();
         mac.update(&[purpose as u8]);
         mac.update(&namespace.to_be_bytes());
-        // With its length: nothing of the one can be taken for a part of the other.
+        // The length comes first, so that question and body can't be confused.
         mac.update(&(question.len() as u64).to_be_bytes());
         mac.update(question);
         mac.update(body);
@@ -117,7 +119,7 @@ impl Key {
     }
 }
 
-/// A token that came back, in its parts, none of which is to be trusted yet.
+/// The parts of a token from a client, not verified yet.
 pub(crate) struct Sealed<'a> {
     pub(crate) body: &'a [u8],
     key_id: u32,
@@ -125,7 +127,7 @@ pub(crate) struct Sealed<'a> {
 }
 
 impl<'a> Sealed<'a> {
-    /// `None` if it is too short to be one.
+    /// `None` if the token is too short.
     pub(crate) fn read(token: &'a [u8]) -> Option<Self> {
         let (rest, tag) = token.split_last_chunk::<TAG_BYTES>()?;
         let (body, id) = rest.split_last_chunk::<ID_BYTES>()?;
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn token_is_good_for_what_it_was_made_for_alone() {
+    fn token_is_valid_only_for_its_scope() {
         let keys = test_keys(&[1]);
         let token = keys.seal(SCOPE, b"here".to_vec());
         assert_eq!(check(&keys, SCOPE, &token), Ok(()));
@@ -164,7 +166,7 @@ mod tests {
         for other in others {
             assert_eq!(check(&keys, other, &token), Err(Forged), "{other:?}");
         }
-        // Where the question ends and the body begins is part of the tag.
+        // The boundary between question and body is part of the tag.
         let moved = keys.seal(Scope { question: b"allh", ..SCOPE }, b"ere".to_vec());
         assert_ne!(token[token.len() - TAG_BYTES..], moved[moved.len() - TAG_BYTES..]);
     }
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_an_earlier_key_stay_good_until_the_key_is_gone() {
+    fn tokens_of_an_earlier_key_are_valid_until_the_key_is_removed() {
         let before = test_keys(&[1]).seal(SCOPE, b"here".to_vec());
         let keys = test_keys(&[1, 2]);
         assert_eq!(check(&keys, SCOPE, &before), Ok(()));

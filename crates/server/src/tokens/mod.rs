@@ -1,7 +1,7 @@
-//! What clients hold for us and hand back: opaque to them, checked when it comes back.
+//! Task tokens and page tokens: opaque to clients, verified when they come back.
 //!
-//! A token is good only where it was given out: it is authenticated with a key of the database, together with the
-//! namespace and what it is for (`docs/decisions/0015-authenticated-tokens.md` says why).
+//! A token is authenticated with a key of the database, together with its namespace and purpose, so that it is valid
+//! for nothing else (`docs/decisions/0015-authenticated-tokens.md` says why).
 
 mod keys;
 mod pages;
@@ -19,12 +19,12 @@ use tonic::Status;
 use self::keys::{Scope, Sealed};
 use crate::errors::{RpcResult, not_found};
 
-/// The token of a task, as a worker gets it.
+/// The signed token of a task, for a worker.
 pub(crate) fn seal_task(keys: &Keys, token: &TaskToken) -> Vec<u8> {
     keys.seal(task_scope(token), token.encode_to_vec())
 }
 
-/// Reads the token of a task. Whose namespace it names is for the caller to compare.
+/// Reads and verifies the token of a task. The caller compares the namespace.
 pub(crate) fn read_task(keys: &Keys, bytes: &[u8]) -> RpcResult<TaskToken> {
     if bytes.is_empty() {
         return Err(Status::invalid_argument("Task token not set on request."));
@@ -36,21 +36,20 @@ pub(crate) fn read_task(keys: &Keys, bytes: &[u8]) -> RpcResult<TaskToken> {
     Ok(token)
 }
 
-/// Reads the token of a task without checking who made it. It is good for finding the run's owner, who checks.
+/// Reads the token of a task without verifying it. Good enough to find the owner of the run, who verifies it.
 pub(crate) fn unverified_task(bytes: &[u8]) -> Option<TaskToken> {
     let token = TaskToken::decode(Sealed::read(bytes)?.body).ok()?;
     (!token.workflow_id.is_empty() && !token.run_id.is_empty()).then_some(token)
 }
 
-/// The token isn't one that this server gave out in this namespace.
+/// The error for a token that this server didn't issue in this namespace.
 pub(crate) fn task_unknown() -> Status {
     not_found("The task of this task token is not known in this namespace.")
 }
 
-/// Whether it is a token that a server of Temporal's gave out: a worker that has moved here from one drops the task,
-/// as if it had ended meanwhile.
+/// Whether Temporal's server issued the token. A worker that has moved here then drops the task, as if it had ended.
 fn is_of_temporal(bytes: &[u8]) -> bool {
-    /// A task's, or a query's: the names of other fields, the same numbers.
+    /// The token of a task or of a query, which have the same field numbers.
     #[derive(Clone, PartialEq, Message)]
     struct TemporalToken {
         #[prost(string, tag = "1")]
@@ -75,7 +74,7 @@ fn task_scope(token: &TaskToken) -> Scope<'static> {
     Scope { purpose: Purpose::Task, namespace: token.namespace, question: &[] }
 }
 
-/// The run a token is about.
+/// The run of a task.
 pub(crate) fn run_of(token: &TaskToken) -> RunName {
     RunName {
         namespace: token.namespace,
@@ -85,12 +84,12 @@ pub(crate) fn run_of(token: &TaskToken) -> RunName {
     }
 }
 
-/// The start of a workflow task that a token is about.
+/// The workflow task of a token.
 pub(crate) fn workflow_task_of(token: &TaskToken) -> TaskStamp {
     TaskStamp::from(token)
 }
 
-/// The attempt of an activity that a token is about.
+/// The activity attempt of a token.
 pub(crate) fn activity_of(token: &TaskToken) -> ActivityTarget {
     ActivityTarget::Token(TaskStamp::from(token))
 }
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn task_token_comes_back_as_it_left() {
+    fn task_token_survives_a_round_trip() {
         let keys = test_keys(&[1]);
         let read = read_task(&keys, &seal_task(&keys, &token())).unwrap();
         assert_eq!(read, token());
@@ -138,16 +137,16 @@ mod tests {
         assert_eq!(refusal(b"").1, "Task token not set on request.");
         assert_eq!(refusal(b"xyz"), unreadable);
         assert_eq!(refusal(&[b'x'; 100]), unreadable);
-        // They decode, but are about nothing.
+        // They decode, but name no run.
         assert_eq!(refusal(&seal_task(&keys, &TaskToken::default())), unreadable);
         let runless = TaskToken { run_id: String::new(), ..token() };
         assert_eq!(refusal(&seal_task(&keys, &runless)), unreadable);
-        // It is about something, and someone else's.
+        // They name a run, but are signed for something else.
         assert_eq!(refusal(&seal_task(&test_keys(&[2]), &token())), unknown);
         let mut moved = seal_task(&keys, &token());
         moved[1] = 8;
         assert_eq!(refusal(&moved), unknown);
-        // It is of a server of Temporal's: the texts `n`, `wf` and `run` in its first fields.
+        // From Temporal's server: the texts `n`, `wf` and `run` in its first fields.
         let of_temporal = b"\x0a\x01n\x12\x02wf\x1a\x03run\x20\x02\x28\x01";
         assert_eq!(refusal(of_temporal), unknown);
         assert_eq!(refusal(&of_temporal[..7]), unreadable);

@@ -1,4 +1,4 @@
-//! Where the next page of an answer begins.
+//! Page tokens of lists and histories.
 
 use perennial_engine::NamespaceKey;
 use perennial_proto::store::RunName;
@@ -9,7 +9,7 @@ use tonic::Status;
 use super::keys::{Keys, Purpose, Scope, Sealed};
 use crate::errors::RpcResult;
 
-/// The tokens of a list's pages: for this question about this namespace, and no other.
+/// Makes and reads the page tokens of one list request in one namespace.
 pub(crate) struct Pages<'a> {
     keys: &'a Keys,
     purpose: Purpose,
@@ -28,7 +28,7 @@ impl<'a> Pages<'a> {
         Self { keys, purpose, namespace: namespace.0, question: question.encode_to_vec() }
     }
 
-    /// Of a list whose question is a filter alone.
+    /// The page tokens of a list that has only a filter.
     pub(crate) fn of_filter(
         keys: &'a Keys,
         purpose: Purpose,
@@ -38,7 +38,7 @@ impl<'a> Pages<'a> {
         Self { keys, purpose, namespace: namespace.0, question: filter.as_bytes().to_vec() }
     }
 
-    /// After what a page begins; `None` if it is the first.
+    /// The position after which a page begins; `None` for the first page.
     pub(crate) fn after(&self, token: &[u8]) -> RpcResult<Option<Vec<u8>>> {
         if token.is_empty() {
             return Ok(None);
@@ -48,25 +48,25 @@ impl<'a> Pages<'a> {
         Ok(Some(sealed.body.to_vec()))
     }
 
-    /// The same, if it is a name or an id.
+    /// The position, if it is a name or an id.
     pub(crate) fn after_name(&self, token: &[u8]) -> RpcResult<String> {
         let name = self.after(token)?.unwrap_or_default();
         String::from_utf8(name).map_err(|_| invalid_page())
     }
 
-    /// The same, if it is a place in a list of runs or schedules.
+    /// The position, if it is one in a list of runs or schedules.
     pub(crate) fn after_position(&self, token: &[u8]) -> RpcResult<Option<Position>> {
         let position = self.after(token)?.map(|body| Position::from_token(&body));
         position.transpose().map_err(|_| invalid_page())
     }
 
-    /// The same, if it is a number.
+    /// The position, if it is a number.
     pub(crate) fn after_number(&self, token: &[u8]) -> RpcResult<Option<i64>> {
         let number = self.after(token)?.map(|body| body.try_into().map(i64::from_be_bytes));
         number.transpose().map_err(|_| invalid_page())
     }
 
-    /// The token of the page after `last`; empty if there is none.
+    /// The token of the page after `last`; empty if `last` is `None`.
     pub(crate) fn next(&self, last: Option<Vec<u8>>) -> Vec<u8> {
         last.map(|body| self.keys.seal(self.scope(), body)).unwrap_or_default()
     }
@@ -77,29 +77,29 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// Which way the pages of a history go.
+/// The direction of a history's pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Forwards,
     Backwards,
 }
 
-/// Where the next page of a history begins.
+/// The position of a history's next page.
 #[derive(Clone, PartialEq, Eq, Message)]
 pub(crate) struct HistoryCursor {
-    /// The run it is of, even if another one has the workflow id by now.
+    /// The run, which stays the same if the workflow id gets a new run.
     #[prost(string, tag = "1")]
     pub(crate) run_id: String,
-    /// First event of the next page; the last one, if the pages go backwards.
+    /// The first event of the next page; its last event, if pages go backwards.
     #[prost(int64, tag = "2")]
     pub(crate) next_event_id: i64,
-    /// Where the pages of a workflow task end; 0 if they end with the history.
+    /// The last event of a workflow task's pages; 0 if they end with the history.
     #[prost(int64, tag = "3")]
     pub(crate) last_event_id: i64,
 }
 
 impl HistoryCursor {
-    /// As a page token of a workflow in this namespace.
+    /// The page token for a workflow in this namespace.
     pub(crate) fn sealed(
         &self,
         keys: &Keys,
@@ -110,7 +110,7 @@ impl HistoryCursor {
         keys.seal(Self::scope(direction, namespace, workflow_id), self.encode_to_vec())
     }
 
-    /// Reads a page token for the run that was asked for, whose id may be left open.
+    /// Reads a page token for the requested run, whose run id may be empty.
     pub(crate) fn read(
         keys: &Keys,
         direction: Direction,
@@ -141,7 +141,7 @@ impl HistoryCursor {
     }
 }
 
-/// A page token that isn't ours, or is for another list.
+/// The error for a page token that isn't ours, or is for another list.
 fn invalid_page() -> Status {
     Status::invalid_argument("Invalid NextPageToken.")
 }

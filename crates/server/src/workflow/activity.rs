@@ -1,4 +1,4 @@
-//! Workers and others telling how an activity goes.
+//! Heartbeats and results of activities, from workers and others.
 
 use perennial_engine::run::{
     ActivityOutcome, ActivityTarget, Command, HeartbeatActivity, HeartbeatReply, Reply,
@@ -27,17 +27,17 @@ use crate::failures;
 use crate::tokens;
 use crate::validate::{self, invalid};
 
-/// An activity somewhere.
-type Which = (RunName, ActivityTarget);
+/// An activity of a run.
+type ActivityRef = (RunName, ActivityTarget);
 
-/// Who reports.
+/// The client that reports.
 struct Reporter {
     identity: String,
-    /// The worker's build, if it told.
+    /// The worker's build, if known.
     build: Option<WorkerVersionStamp>,
 }
 
-/// Whoever knows an activity by its id needn't be a worker.
+/// A client that names an activity by its id. It may be another program than a worker.
 impl From<String> for Reporter {
     fn from(identity: String) -> Self {
         Self { identity, build: None }
@@ -49,12 +49,12 @@ impl Call<'_> {
         &self,
         request: RecordActivityTaskHeartbeatRequest,
     ) -> RpcResult<RecordActivityTaskHeartbeatResponse> {
-        let which = self.by_token(&request.namespace, &request.task_token).await?;
-        let said = self.heartbeat(which, request.details, request.identity).await?;
+        let activity = self.by_token(&request.namespace, &request.task_token).await?;
+        let reply = self.heartbeat(activity, request.details, request.identity).await?;
         Ok(RecordActivityTaskHeartbeatResponse {
-            cancel_requested: said.cancel_requested,
-            activity_paused: said.paused,
-            activity_reset: said.reset,
+            cancel_requested: reply.cancel_requested,
+            activity_paused: reply.paused,
+            activity_reset: reply.reset,
         })
     }
 
@@ -62,17 +62,17 @@ impl Call<'_> {
         &self,
         request: RecordActivityTaskHeartbeatByIdRequest,
     ) -> RpcResult<RecordActivityTaskHeartbeatByIdResponse> {
-        let which = self.by_id(
+        let activity = self.by_id(
             &request.namespace,
             request.workflow_id,
             request.run_id,
             request.activity_id,
         )?;
-        let said = self.heartbeat(which, request.details, request.identity).await?;
+        let reply = self.heartbeat(activity, request.details, request.identity).await?;
         Ok(RecordActivityTaskHeartbeatByIdResponse {
-            cancel_requested: said.cancel_requested,
-            activity_paused: said.paused,
-            activity_reset: said.reset,
+            cancel_requested: reply.cancel_requested,
+            activity_paused: reply.paused,
+            activity_reset: reply.reset,
         })
     }
 
@@ -81,9 +81,9 @@ impl Call<'_> {
         &self,
         request: RespondActivityTaskCompletedRequest,
     ) -> RpcResult<RespondActivityTaskCompletedResponse> {
-        let which = self.by_token(&request.namespace, &request.task_token).await?;
+        let activity = self.by_token(&request.namespace, &request.task_token).await?;
         let by = Reporter { identity: request.identity, build: request.worker_version };
-        self.completed(which, request.result, by).await?;
+        self.completed(activity, request.result, by).await?;
         Ok(RespondActivityTaskCompletedResponse {})
     }
 
@@ -91,13 +91,13 @@ impl Call<'_> {
         &self,
         request: RespondActivityTaskCompletedByIdRequest,
     ) -> RpcResult<RespondActivityTaskCompletedByIdResponse> {
-        let which = self.by_id(
+        let activity = self.by_id(
             &request.namespace,
             request.workflow_id,
             request.run_id,
             request.activity_id,
         )?;
-        self.completed(which, request.result, request.identity.into()).await?;
+        self.completed(activity, request.result, request.identity.into()).await?;
         Ok(RespondActivityTaskCompletedByIdResponse {})
     }
 
@@ -106,10 +106,10 @@ impl Call<'_> {
         &self,
         request: RespondActivityTaskFailedRequest,
     ) -> RpcResult<RespondActivityTaskFailedResponse> {
-        let which = self.by_token(&request.namespace, &request.task_token).await?;
+        let activity = self.by_token(&request.namespace, &request.task_token).await?;
         let details = request.last_heartbeat_details;
         let by = Reporter { identity: request.identity, build: request.worker_version };
-        let failures = self.failed(which, request.failure, details, by).await?;
+        let failures = self.failed(activity, request.failure, details, by).await?;
         Ok(RespondActivityTaskFailedResponse { failures })
     }
 
@@ -117,7 +117,7 @@ impl Call<'_> {
         &self,
         request: RespondActivityTaskFailedByIdRequest,
     ) -> RpcResult<RespondActivityTaskFailedByIdResponse> {
-        let which = self.by_id(
+        let activity = self.by_id(
             &request.namespace,
             request.workflow_id,
             request.run_id,
@@ -125,7 +125,7 @@ impl Call<'_> {
         )?;
         let details = request.last_heartbeat_details;
         let by = request.identity.into();
-        let failures = self.failed(which, request.failure, details, by).await?;
+        let failures = self.failed(activity, request.failure, details, by).await?;
         Ok(RespondActivityTaskFailedByIdResponse { failures })
     }
 
@@ -134,9 +134,9 @@ impl Call<'_> {
         &self,
         request: RespondActivityTaskCanceledRequest,
     ) -> RpcResult<RespondActivityTaskCanceledResponse> {
-        let which = self.by_token(&request.namespace, &request.task_token).await?;
+        let activity = self.by_token(&request.namespace, &request.task_token).await?;
         let by = Reporter { identity: request.identity, build: request.worker_version };
-        self.canceled(which, request.details, by).await?;
+        self.canceled(activity, request.details, by).await?;
         Ok(RespondActivityTaskCanceledResponse {})
     }
 
@@ -144,17 +144,17 @@ impl Call<'_> {
         &self,
         request: RespondActivityTaskCanceledByIdRequest,
     ) -> RpcResult<RespondActivityTaskCanceledByIdResponse> {
-        let which = self.by_id(
+        let activity = self.by_id(
             &request.namespace,
             request.workflow_id,
             request.run_id,
             request.activity_id,
         )?;
-        self.canceled(which, request.details, request.identity.into()).await?;
+        self.canceled(activity, request.details, request.identity.into()).await?;
         Ok(RespondActivityTaskCanceledByIdResponse {})
     }
 
-    async fn by_token(&self, namespace: &str, token: &[u8]) -> RpcResult<Which> {
+    async fn by_token(&self, namespace: &str, token: &[u8]) -> RpcResult<ActivityRef> {
         let token = self.task_token(namespace, token).await?;
         Ok((tokens::run_of(&token), tokens::activity_of(&token)))
     }
@@ -165,7 +165,7 @@ impl Call<'_> {
         workflow_id: String,
         run_id: String,
         activity_id: String,
-    ) -> RpcResult<Which> {
+    ) -> RpcResult<ActivityRef> {
         let run = self.run_by_id(namespace, workflow_id, run_id)?;
         if activity_id.is_empty() {
             return invalid("ActivityId is not set on request.");
@@ -175,7 +175,7 @@ impl Call<'_> {
 
     async fn heartbeat(
         &self,
-        (run, target): Which,
+        (run, target): ActivityRef,
         details: Option<Payloads>,
         identity: String,
     ) -> RpcResult<HeartbeatReply> {
@@ -188,7 +188,7 @@ impl Call<'_> {
         let command = Command::HeartbeatActivity(HeartbeatActivity { target, details, identity });
         let sent = self.send(run, command).await?;
         Ok(match sent.reply {
-            Reply::Heartbeat(said) => said,
+            Reply::Heartbeat(reply) => reply,
             Reply::Done
             | Reply::TaskStarted
             | Reply::WorkflowTaskCompleted(_)
@@ -198,7 +198,7 @@ impl Call<'_> {
 
     async fn completed(
         &self,
-        which: Which,
+        activity: ActivityRef,
         result: Option<Payloads>,
         by: Reporter,
     ) -> RpcResult<()> {
@@ -208,13 +208,13 @@ impl Call<'_> {
         } else {
             ActivityOutcome::Completed(result)
         };
-        self.report(which, outcome, by).await
+        self.report(activity, outcome, by).await
     }
 
-    /// Returns what of the report was too large to be kept.
+    /// Returns a failure for each part of the report that was too large to keep.
     async fn failed(
         &self,
-        which: Which,
+        activity: ActivityRef,
         failure: Option<Failure>,
         mut details: Option<Payloads>,
         by: Reporter,
@@ -236,13 +236,13 @@ impl Call<'_> {
             }
             failure => failure,
         };
-        self.report(which, ActivityOutcome::Failed(failure, details), by).await?;
+        self.report(activity, ActivityOutcome::Failed(failure, details), by).await?;
         Ok(refused)
     }
 
     async fn canceled(
         &self,
-        which: Which,
+        activity: ActivityRef,
         details: Option<Payloads>,
         by: Reporter,
     ) -> RpcResult<()> {
@@ -252,12 +252,12 @@ impl Call<'_> {
         } else {
             ActivityOutcome::Canceled(details)
         };
-        self.report(which, outcome, by).await
+        self.report(activity, outcome, by).await
     }
 
     async fn report(
         &self,
-        (run, target): Which,
+        (run, target): ActivityRef,
         outcome: ActivityOutcome,
         by: Reporter,
     ) -> RpcResult<()> {
@@ -274,7 +274,7 @@ impl Call<'_> {
     }
 }
 
-/// A failure that an activity may report.
+/// Checks that an activity may report this failure.
 fn check_failure(failure: &Failure) -> RpcResult<()> {
     match failure.failure_info {
         Some(FailureInfo::ApplicationFailureInfo(_)) => Ok(()),

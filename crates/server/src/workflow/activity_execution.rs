@@ -1,5 +1,5 @@
-//! The same as in [`activity_options`](super::activity_options), by the requests that newer clients send. They
-//! may mean activities that no workflow has scheduled, too: those aren't here yet.
+//! Newer forms of the RPCs in [`activity_options`](super::activity_options). They also allow standalone activities,
+//! which aren't supported yet.
 
 use perennial_proto::temporal::common::v1::WorkflowExecution;
 use perennial_proto::temporal::workflowservice::v1::{

@@ -1,4 +1,4 @@
-//! Operators holding back, letting go, restarting and altering pending activities.
+//! Pausing, unpausing, resetting and changing pending activities.
 
 use perennial_engine::run::{
     ActivityChange, ActivityOptions, ActivitySelection, ChangeActivities, Command, Run,
@@ -33,7 +33,7 @@ impl Call<'_> {
             Activity::Type(kind) => ActivitySelection::Type(kind),
         }))?;
         validate::no_longer_than_an_id(&request.request_id, "RequestId")?;
-        // Without an id a second request is taken for the first again.
+        // A second request without an id counts as a retry of the first.
         let change =
             ActivityChange::Pause { reason: request.reason, request_id: request.request_id };
         self.change_activities(target, selection, change, request.identity).await?;
@@ -106,7 +106,7 @@ impl Call<'_> {
             let Some(mask) = request.update_mask else {
                 return invalid("UpdateMask is not provided");
             };
-            // A mask may name parts of a retry policy or a priority; the rest of it stays.
+            // A mask may name a part of a retry policy or a priority. The other parts keep their values.
             let run = self.read(target.clone()).await?;
             let present = first_selected(&run, &selection).map(pending::options);
             masked(&given, &mask.paths, &present.unwrap_or_default())?
@@ -115,7 +115,7 @@ impl Call<'_> {
         let sent =
             self.change_activities(target, selection.clone(), change, request.identity).await?;
         let mut activity_options = first_selected(&sent.run, &selection).map(pending::options);
-        // Here Temporal's server shows the queue as the activity has it, and in descriptions as its workers see it.
+        // Temporal's server returns the queue differently here than in a description.
         if let Some(queue) = activity_options.as_mut().and_then(|it| it.task_queue.as_mut()) {
             queue.kind = TaskQueueKind::Normal.into();
             queue.normal_name.clear();
@@ -136,7 +136,7 @@ impl Call<'_> {
         self.send(target, command).await
     }
 
-    /// In [0, 1), from the random end of a new id.
+    /// A random number in [0, 1), from the random end of a new id.
     fn random_fraction(&self) -> f64 {
         let id = self.runtime().fresh_id();
         let digits = id.len().checked_sub(8).and_then(|start| id.get(start..));
@@ -179,7 +179,7 @@ fn jitter(jitter: Option<&Duration>) -> RpcResult<Span> {
     }
 }
 
-/// The options that a mask names, whole: what it names only a part of is filled up from `present`.
+/// The options that a mask names. An option that it names in part gets the other parts from `present`.
 fn masked(
     given: &api::ActivityOptions,
     paths: &[String],
@@ -250,10 +250,10 @@ fn timeout(duration: Option<Duration>) -> RpcResult<Span> {
 }
 
 fn unknown_path<T>(path: &str) -> RpcResult<T> {
-    invalid(format!("UpdateMask names `{path}`, which is no option of an activity"))
+    invalid(format!("UpdateMask names `{path}`, which isn't an option of an activity"))
 }
 
-/// Clients write paths as the fields are named, or as they are in JSON.
+/// A path of a mask in snake case: clients write fields as in the `.proto` file or as in JSON.
 pub(super) fn snake_case(path: &str) -> String {
     let mut snake = String::with_capacity(path.len() + 4);
     for letter in path.chars() {
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(message(&["startToCloseTimeout"]), "invalid timeout: negative duration");
         assert_eq!(
             message(&["color"]),
-            "UpdateMask names `color`, which is no option of an activity"
+            "UpdateMask names `color`, which isn't an option of an activity"
         );
     }
 }

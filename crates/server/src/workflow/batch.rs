@@ -1,4 +1,4 @@
-//! One operation on every workflow that a query finds.
+//! Batch operations: one operation on every workflow that a query finds.
 
 use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::store::batch_job::Operation as Stored;
@@ -60,7 +60,7 @@ impl Call<'_> {
         let job = BatchJob {
             namespace: namespace.0,
             job_id: request.job_id,
-            query: of_those_it_can_change(request.visibility_query, &operation),
+            query: restricted_to_changeable(request.visibility_query, &operation),
             executions: request.executions,
             reason: request.reason,
             identity,
@@ -113,9 +113,9 @@ impl Call<'_> {
     ) -> RpcResult<ListBatchOperationsResponse> {
         const PAGE_MAX: usize = 1_000;
         let namespace = self.namespace_key(&request.namespace)?;
-        let asked = usize::try_from(request.page_size).ok().filter(|size| *size > 0);
-        let size = asked.map_or(PAGE_MAX, |size| size.min(PAGE_MAX));
-        // The token is the id of the last job that was shown.
+        let requested = usize::try_from(request.page_size).ok().filter(|size| *size > 0);
+        let size = requested.map_or(PAGE_MAX, |size| size.min(PAGE_MAX));
+        // The token holds the id of the page's last job.
         let keys = self.token_keys().await?;
         let pages = Pages::of_filter(keys, Purpose::ListBatches, namespace, "");
         let after = pages.after_name(&request.next_page_token)?;
@@ -154,8 +154,8 @@ fn kind(job: &BatchJob) -> BatchOperationType {
     }
 }
 
-/// What has closed can't be signalled, cancelled or terminated: it is none of the job's runs.
-fn of_those_it_can_change(query: String, operation: &Stored) -> String {
+/// Restricts a query to open runs if the operation can't change closed ones.
+fn restricted_to_changeable(query: String, operation: &Stored) -> String {
     match operation {
         Stored::Terminate(_) | Stored::Signal(_) | Stored::Cancel(_) if !query.is_empty() => {
             format!("({query}) AND ExecutionStatus = 'Running'")
@@ -164,7 +164,7 @@ fn of_those_it_can_change(query: String, operation: &Stored) -> String {
     }
 }
 
-/// An operation as a job keeps it, and who asks for it.
+/// The stored form of an operation, and the identity of its caller.
 fn stored(operation: Operation) -> RpcResult<(Stored, String)> {
     Ok(match operation {
         Operation::TerminationOperation(terminate) => {

@@ -1,4 +1,4 @@
-//! Ending, deleting and holding back a workflow.
+//! Canceling, terminating, deleting and pausing a workflow.
 
 use perennial_engine::run::{
     Command, PauseRun, Rejection, RequestCancel, Terminate, UpdateOptions,
@@ -36,7 +36,7 @@ impl Call<'_> {
             links: request.links,
         });
         match self.runtime().send(target.clone(), command).await {
-            // What has ended needs no cancelling.
+            // Canceling a closed run succeeds, and does nothing.
             Ok(_) | Err(Refusal::Rejected(Rejection::AlreadyClosed)) => {
                 Ok(RequestCancelWorkflowExecutionResponse {})
             }
@@ -112,8 +112,8 @@ impl Call<'_> {
             match snake_case(path).as_str() {
                 "priority" => priority = Some(given.priority.clone().unwrap_or_default()),
                 "priority.priority_key" => {
-                    let asked = priority.get_or_insert_with(Priority::default);
-                    asked.priority_key =
+                    let requested = priority.get_or_insert_with(Priority::default);
+                    requested.priority_key =
                         given.priority.as_ref().map_or(0, |given| given.priority_key);
                 }
                 _ => return invalid(format!("unsupported path in update mask: {path}")),
@@ -144,7 +144,7 @@ impl Call<'_> {
     }
 }
 
-/// A first run names a chain, and so its current run, whatever run is named beside it.
+/// A first run id names a chain, and so its current run. It takes precedence over a run id.
 fn current_of_chain(target: RunName, first_run_id: String) -> RunName {
     if first_run_id.is_empty() {
         return target;

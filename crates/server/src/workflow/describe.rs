@@ -1,4 +1,4 @@
-//! Describing a run.
+//! Describes a run.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 use super::pending;
 use crate::call::Call;
 use crate::errors::RpcResult;
-use crate::history::{PageLimits, forwards};
+use crate::history::{PageLimits, read_forwards};
 
 impl Call<'_> {
     pub(crate) async fn describe_workflow_execution(
@@ -28,10 +28,11 @@ impl Call<'_> {
     ) -> RpcResult<DescribeWorkflowExecutionResponse> {
         let target = self.run_name(&request.namespace, request.execution)?;
         let run = self.read(target).await?;
-        let first = forwards(self.runtime(), &run, Vec::new(), 1, 1, PageLimits::of(1)).await?;
+        let first =
+            read_forwards(self.runtime(), &run, Vec::new(), 1, 1, PageLimits::of(1)).await?;
         let first = first.decoded()?.events.into_iter().next().unwrap_or_default();
         let now = self.runtime().now();
-        // Of a closed run, what it left behind.
+        // What was pending when the run closed.
         let left = run.head.pending_at_close.as_ref();
         let activities = run.activities.values().map(|activity| &**activity);
         let activities = activities.chain(left.into_iter().flat_map(|left| &left.activities));
@@ -92,7 +93,7 @@ fn info(run: &Run) -> WorkflowExecutionInfo {
         state_transition_count: head.state_transitions,
         history_size_bytes: head.history_bytes,
         most_recent_worker_version_stamp: head.worker_version.clone(),
-        // Less than nothing if it closed before its first task was due.
+        // Negative if the run closed before its first task was due.
         execution_duration: closed_at
             .map(|closed_at| Span(closed_at.0.saturating_sub(execution_time(run).0)).into()),
         root_execution: Some(root),
@@ -102,7 +103,7 @@ fn info(run: &Run) -> WorkflowExecutionInfo {
     }
 }
 
-/// When its first workflow task is or was due.
+/// When the run's first workflow task is or was due.
 fn execution_time(run: &Run) -> Time {
     Time(run.head.first_task_at.max(run.head.started_at))
 }
@@ -110,7 +111,7 @@ fn execution_time(run: &Run) -> Time {
 fn extended_info(run: &Run, first: &HistoryEvent) -> WorkflowExecutionExtendedInfo {
     let head = &run.head;
     let requests = run.requests.iter().map(|(id, seen)| {
-        // An event that is buffered has no id yet.
+        // A buffered event has no id yet.
         let buffered = seen.event_id <= 0;
         let info = RequestIdInfo {
             event_type: seen.event_type,

@@ -1,4 +1,4 @@
-//! Reading a history: in pages, backwards, and as it grows.
+//! Reads a history: in pages, backwards, or waiting for new events.
 
 use perennial_engine::run::{Run, timeout_failure};
 use perennial_proto::store::RunName;
@@ -16,7 +16,7 @@ use perennial_runtime::Watched;
 use crate::call::Call;
 use crate::encoded_message::WithHistory;
 use crate::errors::{RpcResult, refused};
-use crate::history::{Events, PageLimits, backwards, forwards, unwritten_events};
+use crate::history::{Events, PageLimits, read_backwards, read_forwards, unwritten_events};
 use crate::tokens::{Direction, HistoryCursor, Keys};
 
 type HistoryPage = WithHistory<GetWorkflowExecutionHistoryResponse>;
@@ -51,7 +51,7 @@ impl Call<'_> {
         keys: &Keys,
     ) -> RpcResult<HistoryPage> {
         let mut run = self.read(target.clone()).await?;
-        // From here on it is this run that is meant, not whichever is current.
+        // The following pages are of this run, even if another one becomes current.
         target.run_id.clone_from(&run.head.run_id);
         let mut recent = Vec::new();
         let first = cursor.as_ref().map_or(1, |cursor| cursor.next_event_id);
@@ -65,7 +65,7 @@ impl Call<'_> {
 
         let last = if bound == 0 { run.last_event_id() } else { bound };
         let limits = PageLimits::of(request.maximum_page_size);
-        let mut events = forwards(self.runtime(), &run, recent, first, last, limits).await?;
+        let mut events = read_forwards(self.runtime(), &run, recent, first, last, limits).await?;
         let next = events.last_event_id.map_or(first, |event_id| event_id + 1);
         let is_last_page = next > last;
         if is_last_page && last == run.last_event_id() && self.takes_unwritten_events() {
@@ -81,7 +81,7 @@ impl Call<'_> {
         Ok(page(events, next))
     }
 
-    /// Only the event that closed the run; nothing while it is open.
+    /// A page with only the close event; empty while the run is open.
     async fn close_event(
         &self,
         mut target: RunName,
@@ -89,7 +89,7 @@ impl Call<'_> {
         keys: &Keys,
     ) -> RpcResult<HistoryPage> {
         if target.run_id.is_empty() {
-            // Whatever comes after the run that is current now isn't waited for.
+            // The wait is for the run that is current now, not for later ones.
             target.run_id.clone_from(&self.read(target.clone()).await?.head.run_id);
         }
         let closed = if wait {
@@ -111,7 +111,8 @@ impl Call<'_> {
             return Ok(page(Events::default(), wait.then(|| token(keys, &run, &cursor))));
         }
         let last = run.last_event_id();
-        let events = forwards(self.runtime(), &run, recent, last, last, PageLimits::of(1)).await?;
+        let events =
+            read_forwards(self.runtime(), &run, recent, last, last, PageLimits::of(1)).await?;
         let events = if self.follows_next_run_id() { events } else { continued(events)? };
         Ok(page(events, None))
     }
@@ -129,7 +130,7 @@ impl Call<'_> {
         let run = self.read(target).await?;
         let last = cursor.map_or(run.last_event_id(), |cursor| cursor.next_event_id);
         let limits = PageLimits::of(request.maximum_page_size);
-        let events = backwards(self.runtime(), &run, last, limits).await?;
+        let events = read_backwards(self.runtime(), &run, last, limits).await?;
         let next = events.last().map_or(0, |event| event.event_id - 1);
         let cursor = HistoryCursor {
             run_id: run.head.run_id.clone(),
@@ -147,14 +148,14 @@ impl Call<'_> {
         })
     }
 
-    /// Workers need the events of a task that isn't written yet; to people they would look like history.
+    /// Whether the client gets the events of a transient task. Workers need them; tools would show them as history.
     fn takes_unwritten_events(&self) -> bool {
         !["perennial-cli", "temporal-cli", "temporal-ui"].contains(&self.client_name())
     }
 }
 
-/// A close event that names a next run, as continued-as-new: clients that follow chains by nothing else would take the
-/// end of one attempt for the end of the workflow.
+/// Replaces a close event that names a next run with continued-as-new. Older clients follow only that, and would take
+/// the end of one attempt for the end of the workflow.
 fn continued(close: Events) -> RpcResult<Events> {
     let mut continued = Events::default();
     for event in close.decoded()?.events {
@@ -194,7 +195,7 @@ fn as_continued_as_new(
         Attributes::WorkflowExecutionTimedOutEventAttributes(it) => {
             (&it.new_execution_run_id, None, Some(timeout_failure()))
         }
-        // Every other event names no run, or is continued-as-new already.
+        // Other events name no next run, or are continued-as-new.
         _ => return None,
     };
     (!new_execution_run_id.is_empty()).then(|| WorkflowExecutionContinuedAsNewEventAttributes {
@@ -210,9 +211,9 @@ fn token(keys: &Keys, run: &Run, cursor: &HistoryCursor) -> Vec<u8> {
 }
 
 fn page(events: Events, next: Option<Vec<u8>>) -> HistoryPage {
-    let answer = GetWorkflowExecutionHistoryResponse {
+    let response = GetWorkflowExecutionHistoryResponse {
         next_page_token: next.unwrap_or_default(),
         ..GetWorkflowExecutionHistoryResponse::default()
     };
-    WithHistory { answer, history: Some(events) }
+    WithHistory { response, history: Some(events) }
 }

@@ -1,4 +1,4 @@
-//! The older lists, of open and of closed runs, as list filters.
+//! List filters for the older RPCs that list open or closed runs.
 
 use perennial_engine::Time;
 use perennial_proto::Timestamp;
@@ -15,7 +15,7 @@ use crate::validate::invalid;
 
 const RUNNING: i32 = WorkflowExecutionStatus::Running as i32;
 
-/// Of the open runs that a request asks for.
+/// The filter of a request for open runs.
 pub(super) fn open_runs(request: &ListOpenWorkflowExecutionsRequest) -> RpcResult<Query> {
     use list_open_workflow_executions_request::Filters;
     let mut filters = vec![Filter::status(Comparison::Equal, RUNNING)];
@@ -30,7 +30,7 @@ pub(super) fn open_runs(request: &ListOpenWorkflowExecutionsRequest) -> RpcResul
     Ok(Query::of_runs(filters))
 }
 
-/// Of the closed runs that a request asks for.
+/// The filter of a request for closed runs.
 pub(super) fn closed_runs(request: &ListClosedWorkflowExecutionsRequest) -> RpcResult<Query> {
     use list_closed_workflow_executions_request::Filters;
     let mut filters = vec![Filter::status(Comparison::NotEqual, RUNNING)];
@@ -51,7 +51,7 @@ pub(super) fn closed_runs(request: &ListClosedWorkflowExecutionsRequest) -> RpcR
     Ok(Query::of_runs(filters))
 }
 
-/// Of a workflow, or of one of its runs.
+/// The filter for a workflow, or for one of its runs.
 fn execution(filter: &WorkflowExecutionFilter) -> Vec<Filter> {
     let mut filters = vec![Filter::is_keyword(Column::WorkflowId, &filter.workflow_id)];
     if !filter.run_id.is_empty() {
@@ -60,7 +60,7 @@ fn execution(filter: &WorkflowExecutionFilter) -> Vec<Filter> {
     filters
 }
 
-/// A status as filters name it; none for an unknown one.
+/// The name of a status in filters; `None` for an unknown one.
 pub(super) fn status_name(status: i32) -> Option<&'static str> {
     Some(match WorkflowExecutionStatus::try_from(status).ok()? {
         WorkflowExecutionStatus::Unspecified => return None,
@@ -96,10 +96,10 @@ mod tests {
 
     use super::*;
 
-    /// The filters say what this text says.
+    /// Checks that a query equals the parsed text.
     fn says(query: Query, text: &str) {
         assert_eq!(query, {
-            // Conditions that are joined beside the division's stand in one list.
+            // Flattens nested conjunctions.
             let scope = match Query::parse(text, &Attributes::builtin()).unwrap().filter {
                 Filter::And(filters) => filters,
                 other => vec![other],

@@ -1,4 +1,4 @@
-//! Update-with-start: two operations that succeed or fail together.
+//! Update-with-start: a start and an update that succeed or fail together.
 
 use perennial_engine::run::StartRun;
 use perennial_engine::{NamespaceKey, Span};
@@ -48,7 +48,7 @@ impl Call<'_> {
         }
 
         let namespace_key = NamespaceKey(namespace.key);
-        let asked = (start.request_id.clone(), update_id(&update));
+        let ids = (start.request_id.clone(), update_id(&update));
         let target = RunName {
             namespace: namespace.key,
             workflow_id: workflow_id.clone(),
@@ -59,8 +59,8 @@ impl Call<'_> {
             self.runtime().start_with_update(namespace_key, workflow_id, start, update, stage);
         let both = match self.wait(self.shared().config.long_poll_time, both).await {
             Some(both) => both,
-            // The client polls the update from here on.
-            None => self.so_far(target, asked).await,
+            // The client polls the update from now on.
+            None => self.current_state(target, ids).await,
         };
         let (started, updated) = match both {
             Ok(both) => both,
@@ -81,7 +81,7 @@ impl Call<'_> {
             }
         };
         let started = self.start_response(started, &namespace.name).await?;
-        let response = |answered| Response { response: Some(answered) };
+        let response = |response| Response { response: Some(response) };
         Ok(ExecuteMultiOperationResponse {
             responses: vec![
                 response(Answered::StartWorkflow(started)),
@@ -90,15 +90,16 @@ impl Call<'_> {
         })
     }
 
-    /// Where a start and its update are, for a client that waited as long as it may.
-    async fn so_far(
+    /// The state of a start and its update when the long poll ends.
+    async fn current_state(
         &self,
         target: RunName,
         (request_id, update_id): (String, String),
     ) -> Result<(Started, Result<UpdateStatus, Refusal>), Refusal> {
         let polled = self.runtime().poll_update(target, update_id, Stage::Unspecified).await;
-        // It has ended in this moment, and left no trace: the same request again ends at once.
-        let status = polled.map_err(|_| Refusal::Unavailable("try again".to_owned()))?;
+        // The update was just removed. A retry of the request gets its result at once.
+        let status = polled
+            .map_err(|_| Refusal::Unavailable("the update has just ended; try again".to_owned()))?;
         let run = self.runtime().read(status.run.clone()).await?;
         let is_new = run.head.start_request_id == request_id;
         Ok((Started { run, is_new, eager_task: None }, Ok(status)))
@@ -145,11 +146,11 @@ impl Call<'_> {
     }
 }
 
-/// The only two operations there are, in the only order they may have.
+/// The two operations, which have to be a start and an update, in this order.
 fn start_and_update(
     request: ExecuteMultiOperationRequest,
 ) -> RpcResult<(StartWorkflowExecutionRequest, UpdateWorkflowExecutionRequest)> {
-    let operations = request.operations.into_iter().map(|asked| asked.operation);
+    let operations = request.operations.into_iter().map(|it| it.operation);
     let operations: Result<[_; 2], _> = operations.collect::<Vec<_>>().try_into();
     match operations {
         Ok([Some(Asked::StartWorkflow(start)), Some(Asked::UpdateWorkflow(update))]) => {
@@ -163,7 +164,7 @@ fn update_id(update: &Request) -> String {
     update.meta.as_ref().map(|meta| meta.update_id.clone()).unwrap_or_default()
 }
 
-/// What became of an operation that was only checked.
+/// The outcome of an operation that was only validated.
 fn of<T>(checked: RpcResult<T>) -> Operation {
     match checked {
         Ok(_) => Operation::Aborted,

@@ -1,4 +1,4 @@
-//! Namespaces: registering, describing, listing and altering them.
+//! Registers, describes, lists and updates namespaces.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::tokens::{Pages, Purpose};
 use crate::validate::invalid;
 use tonic::Status;
 
-/// Closed runs stay for at least this long.
+/// The shortest retention of closed runs.
 const RETENTION_MIN: Span = Span::seconds(24 * 3_600);
 
 impl Call<'_> {
@@ -61,7 +61,7 @@ impl Call<'_> {
         let registered = self.runtime().register_namespace(record).await;
         match registered {
             Ok(_) => Ok(RegisterNamespaceResponse {}),
-            // Someone else was faster.
+            // Another request registered it meanwhile.
             Err(_) if self.runtime().namespaces().by_name(&name).is_some() => {
                 Err(namespace_already_exists(&name))
             }
@@ -92,9 +92,9 @@ impl Call<'_> {
         request: ListNamespacesRequest,
     ) -> RpcResult<ListNamespacesResponse> {
         const PAGE_MAX: usize = 1_000;
-        let asked = usize::try_from(request.page_size).ok().filter(|size| *size > 0);
-        let size = asked.map_or(100, |size| size.min(PAGE_MAX));
-        // The token is the name of the last one that was shown.
+        let requested = usize::try_from(request.page_size).ok().filter(|size| *size > 0);
+        let size = requested.map_or(100, |size| size.min(PAGE_MAX));
+        // The token holds the name of the page's last namespace.
         let keys = self.token_keys().await?;
         let pages = Pages::of_filter(keys, Purpose::ListNamespaces, NamespaceKey(0), "");
         let after = pages.after_name(&request.next_page_token)?;
@@ -182,15 +182,15 @@ fn retention(duration: Option<&Duration>) -> RpcResult<Span> {
     Ok(retention)
 }
 
-/// A namespace goes from registered to deprecated to deleted, and not back.
-fn next_state(present: i32, asked: i32) -> Result<i32, Rejection> {
+/// Checks a change of state: from registered to deprecated to deleted, and not back.
+fn next_state(present: i32, requested: i32) -> Result<i32, Rejection> {
     let state = |state| NamespaceState::try_from(state).unwrap_or(NamespaceState::Unspecified);
-    let allowed = match (state(present), state(asked)) {
-        (NamespaceState::Registered, asked) => asked != NamespaceState::Unspecified,
-        (present, asked) => present == asked || asked == NamespaceState::Deleted,
+    let allowed = match (state(present), state(requested)) {
+        (NamespaceState::Registered, requested) => requested != NamespaceState::Unspecified,
+        (present, requested) => present == requested || requested == NamespaceState::Deleted,
     };
     if allowed {
-        Ok(asked)
+        Ok(requested)
     } else {
         Err(Rejection::InvalidArgument("Invalid namespace state update.".to_owned()))
     }
@@ -238,14 +238,14 @@ fn describe(
     }
 }
 
-/// A flag is true only when the thing works.
+/// The capabilities of every namespace. A flag is true only if the feature works.
 fn capabilities(config: &ServerConfig) -> Capabilities {
     Capabilities {
         eager_workflow_start: true,
         sync_update: true,
         async_update: true,
         workflow_pause: true,
-        // The SDK then waits for us to end its polls.
+        // The SDK then relies on the server to end its polls.
         worker_poll_complete_on_shutdown: config.ends_polls_of_leaving_workers,
         poller_autoscaling: true,
         workflow_task_completion_pagination: true,
@@ -253,7 +253,7 @@ fn capabilities(config: &ServerConfig) -> Capabilities {
     }
 }
 
-/// Which column holds which attribute, as Temporal names columns: `Keyword01`.
+/// The attributes by their columns, named as in Temporal: `Keyword01`.
 fn aliases(record: &NamespaceRecord) -> HashMap<String, String> {
     let attributes = record.search_attributes.iter();
     let named = attributes.filter_map(|attribute| {
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn namespaces_only_go_towards_their_end() {
+    fn namespace_state_never_goes_back() {
         use NamespaceState::{Deleted, Deprecated, Registered};
         let next = |from: NamespaceState, to: NamespaceState| next_state(from as i32, to as i32);
         assert!(next(Registered, Deprecated).is_ok());

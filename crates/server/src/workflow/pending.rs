@@ -1,4 +1,4 @@
-//! What a run waits for, as describe shows it.
+//! Pending activities, children and tasks of a run, as describe shows them.
 
 use perennial_engine::{Span, Time};
 use perennial_proto::store::{PendingActivity, PendingChild, WorkflowTask};
@@ -14,7 +14,7 @@ use perennial_proto::temporal::workflow::v1::{
     PendingActivityInfo, PendingChildExecutionInfo, PendingWorkflowTaskInfo,
 };
 
-/// An activity without an outcome.
+/// Describes a pending activity.
 pub(super) fn activity(activity: &PendingActivity, now: Time) -> PendingActivityInfo {
     let scheduled = activity.scheduled.clone().unwrap_or_default();
     let retry_at = Time(activity.retry_at).get();
@@ -36,7 +36,7 @@ pub(super) fn activity(activity: &PendingActivity, now: Time) -> PendingActivity
         heartbeat_details: has_heartbeat.then(|| activity.heartbeat_details.clone()).flatten(),
         last_heartbeat_time: Time(activity.heartbeat_at).get().map(Into::into),
         last_started_time: Time(activity.started_at).get().map(Into::into),
-        // A reset makes the attempt that runs the first.
+        // After a reset, the running attempt counts as the first.
         attempt: if activity.reset_requested { 1 } else { activity.attempt.max(1) },
         maximum_attempts: scheduled
             .retry_policy
@@ -66,7 +66,7 @@ pub(super) fn activity(activity: &PendingActivity, now: Time) -> PendingActivity
     }
 }
 
-/// The options an activity has now.
+/// The current options of an activity.
 pub(super) fn options(activity: &PendingActivity) -> ActivityOptions {
     let scheduled = activity.scheduled.clone().unwrap_or_default();
     let queue = scheduled.task_queue.unwrap_or_default().name;
@@ -83,7 +83,7 @@ pub(super) fn options(activity: &PendingActivity) -> ActivityOptions {
     }
 }
 
-/// A child that hasn't closed.
+/// Describes an open child.
 pub(super) fn child(child: &PendingChild) -> PendingChildExecutionInfo {
     let initiated = child.initiated.clone().unwrap_or_default();
     let is_started = child.started_event_id != 0;
@@ -96,7 +96,7 @@ pub(super) fn child(child: &PendingChild) -> PendingChildExecutionInfo {
     }
 }
 
-/// A workflow task that is scheduled or started.
+/// Describes a scheduled or started workflow task.
 pub(super) fn workflow_task(task: &WorkflowTask) -> PendingWorkflowTaskInfo {
     let started_at = Time(task.started_at).get();
     let state = match started_at {
@@ -128,7 +128,7 @@ fn state(activity: &PendingActivity) -> PendingActivityState {
     }
 }
 
-/// Of the attempt that runs or comes next.
+/// The scheduled time of the current or next attempt.
 fn scheduled_time(activity: &PendingActivity) -> Time {
     [activity.retry_at, activity.attempt_scheduled_at, activity.first_scheduled_at]
         .into_iter()
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn state_of_an_activity_says_who_has_it() {
+    fn state_of_an_activity_depends_on_its_attempt() {
         assert_eq!(pending(0, false, false), PendingActivityState::Scheduled);
         assert_eq!(pending(5, false, false), PendingActivityState::Started);
         assert_eq!(pending(0, false, true), PendingActivityState::Paused);

@@ -1,4 +1,4 @@
-//! Workers asking for tasks.
+//! Polls of workers for tasks.
 
 use perennial_engine::NamespaceKey;
 use perennial_proto::temporal::common::v1::{WorkerVersionCapabilities, WorkerVersionStamp};
@@ -31,14 +31,15 @@ impl Call<'_> {
             Build::read(request.worker_version_capabilities, request.deployment_options)?,
             None,
         )?;
-        // Without them no task could be handed on.
+        // Read before a task is taken: without keys no task could be passed on.
         self.token_keys().await?;
         let polled = self.runtime().poll_workflow_task(poller);
         match self.wait(self.shared().config.poll_time, polled).await {
             Some(Ok(grant)) => task::workflow_task(self, grant).await,
-            Some(Err(Refusal::TimedOut)) | None => {
-                Ok(WithHistory { answer: PollWorkflowTaskQueueResponse::default(), history: None })
-            }
+            Some(Err(Refusal::TimedOut)) | None => Ok(WithHistory {
+                response: PollWorkflowTaskQueueResponse::default(),
+                history: None,
+            }),
             Some(Err(refusal)) => Err(refused(refusal)),
         }
     }
@@ -91,14 +92,14 @@ impl Call<'_> {
     }
 }
 
-/// What a worker tells about its build.
+/// The build of a worker, as it sent it.
 struct Build {
     stamp: Option<WorkerVersionStamp>,
     deployment: Option<WorkerDeploymentOptions>,
 }
 
 impl Build {
-    /// Refuses workers that leave it to the server which tasks go to which build: they would get those of any.
+    /// Refuses workers with versioning: the server doesn't route tasks by build, so they would get tasks of any.
     fn read(
         capabilities: Option<WorkerVersionCapabilities>,
         deployment: Option<WorkerDeploymentOptions>,
@@ -114,10 +115,10 @@ impl Build {
                  versioning (in the SDKs: no use_worker_versioning, no UseBuildIDForVersioning)",
             );
         }
-        let told = capabilities.filter(|told| !told.build_id.is_empty());
+        let sent = capabilities.filter(|sent| !sent.build_id.is_empty());
         let stamp =
-            told.map(|told| WorkerVersionStamp { build_id: told.build_id, use_versioning: false });
-        // Older workers tell their build only the other way.
+            sent.map(|sent| WorkerVersionStamp { build_id: sent.build_id, use_versioning: false });
+        // Older workers send their build only in their capabilities.
         let deployment = deployment.or_else(|| {
             let build_id = stamp.as_ref()?.build_id.clone();
             Some(WorkerDeploymentOptions { build_id, ..WorkerDeploymentOptions::default() })

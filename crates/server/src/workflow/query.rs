@@ -1,4 +1,4 @@
-//! Queries, and workers' answers to those that come by themselves.
+//! Queries, and the results of queries that workers get without a workflow task.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::failures;
 use crate::tokens;
 use crate::validate::{self, invalid};
 
-/// A client that sets no deadline is told after this long that no worker answers.
+/// The timeout of a query without a deadline.
 const QUERY_TIME: Duration = Duration::from_secs(60);
 
 impl Call<'_> {
@@ -37,8 +37,8 @@ impl Call<'_> {
             return invalid("QueryType is not set on request.");
         }
         validate::blob(query.query_args.as_ref(), self.runtime().limits().payload_bytes)?;
-        let asked = self.runtime().query(target, query, reject);
-        let Some(outcome) = self.wait(QUERY_TIME, asked).await else {
+        let query = self.runtime().query(target, query, reject);
+        let Some(outcome) = self.wait(QUERY_TIME, query).await else {
             return Err(Status::deadline_exceeded(
                 "query timed out before a worker could process it",
             ));

@@ -1,4 +1,4 @@
-//! Resetting a run to an earlier point of its history.
+//! Resets a run to an earlier point of its history.
 
 use perennial_engine::run::{Command, Signal, UpdateOptions};
 use perennial_proto::store::RunName;
@@ -48,7 +48,7 @@ impl Call<'_> {
     }
 }
 
-/// What of the events after the point the new run doesn't get.
+/// The events after the reset point that aren't reapplied to the new run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Excluded {
     pub(super) signals: bool,
@@ -75,7 +75,7 @@ impl Excluded {
             match kind {
                 ResetReapplyExcludeType::Signal => this.signals = true,
                 ResetReapplyExcludeType::Update => this.updates = true,
-                // No server gives cancel requests to the new run, and Nexus isn't there yet.
+                // Cancel requests are never reapplied, and Nexus isn't supported yet.
                 ResetReapplyExcludeType::CancelRequest
                 | ResetReapplyExcludeType::Unspecified
                 | ResetReapplyExcludeType::Nexus => {}

@@ -1,4 +1,4 @@
-//! Workers answering a workflow task.
+//! Results of workflow tasks from workers.
 
 use perennial_engine::run::{Command, CompleteWorkflowTask, FailWorkflowTask, Reply, TaskStamp};
 use perennial_engine::{NamespaceKey, Span};
@@ -46,7 +46,7 @@ impl Call<'_> {
             self.keep_page(target, task, request).await?;
             return Ok(RespondWorkflowTaskCompletedResponse::default());
         }
-        // Before anything is done: a worker that is told to send its pages again sends this one too.
+        // Before any effect: a worker that has to send its pages again repeats this one too.
         let earlier = self.earlier_pages(&target, task, request.page_number).await?;
         request.commands.splice(..0, earlier);
 
@@ -93,7 +93,7 @@ impl Call<'_> {
         })
     }
 
-    /// Keeps the commands of a page that isn't the last. Everything else is on the last one.
+    /// Keeps the commands of a page before the last one. Everything else is on the last page.
     async fn keep_page(
         &self,
         target: RunName,
@@ -110,7 +110,7 @@ impl Call<'_> {
         kept.map_err(|refusal| refused_about(refusal, &target))
     }
 
-    /// The commands of the pages before the last one, which has this number.
+    /// The commands of the pages before the last one, whose number is `last`.
     async fn earlier_pages(
         &self,
         target: &RunName,
@@ -149,8 +149,8 @@ impl Call<'_> {
         Ok(RespondWorkflowTaskFailedResponse {})
     }
 
-    /// A token of ours, for the namespace that the request names. One that names none means the token's, as for
-    /// Temporal's server.
+    /// Reads a task token, and checks its namespace against the request's. As with Temporal's server, a request
+    /// without a namespace means the token's.
     pub(super) async fn task_token(&self, namespace: &str, bytes: &[u8]) -> RpcResult<TaskToken> {
         let named = if namespace.is_empty() { None } else { Some(self.namespace_key(namespace)?) };
         let token = tokens::read_task(self.token_keys().await?, bytes)?;
@@ -165,7 +165,7 @@ impl Call<'_> {
     }
 }
 
-/// Where a page of a completion stands among the others.
+/// Checks the number of a completion's page.
 fn page_number(number: i32) -> RpcResult<usize> {
     const PAGES_MAX: usize = 1_024;
     match usize::try_from(number) {
@@ -177,10 +177,10 @@ fn page_number(number: i32) -> RpcResult<usize> {
     }
 }
 
-/// Stands in for a failure that is too large to keep.
+/// The message that replaces a failure that is too large.
 pub(super) const FAILURE_TOO_LARGE: &str = "Failure exceeds size limit.";
 
-/// A failure that the server itself reports, and that no retry helps against.
+/// A non-retryable failure reported by the server itself.
 pub(super) fn server_failure(message: &str) -> Failure {
     Failure {
         message: message.to_owned(),

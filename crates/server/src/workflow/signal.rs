@@ -1,4 +1,4 @@
-//! Signals, to a workflow that is there or that is started for it.
+//! Signals, and signal-with-start.
 
 use perennial_engine::NamespaceKey;
 use perennial_engine::run::{Command, Signal, StartRun};
@@ -112,7 +112,7 @@ fn signal_reference(request_id: String) -> Reference {
     })
 }
 
-/// Temporal's server has other words here than for a start alone.
+/// Checks the policies. Temporal's server has other messages here than for a start.
 fn check_names(request: &SignalWithStartWorkflowExecutionRequest) -> RpcResult<()> {
     validate::workflow_id(&request.workflow_id)?;
     let workflow_type =

@@ -1,4 +1,4 @@
-//! Starting a workflow.
+//! Starts a workflow.
 
 use perennial_engine::NamespaceKey;
 use perennial_engine::run::{EagerStart, StartRun};
@@ -36,7 +36,7 @@ impl Call<'_> {
         self.start_response(started.map_err(refused)?, &namespace.name).await
     }
 
-    /// The start that a request asks for, with what it leaves out filled in.
+    /// The start in a request, with defaults filled in.
     pub(super) fn start_of(
         &self,
         request: StartWorkflowExecutionRequest,
@@ -145,7 +145,7 @@ pub(super) fn link(namespace: &str, workflow_id: &str, run_id: &str, reference: 
     Link { variant: Some(Variant::WorkflowEvent(event)) }
 }
 
-/// Both policies of a start, explicit and free of the old one that mixed them.
+/// The reuse and conflict policies of a start, both explicit.
 fn id_policies(
     request: &StartWorkflowExecutionRequest,
 ) -> RpcResult<(WorkflowIdReusePolicy, WorkflowIdConflictPolicy)> {
@@ -155,7 +155,7 @@ fn id_policies(
     Ok(explicit_policies(reuse, conflict, WorkflowIdConflictPolicy::Fail))
 }
 
-/// Fills in what was left out, and says *terminate if running* in today's words.
+/// Fills in defaults, and translates the deprecated *terminate if running*.
 #[allow(deprecated, reason = "older clients still send it")]
 pub(super) fn explicit_policies(
     reuse: WorkflowIdReusePolicy,
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     #[allow(deprecated, reason = "older clients still send it")]
-    fn terminate_if_running_is_said_in_todays_words() {
+    fn terminate_if_running_is_translated() {
         use {WorkflowIdConflictPolicy as Conflict, WorkflowIdReusePolicy as Reuse};
         assert_eq!(
             explicit_policies(Reuse::TerminateIfRunning, Conflict::Unspecified, Conflict::Fail),

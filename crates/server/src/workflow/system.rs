@@ -1,4 +1,4 @@
-//! What this server is and can do.
+//! Version, capabilities and cluster of this server.
 
 use perennial_proto::temporal::workflowservice::v1::get_system_info_response::Capabilities;
 use perennial_proto::temporal::workflowservice::v1::{
@@ -10,10 +10,10 @@ use crate::call::Call;
 use crate::errors::RpcResult;
 use crate::search_attributes::{PREDEFINED, SYSTEM};
 
-/// The version of Temporal's server whose behaviour this is. Clients compare it, so it is semver.
+/// The version of Temporal's server that this one behaves like. Clients compare it as semver.
 pub const SERVER_VERSION: &str = "1.32.0";
 
-/// The one cluster there is.
+/// The name of the cluster.
 pub(crate) const CLUSTER_NAME: &str = "active";
 
 impl Call<'_> {
@@ -21,7 +21,7 @@ impl Call<'_> {
         &self,
         _: GetSystemInfoRequest,
     ) -> RpcResult<GetSystemInfoResponse> {
-        // A flag is true only when the thing works.
+        // A flag is true only if the feature works.
         let capabilities = Capabilities {
             signal_and_query_header: true,
             internal_error_differentiation: true,
@@ -32,8 +32,8 @@ impl Call<'_> {
             sdk_metadata: true,
             count_group_by_execution_status: true,
             supports_schedules: true,
-            // An exception: the server doesn't route tasks by build, and refuses workers that ask for it. But
-            // without this flag several SDKs don't tell their build at all.
+            // An exception: the server doesn't route tasks by build, and refuses workers with versioning. But
+            // without this flag several SDKs don't send their build.
             build_id_based_versioning: true,
             nexus: false,
             ..Capabilities::default()

@@ -1,4 +1,4 @@
-//! What a worker is handed: a workflow task, a query, an activity.
+//! Responses to polls: a workflow task, a query or an activity.
 
 use perennial_engine::Time;
 use perennial_proto::store::TaskToken;
@@ -15,10 +15,10 @@ use tonic::Status;
 use crate::call::Call;
 use crate::encoded_message::WithHistory;
 use crate::errors::RpcResult;
-use crate::history::{Events, PageLimits, forwards, unwritten_events};
+use crate::history::{Events, PageLimits, read_forwards, unwritten_events};
 use crate::tokens::{Direction, HistoryCursor, Keys, seal_task};
 
-/// A workflow task or a query, with as much history as fits.
+/// The response with a workflow task or a query, and as much history as fits.
 pub(super) async fn workflow_task(
     call: &Call<'_>,
     grant: WorkflowTaskGrant,
@@ -28,15 +28,15 @@ pub(super) async fn workflow_task(
     let head = &run.head;
     let is_query = grant.query.is_some();
 
-    // A worker that keeps the run in its cache has seen everything up to the task before this one; to
-    // answer a query it needs nothing more.
+    // A worker with the run in its cache has seen everything up to the previous task. For a query it needs
+    // no more.
     let last = head.next_event_id - 1;
     let first = if grant.sticky { head.previous_started_event_id + 1 } else { 1 };
     let mut events = if grant.sticky && is_query {
         Events::default()
     } else {
         let limits = PageLimits::of_task();
-        forwards(call.runtime(), run, grant.recent, first, last, limits).await?
+        read_forwards(call.runtime(), run, grant.recent, first, last, limits).await?
     };
     let next = events.last_event_id.map_or(last + 1, |event_id| event_id + 1);
     let next_page_token = if next <= last {
@@ -78,7 +78,7 @@ pub(super) async fn workflow_task(
         response.query = Some(query);
     } else {
         let task = head.workflow_task.as_ref();
-        let task = task.ok_or_else(|| Status::internal("a task was granted that isn't there"))?;
+        let task = task.ok_or_else(|| Status::internal("the granted task doesn't exist"))?;
         token.scheduled_event_id = task.scheduled_event_id;
         token.started_event_id = task.started_event_id;
         token.attempt = task.attempt;
@@ -90,15 +90,15 @@ pub(super) async fn workflow_task(
         response.queries = grant.queries.into_iter().collect();
         response.messages = grant.messages;
         for message in &mut response.messages {
-            // Updates are looked at after everything that came before this task.
+            // Workers process updates after the events before this task.
             message.sequencing_id.get_or_insert(SequencingId::EventId(task.started_event_id - 1));
         }
     }
     response.task_token = seal_task(keys, &token);
-    Ok(WithHistory { answer: response, history: Some(events) })
+    Ok(WithHistory { response, history: Some(events) })
 }
 
-/// An activity.
+/// The response with an activity.
 pub(super) fn activity(
     call: &Call<'_>,
     keys: &Keys,
@@ -107,7 +107,7 @@ pub(super) fn activity(
     let head = &grant.run.head;
     let activity = grant.run.activities.get(&grant.scheduled_event_id);
     let activity =
-        activity.ok_or_else(|| Status::internal("an activity was granted that isn't there"))?;
+        activity.ok_or_else(|| Status::internal("the granted activity doesn't exist"))?;
     let scheduled = activity.scheduled.clone().unwrap_or_default();
     let token = TaskToken {
         namespace: head.namespace,
@@ -146,7 +146,7 @@ pub(super) fn activity(
     })
 }
 
-/// What an activity says about its priority, and what it leaves to its workflow.
+/// The priority of an activity. Unset parts are those of its workflow.
 fn merged(workflow: Option<&Priority>, activity: Option<Priority>) -> Option<Priority> {
     let (Some(workflow), Some(activity)) = (workflow, &activity) else {
         return activity.or_else(|| workflow.cloned());
@@ -167,7 +167,7 @@ fn merged(workflow: Option<&Priority>, activity: Option<Priority>) -> Option<Pri
     })
 }
 
-/// More or fewer polls, if the server knows better than the worker.
+/// Advice to the worker on the number of its polls, if the server has any.
 fn scaling(demand: Demand) -> Option<PollerScalingDecision> {
     let poll_request_delta_suggestion = demand.polls_delta;
     (demand.polls_delta != 0).then_some(PollerScalingDecision { poll_request_delta_suggestion })
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn activity_has_the_priority_of_its_workflow_where_it_says_nothing() {
+    fn activity_inherits_unset_parts_of_the_priority() {
         let workflow = priority(4, "tenant");
         assert_eq!(merged(Some(&workflow), None), Some(workflow.clone()));
         assert_eq!(merged(None, Some(priority(2, ""))), Some(priority(2, "")));

@@ -1,4 +1,4 @@
-//! Task queues, for people and for workers that go.
+//! Describes task queues, and ends the polls of workers that shut down.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ use crate::call::Call;
 use crate::errors::RpcResult;
 use crate::validate::{self, invalid};
 
-/// Priority of tasks that say nothing about theirs.
+/// The priority of tasks without one.
 const DEFAULT_PRIORITY: i32 = 3;
 
 impl Call<'_> {
@@ -43,8 +43,8 @@ impl Call<'_> {
                 );
             }
             let both = [TaskQueueType::Workflow, TaskQueueType::Activity];
-            let asked: Vec<_> = request.task_queue_types().collect();
-            let kinds = if asked.is_empty() { both.to_vec() } else { asked };
+            let requested: Vec<_> = request.task_queue_types().collect();
+            let kinds = if requested.is_empty() { both.to_vec() } else { requested };
             let types_info = kinds.into_iter().map(|kind| {
                 let described = describe(kind);
                 let info = TaskQueueTypeInfo {
@@ -53,7 +53,7 @@ impl Call<'_> {
                 };
                 (kind.into(), info)
             });
-            // Under the empty build id stands what belongs to no version.
+            // The empty build id is for unversioned tasks.
             let unversioned =
                 TaskQueueVersionInfo { types_info: types_info.collect(), task_reachability: 0 };
             return Ok(DescribeTaskQueueResponse {
@@ -97,7 +97,7 @@ impl Call<'_> {
     ) -> RpcResult<ListTaskQueuePartitionsResponse> {
         let queue = validate::task_queue(request.task_queue)?;
         self.namespace(&request.namespace)?;
-        // A queue is whole here.
+        // Queues have no partitions here.
         let only =
             vec![TaskQueuePartitionMetadata { key: queue.name, owner_host_name: String::new() }];
         Ok(ListTaskQueuePartitionsResponse {
@@ -120,12 +120,12 @@ impl Call<'_> {
         request: ShutdownWorkerRequest,
     ) -> RpcResult<ShutdownWorkerResponse> {
         let namespace = NamespaceKey(self.namespace(&request.namespace)?.key);
-        // Workers that name the queue but no kind of task leave it altogether.
+        // A worker that names no kind of task leaves the queue for all kinds.
         let leaves = |kind: TaskQueueType| {
             let mut kinds = request.task_queue_types();
             request.task_queue_types.is_empty() || kinds.any(|left| left == kind)
         };
-        // Otherwise the worker ends its polls itself, as it was told.
+        // If the setting is off, the worker knows that it has to end its polls itself.
         let ends_polls = self.shared().config.ends_polls_of_leaving_workers;
         self.runtime().end_polls(&LeavingWorker {
             namespace,
@@ -139,7 +139,7 @@ impl Call<'_> {
     }
 }
 
-/// What Temporal's server says of a queue without a limit of its own.
+/// The rate that Temporal's server reports for a queue without a limit.
 const UNLIMITED: f64 = 100_000.0;
 
 fn stats(described: &QueueDescription) -> TaskQueueStats {

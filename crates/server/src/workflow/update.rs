@@ -1,4 +1,4 @@
-//! Updates: giving one to a workflow, and waiting for it.
+//! Updates: sends one to a workflow, and waits for it.
 
 use perennial_engine::run::UpdateProgress;
 use perennial_proto::store::RunName;
@@ -42,12 +42,12 @@ impl Call<'_> {
                 let link = update_link(&status, &namespace, request_id);
                 Ok(UpdateWorkflowExecutionResponse { link, ..update_response(status) })
             }
-            // The client asks again with the same update id, and finds it where it is then.
+            // The client asks again with the same update id.
             None => self.admitted(target, update_id.unwrap_or_default()).await,
         }
     }
 
-    /// How far an update is, for a client that waited as long as it may.
+    /// The state of an update when the long poll ends.
     async fn admitted(
         &self,
         target: RunName,
@@ -77,7 +77,7 @@ impl Call<'_> {
         Ok(PollWorkflowExecutionUpdateResponse { outcome, stage, update_ref })
     }
 
-    /// The update that a request gives, and how far it is to come before the answer.
+    /// The update in a request, and the stage to wait for.
     pub(super) fn update_of(
         &self,
         request: UpdateWorkflowExecutionRequest,
@@ -119,7 +119,7 @@ fn wait_stage(policy: Option<WaitPolicy>) -> RpcResult<Stage> {
     }
 }
 
-/// How far an update came, as clients are told.
+/// The response with the state of an update.
 pub(super) fn update_response(status: UpdateStatus) -> UpdateWorkflowExecutionResponse {
     let (stage, outcome) = match status.progress {
         None => (Stage::Admitted, None),
@@ -143,7 +143,7 @@ pub(super) fn update_response(status: UpdateStatus) -> UpdateWorkflowExecutionRe
     }
 }
 
-/// A link to what became of an update: its acceptance, or the run in which it failed.
+/// A link to the event that accepted the update, or to the run in which it failed.
 pub(super) fn update_link(
     status: &UpdateStatus,
     namespace: &str,
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_an_update_to_be_admitted() {
+    fn waiting_for_admission_alone_is_refused() {
         let policy = |stage: Stage| Some(WaitPolicy { lifecycle_stage: stage.into() });
         assert_eq!(
             wait_stage(policy(Stage::Admitted)).unwrap_err().code(),

@@ -1,4 +1,4 @@
-//! Which workflows there are.
+//! Lists and counts workflows.
 
 use perennial_engine::{NamespaceKey, Span, Time};
 use perennial_proto::temporal::common::v1::{
@@ -23,10 +23,10 @@ use crate::errors::{RpcResult, refused};
 use crate::tokens::{Pages, Purpose};
 use crate::validate::invalid;
 
-/// A page has no more runs than this.
+/// The most runs in a page.
 const PAGE_MAX: usize = 1_000;
 
-/// Runs, and the token of the next page.
+/// A page of runs, and the token of the next page.
 type Listed = (Vec<WorkflowExecutionInfo>, Vec<u8>);
 
 impl Call<'_> {
@@ -136,16 +136,16 @@ fn listed(page: Page, pages: &Pages<'_>) -> Listed {
     (page.executions.into_iter().map(info).collect(), next)
 }
 
-/// How many a page has at most.
-pub(crate) fn page_size(asked: i32) -> usize {
-    let asked = usize::try_from(asked).ok().filter(|size| *size > 0);
-    asked.map_or(PAGE_MAX, |size| size.min(PAGE_MAX))
+/// The size of a page: as requested, or the maximum.
+pub(crate) fn page_size(requested: i32) -> usize {
+    let requested = usize::try_from(requested).ok().filter(|size| *size > 0);
+    requested.map_or(PAGE_MAX, |size| size.min(PAGE_MAX))
 }
 
 fn info(execution: Execution) -> WorkflowExecutionInfo {
     let closed = execution.closed;
     let named = |workflow_id, run_id| WorkflowExecution { workflow_id, run_id };
-    // What a list shows was written by us, so it decodes.
+    // The server wrote these messages itself, so they decode.
     let memo = Memo::decode(execution.memo.as_slice()).unwrap_or_default();
     let search_attributes =
         SearchAttributes::decode(execution.search_attributes.as_slice()).unwrap_or_default();
@@ -172,12 +172,12 @@ fn info(execution: Execution) -> WorkflowExecutionInfo {
     info
 }
 
-/// What a group has in common, and how many it has.
+/// A group of a count: its values and its size.
 pub(super) fn group_parts(group: Group) -> (Vec<Payload>, i64) {
     (vec![group_value(&group.key)], group.count)
 }
 
-/// What the runs of a group have in common, as a search attribute's value.
+/// The value that the runs of a group have in common, as a search attribute's payload.
 fn group_value(key: &GroupKey) -> Payload {
     let value = match key {
         GroupKey::Status(status) => status_name(*status).map(str::to_owned),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn open_runs_have_nothing_that_comes_with_the_close() {
+    fn open_runs_have_no_close_fields() {
         let open = info(execution(None));
         assert_eq!(open.close_time, None);
         assert_eq!((open.history_length, open.execution_duration), (0, None));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_named_as_filters_name_them() {
+    fn groups_have_the_names_of_filters() {
         assert_eq!(group_value(&GroupKey::Status(1)).data, b"\"Running\"");
         assert_eq!(group_value(&GroupKey::Division(None)).data, b"null");
     }

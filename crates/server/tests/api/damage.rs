@@ -1,4 +1,4 @@
-//! What can't be read is told as such, and isn't in the way of anything else.
+//! Damaged rows: reported as data loss, and everything else works.
 
 use std::sync::Arc;
 
@@ -18,9 +18,9 @@ use perennial_store::{
 use tonic::Code;
 
 use crate::held_store::HeldStore;
-use crate::scene::{Client, client_of, config, queue, schedule, serving, start};
+use crate::test_server::{Client, client_of, config, queue, schedule, serving, start};
 
-/// Nothing of ours decodes from this.
+/// Bytes that no stored message decodes from.
 const GARBAGE: [u8; 3] = [0xff; 3];
 
 /// The key of the first namespace.
@@ -65,7 +65,7 @@ async fn described(client: &mut Client, workflow_id: &str) -> Code {
 }
 
 #[tokio::test]
-async fn damage_is_a_loss_of_data_counted_and_in_nobodys_way() {
+async fn damaged_rows_are_counted_and_reported_as_data_loss() {
     let store = Arc::new(MemoryStore::default());
     let mut before = client_of(store.clone()).await;
     for id in ["damaged", "whole"] {
@@ -89,7 +89,7 @@ async fn damage_is_a_loss_of_data_counted_and_in_nobodys_way() {
         let listed: Vec<_> = listed.into_iter().map(|it| it.schedule_id).collect();
         assert_eq!(listed, ["whole"]);
     }
-    // A poll that meets the damaged run's task ends empty, and the next one gets the other's.
+    // A poll that gets the damaged run's task ends empty. The next one gets the other run's task.
     let mut found = String::new();
     while found.is_empty() {
         let poll = PollWorkflowTaskQueueRequest {
@@ -104,7 +104,7 @@ async fn damage_is_a_loss_of_data_counted_and_in_nobodys_way() {
 
     let counted = runtime.damage();
     let all = DamageCount { runs: 1, schedules: 1, tasks: 1, messages: 1, batch_jobs: 1 };
-    // By its workflow id and, for its task, by its run id.
+    // Once for its workflow id and, for its task, once for its run id.
     assert!((1..=2).contains(&counted.runs), "{counted:?}");
     assert_eq!(DamageCount { runs: 1, ..counted }, all);
     assert!(store.tasks(SlotRange::ALL, i64::MAX - 2, 1).unwrap().len() == 1, "it is kept");

@@ -1,4 +1,4 @@
-//! A filter narrows what it is asked of, whatever is written in it.
+//! Filters never widen a list beyond its scope.
 
 use perennial_proto::temporal::filter::v1::WorkflowExecutionFilter;
 use perennial_proto::temporal::workflowservice::v1::list_open_workflow_executions_request::Filters;
@@ -8,10 +8,10 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 use tonic::{Code, Status};
 
-use crate::scene::{Client, client, schedule, start};
+use crate::test_server::{Client, client, schedule, start};
 
 /// Two schedules, one of them deleted, and a workflow.
-async fn scene() -> Client {
+async fn populated_server() -> Client {
     let mut client = client().await;
     client.start_workflow_execution(start("order")).await.unwrap();
     for id in ["present", "deleted"] {
@@ -38,7 +38,7 @@ async fn schedules(client: &mut Client, query: &str) -> Result<Vec<String>, Stat
 
 #[tokio::test]
 async fn text_cannot_escape_from_the_list_of_schedules() {
-    let mut client = scene().await;
+    let mut client = populated_server().await;
     assert_eq!(schedules(&mut client, "").await.unwrap(), ["present"]);
     let escapes = [
         "WorkflowType = 'x') OR (WorkflowType = 'Order'",
@@ -48,7 +48,7 @@ async fn text_cannot_escape_from_the_list_of_schedules() {
         let refused = schedules(&mut client, query).await.unwrap_err();
         assert_eq!(refused.code(), Code::InvalidArgument, "{query}");
     }
-    // What names a division or another status stays among the schedules that are there.
+    // A filter on a division or another status still finds only schedules that exist.
     let either = "ExecutionStatus = 'Completed' OR TemporalNamespaceDivision IS NULL OR \
                   WorkflowId STARTS_WITH 'p'";
     assert_eq!(schedules(&mut client, either).await.unwrap(), ["present"]);
@@ -58,7 +58,7 @@ async fn text_cannot_escape_from_the_list_of_schedules() {
 
 #[tokio::test]
 async fn schedules_are_counted_in_groups() {
-    let mut client = scene().await;
+    let mut client = populated_server().await;
     for query in ["GROUP BY ExecutionStatus", "WorkflowId = 'present' GROUP BY ExecutionStatus"] {
         let request =
             CountSchedulesRequest { namespace: "default".to_owned(), query: query.to_owned() };
@@ -70,7 +70,7 @@ async fn schedules_are_counted_in_groups() {
 
 #[tokio::test]
 async fn workflow_id_of_an_older_list_is_no_part_of_a_filter() {
-    let mut client = scene().await;
+    let mut client = populated_server().await;
     let mut found = async |workflow_id: &str| {
         let by_id = WorkflowExecutionFilter {
             workflow_id: workflow_id.to_owned(),

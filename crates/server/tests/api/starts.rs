@@ -1,4 +1,4 @@
-//! What a start leaves out, and how much a workflow is asked at once, is for the server's settings to say.
+//! Defaults and limits of starts and updates from the server's settings.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 use perennial_store::MemoryStore;
 use tonic::Code;
 
-use crate::scene::{Client, client, config, serving, start};
+use crate::test_server::{Client, client, config, serving, start};
 
 async fn limited(limits: Limits) -> Client {
     let mut config = config(Storage::Store(Arc::new(MemoryStore::default())));
@@ -48,7 +48,7 @@ async fn workflow_task_timeout_is_the_configured_one_unless_the_start_has_anothe
 }
 
 #[tokio::test]
-async fn starts_that_make_no_sense_are_refused_by_field() {
+async fn invalid_starts_are_refused_by_field() {
     let mut client = client().await;
     let seconds = |seconds| Some(Duration { seconds, nanos: 0 });
     let cron = |cron: &str| StartWorkflowExecutionRequest {

@@ -1,4 +1,4 @@
-//! A token is good where it was given out, and nowhere else.
+//! A token is valid only in the namespace and for the purpose it was issued for.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use perennial_store::SqliteStore;
 use prost::Message;
 use tonic::Code;
 
-use crate::scene::{Client, client, client_of, queue, start};
+use crate::test_server::{Client, client, client_of, queue, start};
 
-/// A workflow's first task, as a worker of the namespace `default` has it.
+/// The token of a workflow's first task, in the namespace `default`.
 async fn task_token(client: &mut Client) -> Vec<u8> {
     client.start_workflow_execution(start("order")).await.unwrap();
     let poll = PollWorkflowTaskQueueRequest {
@@ -30,7 +30,7 @@ async fn task_token(client: &mut Client) -> Vec<u8> {
     client.poll_workflow_task_queue(poll).await.unwrap().into_inner().task_token
 }
 
-/// The same of an activity.
+/// The token of an activity, in the namespace `default`.
 async fn activity_token(client: &mut Client) -> Vec<u8> {
     let token = task_token(client).await;
     let second = |seconds| Some(perennial_proto::Duration { seconds, nanos: 0 });
@@ -73,7 +73,7 @@ async fn completes(client: &mut Client, namespace: &str, token: &[u8]) -> Code {
 }
 
 #[tokio::test]
-async fn workflow_task_is_completed_in_its_own_namespace_alone() {
+async fn workflow_task_is_completed_only_in_its_own_namespace() {
     let mut client = client().await;
     let token = task_token(&mut client).await;
     assert_eq!(completes(&mut client, "other", &token).await, Code::NotFound);
@@ -82,7 +82,7 @@ async fn workflow_task_is_completed_in_its_own_namespace_alone() {
 }
 
 #[tokio::test]
-async fn activity_is_answered_in_its_own_namespace_alone() {
+async fn activity_is_completed_only_in_its_own_namespace() {
     let mut client = client().await;
     let token = activity_token(&mut client).await;
     for (namespace, expected) in [("other", Code::NotFound), ("default", Code::Ok)] {
@@ -105,10 +105,10 @@ async fn activity_is_answered_in_its_own_namespace_alone() {
 }
 
 #[tokio::test]
-async fn hand_made_task_tokens_complete_nothing() {
+async fn forged_task_tokens_complete_nothing() {
     let mut client = client().await;
     let token = task_token(&mut client).await;
-    // The first namespace has the key 1: the parts of a token are easily guessed.
+    // The first namespace has the key 1: the fields of a token are easily guessed.
     let by_hand = TaskToken {
         namespace: 1,
         workflow_id: "order".to_owned(),
@@ -135,7 +135,7 @@ async fn hand_made_task_tokens_complete_nothing() {
 }
 
 #[tokio::test]
-async fn token_outlives_the_server_that_gave_it_out() {
+async fn token_is_valid_after_a_restart() {
     let store = Arc::new(SqliteStore::in_memory().unwrap());
     let mut first = client_of(store.clone()).await;
     let token = task_token(&mut first).await;
@@ -173,7 +173,7 @@ async fn page_of_a_list_is_for_its_namespace_and_its_filter() {
         assert_eq!(status.message(), "Invalid NextPageToken.");
         assert_eq!(status.code(), Code::InvalidArgument);
     }
-    // The size of a page may change.
+    // The page size may change between pages.
     let rest = ListWorkflowExecutionsRequest { page_size: 10, ..next };
     let rest = client.list_workflow_executions(rest).await.unwrap().into_inner();
     assert_eq!(rest.executions.len(), 1);

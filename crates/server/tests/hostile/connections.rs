@@ -1,4 +1,4 @@
-//! Clients that connect and then do nothing, or half of something.
+//! Clients that connect and then send nothing, or an incomplete request.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -15,25 +15,25 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 use tower::ServiceExt;
 
-use crate::scene::{Scene, WORKFLOW_SERVICE, status_of};
+use crate::test_server::{TestServer, WORKFLOW_SERVICE, status_of};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// A frame without settings.
+/// An empty SETTINGS frame.
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
-async fn with(connections: ConnectionLimits) -> Scene {
-    Scene::with(ServerConfig { connections, ..ServerConfig::default() }).await
+async fn with(connections: ConnectionLimits) -> TestServer {
+    TestServer::with(ServerConfig { connections, ..ServerConfig::default() }).await
 }
 
-/// Whether the server hangs up; otherwise the test does.
+/// Waits until the server closes the connection; the test hangs if it doesn't.
 async fn is_closed(stream: &mut TcpStream) -> bool {
     let mut rest = Vec::new();
-    // It is told to be gone with or without what the server had to say.
+    // The read may end with an error or with data: both mean that the connection is closed.
     let _ = stream.read_to_end(&mut rest).await;
     true
 }
 
-/// The first pieces of a body, and nothing after.
+/// A body that never ends after its first piece.
 struct HalfSent(Option<Bytes>);
 
 impl Body for HalfSent {
@@ -57,24 +57,24 @@ fn half_a_call() -> Request<tonic::body::Body> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connection_that_does_not_begin_is_closed() {
+async fn connection_without_a_preface_is_closed() {
     let handshake_time = Duration::from_millis(50);
     let limits = ConnectionLimits { handshake_time, ..ConnectionLimits::default() };
-    let scene = with(limits).await;
+    let server = with(limits).await;
     for begun in [&b""[..], &PREFACE[..10], b"GET / HTTP/1.1\r\n\r\n"] {
-        let mut stream = TcpStream::connect(scene.grpc).await.unwrap();
+        let mut stream = TcpStream::connect(server.grpc).await.unwrap();
         stream.write_all(begun).await.unwrap();
         assert!(is_closed(&mut stream).await);
     }
-    scene.assert_well().await;
-    scene.stop().await;
+    server.assert_well().await;
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn half_sent_requests_are_ended() {
+async fn incomplete_requests_time_out() {
     let request_time = Duration::from_millis(50);
-    let scene = with(ConnectionLimits { request_time, ..ConnectionLimits::default() }).await;
-    let answer = scene.channel().await.oneshot(half_a_call()).await.unwrap();
+    let server = with(ConnectionLimits { request_time, ..ConnectionLimits::default() }).await;
+    let answer = server.channel().await.oneshot(half_a_call()).await.unwrap();
     let status = status_of(&answer);
     assert_eq!(status.code(), Code::DeadlineExceeded, "{status}");
     assert_eq!(status.message(), "the message didn't arrive within 50ms");
@@ -83,77 +83,77 @@ async fn half_sent_requests_are_ended() {
         "GET /api/v1/sys",
         "POST /api/v1/namespaces/default/workflows/w HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
     ] {
-        let mut stream = TcpStream::connect(scene.http).await.unwrap();
+        let mut stream = TcpStream::connect(server.http).await.unwrap();
         stream.write_all(begun.as_bytes()).await.unwrap();
         assert!(is_closed(&mut stream).await);
     }
-    scene.assert_well().await;
-    scene.stop().await;
+    server.assert_well().await;
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_half_done_holds_the_end_up() {
+async fn incomplete_requests_do_not_delay_the_shutdown() {
     let day = Duration::from_secs(24 * 3_600);
     let (handshake_time, request_time) = (day, day);
-    let scene =
+    let server =
         with(ConnectionLimits { handshake_time, request_time, ..ConnectionLimits::default() })
             .await;
-    let silent = TcpStream::connect(scene.grpc).await.unwrap();
-    let mut begun = TcpStream::connect(scene.grpc).await.unwrap();
+    let silent = TcpStream::connect(server.grpc).await.unwrap();
+    let mut begun = TcpStream::connect(server.grpc).await.unwrap();
     begun.write_all(&[PREFACE, SETTINGS].concat()).await.unwrap();
     begun.read_exact(&mut [0; 9]).await.unwrap();
 
-    let channel = scene.channel().await;
+    let channel = server.channel().await;
     let half = tokio::spawn(channel.clone().oneshot(half_a_call()));
     let mut health = HealthClient::new(channel);
     let watch = HealthCheckRequest { service: WORKFLOW_SERVICE.to_owned() };
     let mut watching = health.watch(watch).await.unwrap().into_inner();
     assert!(watching.message().await.unwrap().is_some());
 
-    let mut body = TcpStream::connect(scene.http).await.unwrap();
+    let mut body = TcpStream::connect(server.http).await.unwrap();
     let head = b"POST /api/v1/namespaces/default/workflows/w HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{";
     body.write_all(head).await.unwrap();
-    scene.stop().await;
+    server.stop().await;
     drop((silent, begun, half, watching, body));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn connections_have_a_number() {
+async fn number_of_connections_is_limited() {
     let limits = ConnectionLimits {
         grpc_connections_max: 2,
         http_connections_max: 1,
         ..ConnectionLimits::default()
     };
-    let scene = with(limits).await;
+    let server = with(limits).await;
     let mut held = Vec::new();
     for _ in 0..2 {
-        let mut stream = TcpStream::connect(scene.grpc).await.unwrap();
+        let mut stream = TcpStream::connect(server.grpc).await.unwrap();
         stream.write_all(&[PREFACE, SETTINGS].concat()).await.unwrap();
-        // It is served: its settings are answered.
+        // The connection is served: the server sends its settings.
         stream.read_exact(&mut [0; 9]).await.unwrap();
         held.push(stream);
     }
-    let mut third = TcpStream::connect(scene.grpc).await.unwrap();
+    let mut third = TcpStream::connect(server.grpc).await.unwrap();
     assert!(is_closed(&mut third).await);
-    let kept = TcpStream::connect(scene.http).await.unwrap();
-    let mut second = TcpStream::connect(scene.http).await.unwrap();
+    let kept = TcpStream::connect(server.http).await.unwrap();
+    let mut second = TcpStream::connect(server.http).await.unwrap();
     assert!(is_closed(&mut second).await);
     drop((held, kept));
-    // Places are free again as soon as the server has noticed.
+    // New connections are accepted once the server has noticed.
     loop {
-        let mut stream = TcpStream::connect(scene.grpc).await.unwrap();
+        let mut stream = TcpStream::connect(server.grpc).await.unwrap();
         let sent = stream.write_all(&[PREFACE, SETTINGS].concat()).await;
         if sent.is_ok() && stream.read_exact(&mut [0; 9]).await.is_ok() {
             break;
         }
     }
-    scene.stop().await;
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn client_is_told_how_many_calls_it_may_have_under_way() {
-    let scene = with(ConnectionLimits { streams_max: 77, ..ConnectionLimits::default() }).await;
-    let mut stream = TcpStream::connect(scene.grpc).await.unwrap();
+async fn settings_frame_holds_the_limit_of_concurrent_calls() {
+    let server = with(ConnectionLimits { streams_max: 77, ..ConnectionLimits::default() }).await;
+    let mut stream = TcpStream::connect(server.grpc).await.unwrap();
     stream.write_all(&[PREFACE, SETTINGS].concat()).await.unwrap();
     let mut head = [0; 9];
     stream.read_exact(&mut head).await.unwrap();
@@ -163,5 +163,5 @@ async fn client_is_told_how_many_calls_it_may_have_under_way() {
     stream.read_exact(&mut settings).await.unwrap();
     let streams = settings.chunks(6).find(|setting| setting[..2] == [0, 3]).unwrap();
     assert_eq!(streams[2..], 77_u32.to_be_bytes());
-    scene.stop().await;
+    server.stop().await;
 }

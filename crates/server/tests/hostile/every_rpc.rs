@@ -1,4 +1,4 @@
-//! Every RPC, with fields that are empty, random, or as large as they get.
+//! Every RPC with empty, random and maximal messages.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use perennial_server::ServerConfig;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-use crate::scene::{Scene, WORKFLOW_SERVICE, call};
+use crate::test_server::{TestServer, WORKFLOW_SERVICE, call};
 
 const SERVICES: [&str; 3] = [
     WORKFLOW_SERVICE,
@@ -20,26 +20,26 @@ const SERVICES: [&str; 3] = [
     "perennial.v1.ScheduleService",
 ];
 
-/// Messages of random fields for each RPC.
+/// Random messages for each RPC.
 const ROUNDS: u64 = 24;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_message_breaks_an_rpc_or_makes_clients_repeat_it() {
+async fn no_message_breaks_an_rpc_or_gets_a_code_that_clients_retry() {
     let wait = Duration::from_millis(20);
     let config = ServerConfig { poll_time: wait, long_poll_time: wait, ..ServerConfig::default() };
-    let scene = Scene::with(config).await;
-    let channel = scene.channel().await;
+    let server = TestServer::with(config).await;
+    let channel = server.channel().await;
     for rpc in SERVICES.iter().flat_map(|name| {
         descriptors().get_service_by_name(name).unwrap().methods().collect::<Vec<_>>()
     }) {
-        // Those that end a namespace end one that no other needs.
+        // RPCs that delete a namespace get one that no other RPC uses.
         let namespace = if rpc.name().contains("Namespace") { "doomed" } else { "default" };
         for seed in 0..ROUNDS {
             let mut random = Random::new(seed, rpc.full_name(), namespace);
             random.is_plausible = seed % 2 == 1;
             let filled = random.message(&rpc.input(), 0).encode_to_vec();
             check(&channel, &rpc, &filled, &format!("seed {seed}")).await;
-            // The same, damaged in one place.
+            // The same message with one bit changed.
             let mut damaged = filled;
             if let Some(at) = random.below(damaged.len().max(1)).checked_sub(1) {
                 damaged[at] ^= 1 << random.below(8);
@@ -53,13 +53,13 @@ async fn no_message_breaks_an_rpc_or_makes_clients_repeat_it() {
         largest.is_maximal = true;
         check(&channel, &rpc, &largest.message(&rpc.input(), 0).encode_to_vec(), "all").await;
     }
-    scene.assert_well().await;
-    scene.stop().await;
+    server.assert_well().await;
+    server.stop().await;
 }
 
 async fn check(channel: &Channel, rpc: &MethodDescriptor, message: &[u8], what: &str) {
     let path = format!("/{}/{}", rpc.parent_service().full_name(), rpc.name());
-    // A query waits for a worker, of which there is none.
+    // A query waits for a worker, and there is none.
     let waits = rpc.name() == "QueryWorkflow";
     let status = call(channel.clone(), &path, message, waits.then_some("50m")).await;
     assert!(
@@ -69,7 +69,7 @@ async fn check(channel: &Channel, rpc: &MethodDescriptor, message: &[u8], what: 
     assert!(status.message().len() < 3_000, "{path}, {what}: {} bytes", status.message().len());
 }
 
-/// Fields that RPCs ask for.
+/// Fields that RPCs require.
 const NEEDED: [&str; 22] = [
     "action",
     "activity_id",
@@ -95,7 +95,7 @@ const NEEDED: [&str; 22] = [
     "patch",
 ];
 
-/// Whether no client tries it again.
+/// Whether clients don't retry it.
 fn is_final(status: &Status) -> bool {
     match status.code() {
         Code::Ok
@@ -106,7 +106,7 @@ fn is_final(status: &Status) -> bool {
         | Code::PermissionDenied
         | Code::Unauthenticated
         | Code::Unimplemented => true,
-        // SDKs repeat these, some for ever.
+        // SDKs retry these, some for ever.
         Code::Cancelled
         | Code::Unknown
         | Code::DeadlineExceeded
@@ -119,14 +119,14 @@ fn is_final(status: &Status) -> bool {
     }
 }
 
-/// Messages by their descriptors: the same for the same seed.
+/// Makes messages from descriptors, the same for the same seed.
 struct Random {
     state: u64,
     namespace: &'static str,
     is_maximal: bool,
-    /// Whether most of it is what clients send, so that the rest gets past the first checks.
+    /// Whether most fields are valid, so that the others get past the first checks.
     is_plausible: bool,
-    /// Values that may still come: some messages hold themselves, and all together are less than a message may be.
+    /// Remaining values: some messages contain themselves, and a message has a size limit.
     left: usize,
 }
 
@@ -181,7 +181,7 @@ impl Random {
                 let kind = entry.map_entry_value_field().kind();
                 let mut entries = HashMap::new();
                 for _ in 0..count {
-                    // Every map of the API has texts as keys, but for one with numbers.
+                    // All maps of the API have text keys, except one with numbers.
                     let key = match entry.map_entry_key_field().kind() {
                         Kind::String => MapKey::String(self.text("")),
                         Kind::Int64 => MapKey::I64(self.next() as i64),
@@ -237,7 +237,7 @@ impl Random {
             "5",
             "WorkflowId = 'w'",
         ];
-        // Without it nothing gets past the first check.
+        // Otherwise nothing gets past the first check.
         if name == "namespace" && self.below(8) != 0 {
             return self.namespace.to_owned();
         }

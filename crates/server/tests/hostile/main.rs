@@ -1,5 +1,4 @@
-//! Requests that no client sends who means well: none stops the server, takes more than its share, or is answered
-//! with a code that makes clients send it again.
+//! Malicious and broken requests: none stops the server, exceeds its memory, or gets a code that clients retry.
 #![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
 mod connections;
@@ -7,4 +6,4 @@ mod every_rpc;
 mod json;
 mod messages;
 mod names;
-mod scene;
+mod test_server;

@@ -1,15 +1,15 @@
-//! Messages that can't be read, or not by those who get them later.
+//! Messages that the server, or later their readers, can't decode.
 
 use perennial_proto::temporal::failure::v1::Failure;
 use perennial_proto::temporal::workflowservice::v1::StartWorkflowExecutionRequest;
 use prost::Message;
 use tonic::Code;
 
-use crate::scene::{Scene, WORKFLOW_SERVICE, call};
+use crate::test_server::{TestServer, WORKFLOW_SERVICE, call};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failure_that_clients_could_not_decode_is_refused() {
-    let scene = Scene::new().await;
+    let server = TestServer::new().await;
     let with_failure = |depth: usize| {
         let mut failure = Failure::default();
         for _ in 1..depth {
@@ -20,27 +20,27 @@ async fn failure_that_clients_could_not_decode_is_refused() {
         request
     };
     for (depth, words) in [(81, "continuedFailure has more than 80 causes"), (500, "recursion")] {
-        let refusal = scene.ask("StartWorkflowExecution", &with_failure(depth)).await;
+        let refusal = server.ask("StartWorkflowExecution", &with_failure(depth)).await;
         assert_eq!(refusal.code(), Code::InvalidArgument, "{refusal}");
         assert!(refusal.message().contains(words), "{refusal}");
     }
-    let taken = scene.ask("StartWorkflowExecution", &with_failure(80)).await;
+    let taken = server.ask("StartWorkflowExecution", &with_failure(80)).await;
     assert_eq!(taken.code(), Code::Ok, "{taken}");
-    let (code, _) = scene.get("/api/v1/namespaces/default/workflows/w/history").await;
+    let (code, _) = server.get("/api/v1/namespaces/default/workflows/w/history").await;
     assert_eq!(code, 200);
-    scene.stop().await;
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bytes_that_are_no_message_are_not_to_be_sent_again() {
-    let scene = Scene::new().await;
+async fn invalid_message_gets_a_code_that_clients_do_not_retry() {
+    let server = TestServer::new().await;
     let path = format!("/{WORKFLOW_SERVICE}/StartWorkflowExecution");
     let cut = start("w").encode_to_vec();
     for bytes in [&cut[..cut.len() - 1], &[0xff; 100], b"\x0a\x02\xff\xfe"] {
-        let refusal = call(scene.channel().await, &path, bytes, None).await;
+        let refusal = call(server.channel().await, &path, bytes, None).await;
         assert_eq!(refusal.code(), Code::InvalidArgument, "{refusal}");
     }
-    scene.stop().await;
+    server.stop().await;
 }
 
 fn start(workflow_id: &str) -> StartWorkflowExecutionRequest {

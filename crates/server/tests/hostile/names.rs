@@ -1,4 +1,4 @@
-//! Names as long as a message.
+//! Names that fill a whole message.
 
 use perennial_proto::temporal::common::v1::{Payload, SearchAttributes, WorkflowType};
 use perennial_proto::temporal::enums::v1::IndexedValueType;
@@ -16,9 +16,9 @@ use perennial_proto::temporal::workflowservice::v1::{
 use prost::Message;
 use tonic::{Code, Status};
 
-use crate::scene::{Scene, call};
+use crate::test_server::{TestServer, call};
 
-/// Refusals are read from headers, of which some clients take 8 KB.
+/// Errors travel in headers, of which some clients read 8 KB.
 fn assert_refused(status: &Status, words: &str) {
     assert_eq!(status.code(), Code::InvalidArgument, "{status}");
     assert!(status.message().contains(words), "{status}");
@@ -44,7 +44,7 @@ fn schedule(spec: ScheduleSpec) -> CreateScheduleRequest {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn specs_with_long_names_are_refused_at_once() {
-    let scene = Scene::new().await;
+    let server = TestServer::new().await;
     let long = "Europe/Oslo".repeat(30_000);
     let zone = ScheduleSpec { timezone_name: long.clone(), ..ScheduleSpec::default() };
     let cron = ScheduleSpec {
@@ -64,18 +64,18 @@ async fn specs_with_long_names_are_refused_at_once() {
         (cron, "the name of the time zone has 9007 bytes"),
         (calendar, "the text has 330000 bytes; at most 10000 are read"),
         (ranges, "hour has 300000 ranges; at most 366 are read"),
-        // Who has made a mistake is helped as before.
+        // A small mistake still gets a suggestion.
         (typo, r#"unknown time zone "Europe/Olso"; did you mean "Europe/Oslo"?"#),
     ] {
-        assert_refused(&scene.ask("CreateSchedule", &schedule(spec)).await, words);
+        assert_refused(&server.ask("CreateSchedule", &schedule(spec)).await, words);
     }
-    scene.assert_well().await;
-    scene.stop().await;
+    server.assert_well().await;
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn names_of_namespaces_and_attributes_are_checked() {
-    let scene = Scene::new().await;
+    let server = TestServer::new().await;
     for (namespace, words) in [
         ("a\nb".to_owned(), "control character"),
         ("\u{1b}[2J".to_owned(), "control character"),
@@ -83,7 +83,7 @@ async fn names_of_namespaces_and_attributes_are_checked() {
         ("x".repeat(300_000), "Namespace length exceeds limit"),
     ] {
         let register = RegisterNamespaceRequest { namespace, ..Default::default() };
-        assert_refused(&scene.ask("RegisterNamespace", &register).await, words);
+        assert_refused(&server.ask("RegisterNamespace", &register).await, words);
     }
     for (name, words) in [("", "is empty"), ("a`b", "backquote"), ("a\0b", "control character")] {
         let kind = i32::from(IndexedValueType::Keyword);
@@ -92,18 +92,18 @@ async fn names_of_namespaces_and_attributes_are_checked() {
             namespace: "default".to_owned(),
         };
         let path = "/temporal.api.operatorservice.v1.OperatorService/AddSearchAttributes";
-        let refusal = call(scene.channel().await, path, &add.encode_to_vec(), None).await;
+        let refusal = call(server.channel().await, path, &add.encode_to_vec(), None).await;
         assert_refused(&refusal, words);
     }
-    scene.stop().await;
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refusals_repeat_little_of_long_names() {
-    let scene = Scene::new().await;
+async fn errors_shorten_long_names() {
+    let server = TestServer::new().await;
     let long = "a".repeat(500_000);
     let nowhere = ListWorkflowExecutionsRequest { namespace: long.clone(), ..Default::default() };
-    let refusal = scene.ask("ListWorkflowExecutions", &nowhere).await;
+    let refusal = server.ask("ListWorkflowExecutions", &nowhere).await;
     assert_eq!(refusal.code(), Code::NotFound);
     assert!(refusal.message().len() < 1_000 && refusal.details().len() < 8_000);
 
@@ -113,10 +113,10 @@ async fn refusals_repeat_little_of_long_names() {
         ..ListWorkflowExecutionsRequest::default()
     };
     let longer = "a".repeat(3_000_000);
-    let refusal = scene.ask("ListWorkflowExecutions", &list(format!("{longer} = 1"))).await;
+    let refusal = server.ask("ListWorkflowExecutions", &list(format!("{longer} = 1"))).await;
     assert_refused(&refusal, "the query has 3000004 bytes; at most 2097152 are read");
     let refusal =
-        scene.ask("ListWorkflowExecutions", &list(format!("{} = 1", &long[..9_000]))).await;
+        server.ask("ListWorkflowExecutions", &list(format!("{} = 1", &long[..9_000]))).await;
     assert_refused(&refusal, "invalid search attribute: aaa");
 
     let start = StartWorkflowExecutionRequest {
@@ -129,14 +129,14 @@ async fn refusals_repeat_little_of_long_names() {
         }),
         ..StartWorkflowExecutionRequest::default()
     };
-    let refusal = scene.ask("StartWorkflowExecution", &start).await;
+    let refusal = server.ask("StartWorkflowExecution", &start).await;
     assert_refused(&refusal, "has no mapping defined for search attribute aaa");
-    scene.stop().await;
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn long_names_in_json_are_refused_without_being_repeated() {
-    let scene = Scene::new().await;
+    let server = TestServer::new().await;
     let long = "workflowType".repeat(30_000);
     for body in [
         format!(r#"{{"{long}": 1}}"#),
@@ -146,10 +146,10 @@ async fn long_names_in_json_are_refused_without_being_repeated() {
         ),
         format!(r#"{{"workflowRunTimeout": "{long}"}}"#),
     ] {
-        let (code, answer) = scene.post("/api/v1/namespaces/default/workflows/w", &body).await;
+        let (code, answer) = server.post("/api/v1/namespaces/default/workflows/w", &body).await;
         assert_eq!(code, 400, "{answer}");
         assert!(answer.len() < 3_000, "{} bytes", answer.len());
     }
-    scene.assert_well().await;
-    scene.stop().await;
+    server.assert_well().await;
+    server.stop().await;
 }

@@ -5,5 +5,5 @@ mod browsers;
 mod lifecycle;
 mod mapping;
 mod refusals;
-mod scene;
 mod schedules;
+mod test_server;

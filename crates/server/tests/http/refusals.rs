@@ -1,21 +1,26 @@
-//! Whatever comes in wrong is told what and where, and is never the server's fault.
+//! Errors for invalid requests name the field and the problem, and are never server errors.
 
 use perennial_server::ServerConfig;
 use serde_json::json;
 
-use crate::scene::Scene;
+use crate::test_server::TestServer;
 
 const WORKFLOWS: &str = "/api/v1/namespaces/default/workflows";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_request_is_told_which_field_is_wrong() {
-    let scene = Scene::new().await;
+async fn invalid_request_gets_an_error_that_names_the_field() {
+    let server = TestServer::new().await;
     let deep = "[".repeat(200) + &"]".repeat(200);
     for (method, path, body, problem) in [
         ("POST", "/w", "{nope", "the body isn't JSON: key must be a string at line 1 column 2"),
         ("POST", "/w", r#"{"a": 1} {}"#, "the body isn't JSON: trailing characters"),
         ("POST", "/w", "\"text\"", "the body: expected an object, found \"text\""),
-        ("POST", "/w", &deep, "the body: its JSON is nested 200 deep, and 120 are read"),
+        (
+            "POST",
+            "/w",
+            &deep,
+            "the body: its JSON is nested 200 levels deep, more than the limit of 120",
+        ),
         (
             "POST",
             "/w",
@@ -65,7 +70,7 @@ async fn bad_request_is_told_which_field_is_wrong() {
             "",
             "`pageSise`: ListWorkflowExecutionsRequest has no such field; did you mean `pageSize`?",
         ),
-        ("GET", "?query.x=1", "", "the query: `query.x`: there are no fields within it"),
+        ("GET", "?query.x=1", "", "the query: `query.x`: it has no nested fields"),
         ("GET", "?pageSize=1&pageSize=2", "", "the query: `pageSize`: it is given twice"),
         ("GET", "?nextPageToken=%2a", "", "the query: `nextPageToken`: expected bytes in base64"),
         ("GET", "?query=%ff", "", "the query: `%ff` isn't UTF-8"),
@@ -77,7 +82,7 @@ async fn bad_request_is_told_which_field_is_wrong() {
             "`waitNewEvent`: expected true or false, found \"yes\"",
         ),
     ] {
-        let answer = scene.ask(method, &format!("{WORKFLOWS}{path}"), &[], body).await;
+        let answer = server.ask(method, &format!("{WORKFLOWS}{path}"), &[], body).await;
         let problem = serde_json::Value::from(problem).to_string();
         let problem = problem.trim_matches('"');
         assert_eq!(answer.code, 400, "{method} {path} {body}: {}", answer.body);
@@ -85,19 +90,19 @@ async fn bad_request_is_told_which_field_is_wrong() {
         assert_eq!(answer.json()["code"], 3);
     }
     let path = "/api/v1/namespaces/default/schedules/s/backfills/seven/cancel";
-    let answer = scene.post(path, json!({})).await;
+    let answer = server.post(path, json!({})).await;
     assert!(
         answer.body.contains("the path: `backfillId`: expected a whole number"),
         "{}",
         answer.body
     );
-    scene.stop().await;
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refusal_has_the_code_the_words_and_the_details_of_grpc() {
-    let scene = Scene::new().await;
-    let missing = scene.get(&format!("{WORKFLOWS}/missing")).await;
+async fn error_has_the_code_message_and_details_of_grpc() {
+    let server = TestServer::new().await;
+    let missing = server.get(&format!("{WORKFLOWS}/missing")).await;
     assert_eq!(missing.code, 404);
     assert_eq!(
         missing.json(),
@@ -106,43 +111,43 @@ async fn refusal_has_the_code_the_words_and_the_details_of_grpc() {
             "details": [{"@type": "type.googleapis.com/temporal.api.errordetails.v1.NotFoundFailure"}],
         })
     );
-    let run_id = scene.start("w", json!({})).await["runId"].clone();
+    let run_id = server.start("w", json!({})).await["runId"].clone();
     let again = json!({"workflowType": {"name": "Order"}, "taskQueue": {"name": "queue"}});
-    let again = scene.post(&format!("{WORKFLOWS}/w"), again).await;
+    let again = server.post(&format!("{WORKFLOWS}/w"), again).await;
     assert_eq!(again.code, 409);
     assert_eq!(again.json()["details"][0]["runId"], run_id);
 
-    let nowhere = scene.get("/api/v1/namespaces/nowhere/workflows").await;
+    let nowhere = server.get("/api/v1/namespaces/nowhere/workflows").await;
     assert_eq!(nowhere.json()["details"][0]["namespace"], "nowhere");
-    let later = scene.get("/api/v1/namespaces/default/worker-deployments").await;
+    let later = server.get("/api/v1/namespaces/default/worker-deployments").await;
     assert_eq!(later.code, 501);
-    scene.stop().await;
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_there_is_told_from_what_is_not_allowed() {
-    let scene = Scene::new().await;
+async fn unknown_paths_and_wrong_methods_get_different_codes() {
+    let server = TestServer::new().await;
     for path in ["/", "/api/v1/nope", "/api/v1/namespaces/default/", "/api/schedules//history", "*"]
     {
-        let answer = scene.get(path).await;
+        let answer = server.get(path).await;
         assert_eq!((answer.code, &answer.json()["code"]), (404, &json!(5)), "{path}");
     }
-    let answer = scene.ask("PUT", WORKFLOWS, &[], "").await;
+    let answer = server.ask("PUT", WORKFLOWS, &[], "").await;
     assert_eq!((answer.code, answer.header("allow")), (405, Some("GET")));
     let answer =
-        scene.ask("DELETE", "/api/v1/namespaces/default/schedules/s/backfills", &[], "").await;
+        server.ask("DELETE", "/api/v1/namespaces/default/schedules/s/backfills", &[], "").await;
     assert_eq!((answer.code, answer.header("allow")), (405, Some("GET, POST")));
-    assert_eq!(scene.ask("POST", "/openapi.json", &[], "").await.code, 405);
-    scene.stop().await;
+    assert_eq!(server.ask("POST", "/openapi.json", &[], "").await.code, 405);
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn body_has_a_limit() {
     let config = ServerConfig { request_bytes_max: 1024, ..ServerConfig::default() };
-    let scene = Scene::with(config).await;
+    let server = TestServer::with(config).await;
     let body = json!({"identity": "x".repeat(2000)});
-    let answer = scene.post(&format!("{WORKFLOWS}/w"), body).await;
+    let answer = server.post(&format!("{WORKFLOWS}/w"), body).await;
     assert_eq!((answer.code, &answer.json()["code"]), (413, &json!(8)));
     assert!(answer.body.contains("the body is larger than 1024 bytes"), "{}", answer.body);
-    scene.stop().await;
+    server.stop().await;
 }

@@ -1,4 +1,4 @@
-//! The API's description in OpenAPI, made from the same descriptors as the API.
+//! The OpenAPI document of the API, made from the descriptors.
 
 mod paths;
 mod schema;
@@ -16,7 +16,7 @@ use super::{HttpResponse, full};
 
 /// The document at `path`, if there is one.
 pub(super) fn document(path: &str) -> Option<HttpResponse> {
-    // The texts are kept, and not what they are made from, which is many times as large.
+    // The text is cached. The tree it is made from takes many times the memory.
     static JSON: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(described().to_string()));
     static YAML: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(yaml(&described())));
     let (text, content_type) = match path {
@@ -24,9 +24,9 @@ pub(super) fn document(path: &str) -> Option<HttpResponse> {
         "/openapi.yaml" | "/api/v1/openapi.yaml" => (&*YAML, "application/yaml"),
         _ => return None,
     };
-    let mut answer = Response::new(full(text.clone()));
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    Some(answer)
+    let mut response = Response::new(full(text.clone()));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    Some(response)
 }
 
 fn yaml(document: &Value) -> String {

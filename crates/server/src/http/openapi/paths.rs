@@ -1,4 +1,4 @@
-//! Paths and parameters.
+//! The paths of the document, with their parameters.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::super::routes::{Body, FieldPath, Route, RouteTable};
 use super::schema::Schemas;
 
-/// Messages within messages are followed this far for parameters of a query.
+/// Nesting of messages up to which fields become query parameters.
 const DEPTH_MAX: usize = 4;
 
 pub(super) fn tags() -> Value {
@@ -23,7 +23,7 @@ pub(super) fn tags() -> Value {
 pub(super) fn described(table: &RouteTable, schemas: &mut Schemas) -> Value {
     let mut paths: Map<String, Value> = Map::new();
     let mut names: HashMap<String, usize> = HashMap::new();
-    // The paths below /api/v1 are the ones to use, so they get the plain names.
+    // The paths below /api/v1 are preferred, so their operations get the names without a number.
     let (current, older): (Vec<_>, Vec<_>) =
         table.routes.iter().partition(|route| route.template.starts_with("/api/v1/"));
     for route in current.into_iter().chain(older) {
@@ -39,8 +39,8 @@ pub(super) fn described(table: &RouteTable, schemas: &mut Schemas) -> Value {
     Value::Object(paths)
 }
 
-/// The path as the document has it. A variable there has the name of its field alone: many tools take no dots,
-/// and paths that differ by the names of their variables are one.
+/// The path in the document. A variable is named after its last field: many tools allow no dots, and paths that differ
+/// only in the names of variables are the same.
 pub(super) fn template(route: &Route) -> String {
     let mut names = variable_names(route).into_iter();
     let segments = route.template.split('/').map(|segment| {
@@ -120,7 +120,7 @@ fn parameters(route: &Route, schemas: &mut Schemas) -> Vec<Value> {
 }
 
 struct Query<'a> {
-    /// What the path says already.
+    /// Fields that are in the path.
     bound: Vec<String>,
     schemas: &'a mut Schemas,
     parameters: &'a mut Vec<Value>,
@@ -167,7 +167,7 @@ fn dotted(path: &[FieldDescriptor]) -> String {
     path.iter().map(|field| field.json_name()).collect::<Vec<_>>().join(".")
 }
 
-/// The one path that isn't an RPC's own.
+/// The only path that belongs to no RPC.
 fn schedule_history() -> Value {
     let text = json!({ "type": "string" });
     let nullable = json!({ "type": "string", "nullable": true });

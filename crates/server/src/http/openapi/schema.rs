@@ -1,4 +1,4 @@
-//! Schemas of messages.
+//! The schemas of messages.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use perennial_proto::prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 use perennial_proto::{comment, descriptors};
 use serde_json::{Map, Value, json};
 
-/// The messages that were asked for so far, and those they need.
+/// The schemas of all messages that the document refers to.
 #[derive(Default)]
 pub(super) struct Schemas {
-    /// By the name they have in the document.
+    /// By their names in the document.
     known: BTreeMap<String, (MessageDescriptor, Value)>,
 }
 
@@ -19,7 +19,7 @@ impl Schemas {
         Value::Object(schemas.collect())
     }
 
-    /// What is answered when something isn't done.
+    /// The schema of errors.
     pub(super) fn status(&mut self) -> Value {
         match descriptors().get_message_by_name("google.rpc.Status") {
             Some(status) => self.message(&status),
@@ -27,12 +27,12 @@ impl Schemas {
         }
     }
 
-    /// A field, with what its file says about it.
+    /// The schema of a field, with its comment from the `.proto` file.
     fn described_field(&mut self, field: &FieldDescriptor) -> Value {
         let mut schema = self.field(field);
         if let Some(comment) = comment(field.full_name()) {
             if schema.get("$ref").is_some() {
-                // Beside a reference, nothing else counts.
+                // OpenAPI ignores everything beside a reference.
                 schema = json!({ "allOf": [schema] });
             }
             schema["description"] = comment.into();
@@ -64,7 +64,7 @@ impl Schemas {
             Kind::Uint32 | Kind::Fixed32 => {
                 json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX })
             }
-            // As text: many readers of JSON know 53 bits.
+            // As text: many JSON parsers keep 53 bits.
             Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => {
                 json!({ "type": "string", "format": "int64", "pattern": "^-?[0-9]{1,18}$" })
             }
@@ -86,7 +86,7 @@ impl Schemas {
         }
         let name = self.name(message);
         if !self.known.contains_key(&name) {
-            // Before its fields: a message may hold itself.
+            // Inserted before its fields are: a message may contain itself.
             self.known.insert(name.clone(), (message.clone(), Value::Null));
             let properties: Map<String, Value> = message
                 .fields()
@@ -101,7 +101,7 @@ impl Schemas {
         json!({ "$ref": format!("#/components/schemas/{name}") })
     }
 
-    /// Its name within its package, unless a message of another package has that already.
+    /// The message's name within its package, or its full name if a message of another package has that name.
     fn name(&self, message: &MessageDescriptor) -> String {
         let full = message.full_name();
         let short = full
@@ -115,7 +115,7 @@ impl Schemas {
     }
 }
 
-/// Messages that have a JSON form of their own.
+/// The schemas of messages with a JSON form of their own.
 fn known(full_name: &str) -> Option<Value> {
     Some(match full_name {
         "temporal.api.common.v1.Payload" => {

@@ -1,4 +1,4 @@
-//! Schedules, as Temporal's API has them.
+//! Schedules in Temporal's API.
 
 mod read;
 mod show;
@@ -27,7 +27,7 @@ use crate::search_attributes;
 use crate::tokens::{Pages, Purpose};
 use crate::validate::{self, invalid};
 
-/// Times that one preview shows.
+/// The most times in one preview.
 const MATCHING_TIMES_MAX: usize = 1_000;
 
 impl Call<'_> {
@@ -43,7 +43,7 @@ impl Call<'_> {
         Ok(CreateScheduleResponse { conflict_token: conflict_token(&created) })
     }
 
-    /// The schedule that a request asks for, with what it leaves out filled in.
+    /// The schedule to create, with defaults filled in.
     pub(crate) fn schedule_to_create(
         &self,
         request: CreateScheduleRequest,
@@ -169,20 +169,20 @@ impl Call<'_> {
         Ok(CountSchedulesResponse { count: counted.total, groups })
     }
 
-    /// A schedule as it is now, if it isn't deleted.
+    /// The current state of a schedule that isn't deleted.
     pub(crate) async fn present_schedule(&self, target: ScheduleName) -> RpcResult<Arc<Schedule>> {
         let schedule = self.runtime().read_schedule(target).await.map_err(refused)?;
         schedule.present().map_err(rejected)?;
         Ok(schedule)
     }
 
-    /// Who asks, for the audit stream.
+    /// The context of a command for the audit stream.
     fn asked_by(&self, identity: &str, request_id: &str) -> Option<CommandContext> {
         let given = CommandContext { principal: identity.to_owned(), ..CommandContext::default() };
         self.command_context(Some(given), request_id)
     }
 
-    /// The schedule a request is about.
+    /// The schedule that a request names.
     pub(crate) fn schedule_name(
         &self,
         namespace: &str,

@@ -1,4 +1,4 @@
-//! Schedules as requests have them.
+//! Reads schedules from requests.
 
 use perennial_engine::schedule::{Command, NewBackfill, State, Times, Trigger, spec};
 use perennial_engine::{Span, Time};
@@ -19,13 +19,13 @@ use crate::search_attributes;
 use crate::validate::{self, invalid};
 
 const NOTES_BYTES_MAX: usize = 1_000;
-/// What is put behind a workflow id.
+/// A nominal time as it is appended to a workflow id. All have this length.
 const SUFFIX_EXAMPLE: &str = "-2009-11-10T23:00:00Z";
 const CATCHUP_WINDOW_DEFAULT: Span = Span::seconds(365 * 24 * 3600);
 const CATCHUP_WINDOW_MIN: Span = Span::seconds(10);
 
 impl Call<'_> {
-    /// What a schedule is to be, checked, with what was left out filled in.
+    /// Checks the definition of a schedule, and fills in defaults.
     pub(crate) fn schedule_config(
         &self,
         schedule: &Schedule,
@@ -55,8 +55,8 @@ impl Call<'_> {
             keep_original_workflow_id: policies.keep_original_workflow_id,
             ..ScheduleConfig::default()
         };
-        // The cell that owns the schedule compiles it as well. But what can't be compiled is refused here: to
-        // find out why, and what was meant, may take long, and everyone waits for a cell.
+        // The cell that owns the schedule compiles the spec too. An invalid one is refused here, because finding
+        // the reason and a suggestion may take long, and would block the cell.
         match Times::compile(&config, "", self.runtime().zones()).broken() {
             Some(why) => invalid(format!("Invalid schedule spec: {why}")),
             None => Ok(config),
@@ -118,7 +118,7 @@ pub(crate) fn overlap_policy(given: i32) -> RpcResult<ScheduleOverlapPolicy> {
     }
 }
 
-/// How late a start may be; less than ten seconds would lose starts to a restart.
+/// How late a start may be. At least ten seconds, so that a restart of the server loses no starts.
 fn catchup_window(given: Option<&perennial_proto::Duration>) -> RpcResult<Span> {
     let window = validate::timeout(given, "CatchupWindow")?;
     Ok(given.map_or(CATCHUP_WINDOW_DEFAULT, |_| window.max(CATCHUP_WINDOW_MIN)))
@@ -144,7 +144,7 @@ pub(crate) fn notes(notes: &str) -> RpcResult<()> {
     Ok(())
 }
 
-/// What a patch asks for, in the order Temporal does it. Each part is told from its repetition.
+/// The commands of a patch, in Temporal's order. Each has a request id of its own, to recognize retries.
 pub(super) fn patch(
     patch: SchedulePatch,
     request_id: &str,
@@ -184,13 +184,13 @@ pub(super) fn patch(
     Ok(commands)
 }
 
-/// The configuration a caller saw, as [`super::show::conflict_token`] wrote it.
+/// The version of the configuration in a [`conflict_token`](super::show::conflict_token).
 pub(crate) fn conflict_token(token: &[u8]) -> RpcResult<Option<i64>> {
     if token.is_empty() {
         return Ok(None);
     }
     match token.try_into() {
         Ok(bytes) => Ok(Some(i64::from_be_bytes(bytes))),
-        Err(_) => invalid("ConflictToken is none that this server gave."),
+        Err(_) => invalid("ConflictToken was not issued by this server."),
     }
 }

@@ -1,4 +1,4 @@
-//! Schedules as answers have them.
+//! Writes schedules into responses.
 
 use perennial_engine::schedule::Schedule;
 use perennial_engine::{Span, Time};
@@ -10,12 +10,12 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 use perennial_store::visibility::Group;
 
-/// Past and future times that describe shows.
+/// Past and future times in a description.
 const DESCRIBED: usize = 10;
-/// Past and future times that a list shows of each schedule.
+/// Past and future times of each schedule in a list.
 const LISTED: usize = 5;
 
-/// All that Temporal's API says of a schedule.
+/// The description of a schedule.
 pub(crate) fn described(of: &Schedule, now: Time) -> DescribeScheduleResponse {
     DescribeScheduleResponse {
         schedule: Some(schedule(of)),
@@ -26,7 +26,7 @@ pub(crate) fn described(of: &Schedule, now: Time) -> DescribeScheduleResponse {
     }
 }
 
-/// What a schedule is and does.
+/// The definition of a schedule, and how many actions it has left.
 fn schedule(schedule: &Schedule) -> api::Schedule {
     let (config, head) = (&schedule.config, &schedule.head);
     api::Schedule {
@@ -74,7 +74,7 @@ pub(crate) fn list_entry(schedule: &Schedule, now: Time) -> api::ScheduleListEnt
     let recent: Vec<_> = schedule.recent_actions().collect();
     let recent = &recent[recent.len().saturating_sub(LISTED)..];
     let info = api::ScheduleListInfo {
-        // The file inside it is of no use in a list.
+        // The embedded zone file is of no use in a list.
         spec: config
             .spec
             .clone()
@@ -94,7 +94,7 @@ pub(crate) fn list_entry(schedule: &Schedule, now: Time) -> api::ScheduleListEnt
     }
 }
 
-/// Changes with every change of the configuration.
+/// A token that changes with every change of the configuration.
 pub(crate) fn conflict_token(schedule: &Schedule) -> Vec<u8> {
     schedule.head.conflict_token.to_be_bytes().to_vec()
 }

@@ -1,4 +1,4 @@
-//! A server for a test, and what its clients and workers ask.
+//! A server for a test, and requests of clients and workers.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use tonic::transport::{Channel, Endpoint};
 
 pub(crate) type Client = WorkflowServiceClient<Channel>;
 
-/// The namespaces of a scene.
+/// The namespaces of the test server.
 pub(crate) const NAMESPACES: [&str; 2] = ["default", "other"];
 
-/// A client of a server of its own, which lives as long as the test.
+/// A client of a new server, which runs until the end of the test.
 pub(crate) async fn client() -> Client {
     serving(config(Storage::Memory)).await.0
 }
@@ -31,7 +31,7 @@ pub(crate) async fn client_of(store: Arc<dyn Store>) -> Client {
     serving(config(Storage::Store(store))).await.0
 }
 
-/// The configuration of a server with the scene's namespaces.
+/// The configuration of a server with these namespaces.
 pub(crate) fn config(storage: Storage) -> Config {
     Config { namespaces: NAMESPACES.map(str::to_owned).into(), ..Config::new(storage) }
 }

@@ -1,4 +1,4 @@
-//! A server for a test, and clients that send any bytes.
+//! A server for a test, and clients that send arbitrary bytes.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -19,19 +19,19 @@ use tower::ServiceExt;
 
 pub(crate) const WORKFLOW_SERVICE: &str = "temporal.api.workflowservice.v1.WorkflowService";
 
-pub(crate) struct Scene {
+pub(crate) struct TestServer {
     pub(crate) grpc: SocketAddr,
     pub(crate) http: SocketAddr,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
 }
 
-impl Scene {
+impl TestServer {
     pub(crate) async fn new() -> Self {
         Self::with(ServerConfig::default()).await
     }
 
-    /// One that waits as long as it takes for what is under way: what doesn't end by itself makes the test hang.
+    /// A server with a long grace period, so that a request that doesn't end makes the test hang.
     pub(crate) async fn with(server: ServerConfig) -> Self {
         let server = ServerConfig { grace: Duration::from_secs(24 * 3_600), ..server };
         let config = Config {
@@ -56,13 +56,13 @@ impl Scene {
         endpoint.connect().await.unwrap()
     }
 
-    /// How a call of our service ends.
+    /// The status of a call of the workflow service.
     pub(crate) async fn ask(&self, rpc: &str, request: &impl Message) -> Status {
         let path = format!("/{WORKFLOW_SERVICE}/{rpc}");
         call(self.channel().await, &path, &request.encode_to_vec(), None).await
     }
 
-    /// Whether it still answers those who mean well.
+    /// Checks that the server still answers valid requests.
     pub(crate) async fn assert_well(&self) {
         use perennial_proto::temporal::workflowservice::v1::ListWorkflowExecutionsRequest;
         let list = ListWorkflowExecutionsRequest {
@@ -88,7 +88,7 @@ impl Scene {
             body.len()
         );
         stream.write_all(head.as_bytes()).await.unwrap();
-        // A server that has read enough of it hangs up.
+        // The server may close the connection before it has read everything.
         let _ = stream.write_all(body.as_bytes()).await;
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer).await;
@@ -107,7 +107,7 @@ async fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").await.unwrap()
 }
 
-/// Calls an RPC with any bytes as its message.
+/// Calls an RPC with arbitrary bytes as its message.
 pub(crate) async fn call(
     channel: Channel,
     path: &str,
@@ -124,17 +124,17 @@ pub(crate) async fn call(
     }
     match channel.oneshot(request).await {
         Ok(answer) => status_of(&answer),
-        // The connection or the stream broke: nothing that a request may cause.
+        // The connection or the stream broke, which no request may cause.
         Err(error) => Status::unknown(format!("no answer: {error:?}")),
     }
 }
 
-/// A refusal stands in the headers; an answer that begins went well.
+/// The status in the headers. A successful response has none there.
 pub(crate) fn status_of<B>(answer: &Response<B>) -> Status {
     Status::from_header_map(answer.headers()).unwrap_or_else(|| Status::new(Code::Ok, ""))
 }
 
-/// The most memory that this process has had, in megabytes.
+/// The peak memory of this process, in megabytes.
 pub(crate) fn peak_megabytes() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();

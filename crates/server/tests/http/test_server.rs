@@ -1,4 +1,4 @@
-//! A server for a test, and a client that does no more than it is told.
+//! A server for a test, and a minimal HTTP client.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,26 +11,26 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-pub(crate) struct Scene {
+pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
 }
 
-/// What came back.
+/// An HTTP response.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct HttpReply {
     pub(crate) code: u16,
     head: String,
     pub(crate) body: String,
 }
 
-impl Scene {
+impl TestServer {
     pub(crate) async fn new() -> Self {
         Self::with(ServerConfig::default()).await
     }
 
-    /// One that waits for requests under way as long as it takes.
+    /// A server with a long grace period.
     pub(crate) async fn patient() -> Self {
         let grace = Duration::from_secs(24 * 3_600);
         Self::with(ServerConfig { grace, ..ServerConfig::default() }).await
@@ -60,11 +60,11 @@ impl Scene {
         Self { address, stop, serving }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> HttpReply {
         self.ask("GET", path, &[], "").await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> HttpReply {
         self.ask("POST", path, &[], &body.to_string()).await
     }
 
@@ -74,12 +74,12 @@ impl Scene {
         path: &str,
         headers: &[(&str, &str)],
         body: &str,
-    ) -> Answer {
+    ) -> HttpReply {
         let mut stream = self.send(method, path, headers, body).await;
         read(&mut stream).await
     }
 
-    /// Sends a request and leaves its answer to whoever has the connection.
+    /// Sends a request, and returns the connection for its response.
     pub(crate) async fn send(
         &self,
         method: &str,
@@ -100,7 +100,7 @@ impl Scene {
         stream
     }
 
-    /// Starts a workflow that nobody works on.
+    /// Starts a workflow without a worker.
     pub(crate) async fn start(&self, id: &str, body: Value) -> Value {
         let mut whole = serde_json::json!({
             "workflowType": {"name": "Order"}, "taskQueue": {"name": "queue"},
@@ -115,17 +115,17 @@ impl Scene {
     }
 }
 
-pub(crate) async fn read(stream: &mut TcpStream) -> Answer {
+pub(crate) async fn read(stream: &mut TcpStream) -> HttpReply {
     let mut text = Vec::new();
     stream.read_to_end(&mut text).await.unwrap();
     let text = String::from_utf8(text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").expect("an answer has a head");
     let code = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer { code, head: head.to_owned(), body: body.to_owned() }
+    HttpReply { code, head: head.to_owned(), body: body.to_owned() }
 }
 
-impl Answer {
-    /// What was answered, if it was done.
+impl HttpReply {
+    /// The body of a successful response.
     pub(crate) fn done(self) -> Value {
         assert_eq!(self.code, 200, "{}", self.body);
         self.json()
