@@ -25,6 +25,9 @@ pub(crate) const WORKFLOW_SERVICE: &str = "temporal.api.workflowservice.v1.Workf
 const OPERATOR_SERVICE: &str = "temporal.api.operatorservice.v1.OperatorService";
 const SCHEDULE_SERVICE: &str = "perennial.v1.ScheduleService";
 
+/// All services, in the order of the documentation.
+pub(crate) const SERVICES: [&str; 3] = [WORKFLOW_SERVICE, OPERATOR_SERVICE, SCHEDULE_SERVICE];
+
 /// All RPCs by their paths, as in `/perennial.v1.ScheduleService/ListBackfills`.
 pub(crate) fn table() -> HashMap<String, Rpc> {
     let mut rpcs = HashMap::new();
@@ -53,14 +56,15 @@ macro_rules! routing {
     (by token($($id:ident = $number:literal),+)) => {
         Routing::TaskToken(&[$(Field { name: stringify!($id), number: $number }),+])
     };
-    (by $entity:ident($($id:ident = $number:literal),+)) => {
-        routing!(by $entity($($id = $number),+; namespace = 1))
+    (by workflow($($fields:tt)+)) => { routing!(@entity $($fields)+) };
+    (by schedule($($fields:tt)+)) => { routing!(@entity $($fields)+) };
+    (by job($($fields:tt)+)) => { routing!(@entity $($fields)+) };
+    (@entity $($id:ident = $number:literal),+) => {
+        routing!(@entity $($id = $number),+; namespace = 1)
     };
     (
-        by $entity:ident(
-            $($id:ident = $id_number:literal),+;
-            $($namespace:ident = $namespace_number:literal),+
-        )
+        @entity $($id:ident = $id_number:literal),+;
+        $($namespace:ident = $namespace_number:literal),+
     ) => {
         Routing::Entity(EntityFields {
             namespace: &[$(Field { name: stringify!($namespace), number: $namespace_number }),+],
@@ -317,7 +321,7 @@ mod tests {
     const NAMESPACE: NamespaceKey = NamespaceKey(7);
 
     fn described() -> impl Iterator<Item = (String, MethodDescriptor)> {
-        [WORKFLOW_SERVICE, OPERATOR_SERVICE, SCHEDULE_SERVICE].into_iter().flat_map(|name| {
+        SERVICES.into_iter().flat_map(|name| {
             let service = descriptors().get_service_by_name(name).unwrap();
             let methods = service.methods().map(|rpc| (format!("/{name}/{}", rpc.name()), rpc));
             methods.collect::<Vec<_>>()

@@ -9,7 +9,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// A source of connections: a [`TcpListener`], or one for another transport, such as TLS or memory.
 pub trait Accept: Send + 'static {
-    /// Waits for the next connection. Dropping the future loses no connection.
+    /// Waits for the next connection. Dropping the future loses no connection. A transport with a handshake of its
+    /// own leaves it to the stream's first read: other clients wait for `accept`.
     fn accept(&mut self) -> Pin<Box<dyn Future<Output = io::Result<Connection>> + Send + '_>>;
 
     /// Whether only programs on this machine can connect.

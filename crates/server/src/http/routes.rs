@@ -14,12 +14,7 @@ use perennial_proto::prost_reflect::{
     DynamicMessage, FieldDescriptor, MessageDescriptor, MethodDescriptor, Value,
 };
 
-/// The services, in the order of the documentation.
-const SERVICES: [&str; 3] = [
-    "temporal.api.workflowservice.v1.WorkflowService",
-    "temporal.api.operatorservice.v1.OperatorService",
-    "perennial.v1.ScheduleService",
-];
+use crate::rpcs::SERVICES;
 
 /// All routes, with an index by path.
 pub(super) struct RouteTable {
