@@ -1,4 +1,4 @@
-//! Pages of a history, cut from stored fragments.
+//! PageTokens of a history, cut from stored fragments.
 
 use perennial_engine::run::Run;
 use perennial_proto::temporal::history::v1::{History, HistoryEvent};
@@ -88,7 +88,7 @@ pub(crate) async fn read_backwards(
 
 /// The events of a workflow task that aren't in the history yet, because it is a retry or was made for an update
 /// alone. A worker gets them as if they were.
-pub(crate) fn unwritten_events(run: &Run) -> Vec<HistoryEvent> {
+pub(crate) fn transient_events(run: &Run) -> Vec<HistoryEvent> {
     match &run.head.workflow_task {
         Some(task) if task.scheduled_event_id > run.last_event_id() => run.unwritten_task_events(),
         Some(_) | None => Vec::new(),

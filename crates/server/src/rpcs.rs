@@ -388,7 +388,7 @@ mod tests {
                         ..TaskToken::default()
                     };
                     let keys = crate::tokens::test_keys(&[1]);
-                    let token = crate::tokens::seal_task(&keys, &token);
+                    let token = crate::tokens::sign_task(&keys, &token);
                     set(&mut message, fields, Value::Bytes(token.into()));
                     let slot = Destination::Slot(Slot::of(NAMESPACE, "order-7"));
                     assert_eq!(destination(routing, &message), slot, "{path}");

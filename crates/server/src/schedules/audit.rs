@@ -1,4 +1,4 @@
-//! Pages of a schedule's audit stream.
+//! PageTokens of a schedule's audit stream.
 
 use perennial_proto::perennial::{ListScheduleEventsRequest, ListScheduleEventsResponse};
 

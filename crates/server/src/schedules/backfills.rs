@@ -14,7 +14,7 @@ use tonic::Status;
 
 use super::{ScheduleCall, explanation, page_limit};
 use crate::errors::{RpcResult, refused};
-use crate::tokens::{Pages, Purpose};
+use crate::tokens::{PageTokens, Purpose};
 use crate::validate::invalid;
 use crate::workflow::schedule::overlap_policy;
 
@@ -114,7 +114,7 @@ impl ScheduleCall<'_> {
         let limit = page_limit(std::mem::take(&mut request.limit), OCCURRENCES_MAX);
         let token = std::mem::take(&mut request.next_page_token);
         let (keys, namespace) = (self.0.token_keys().await?, NamespaceKey(schedule.head.namespace));
-        let pages = Pages::new(keys, Purpose::BackfillOccurrences, namespace, &request);
+        let pages = PageTokens::new(keys, Purpose::BackfillOccurrences, namespace, &request);
         let wanted = LedgerQuery {
             ledger: Ledger::Manual,
             window: (Time(backfill.from), Time(backfill.to)),

@@ -10,7 +10,7 @@ use perennial_proto::temporal::common::v1::WorkflowExecution;
 
 use super::ScheduleCall;
 use crate::errors::{RpcResult, refused};
-use crate::tokens::{Pages, Purpose};
+use crate::tokens::{PageTokens, Purpose};
 use crate::workflow::schedule::{described, list_entry};
 use crate::workflow::visibility::page_size;
 
@@ -55,7 +55,7 @@ impl ScheduleCall<'_> {
         let size = page_size(std::mem::take(&mut request.page_size));
         let token = std::mem::take(&mut request.next_page_token);
         let (keys, key) = (self.0.token_keys().await?, NamespaceKey(namespace.key));
-        let pages = Pages::new(keys, Purpose::ListNativeSchedules, key, &request);
+        let pages = PageTokens::new(keys, Purpose::ListNativeSchedules, key, &request);
         let after = pages.after_position(&token)?;
         let (runtime, query) = (self.0.runtime(), &request.query);
         let found =

@@ -13,7 +13,7 @@ use perennial_runtime::{Ledger, LedgerQuery};
 
 use super::{ScheduleCall, explanation, page_limit};
 use crate::errors::{RpcResult, refused};
-use crate::tokens::{Pages, Purpose};
+use crate::tokens::{PageTokens, Purpose};
 use crate::validate::invalid;
 
 const LIMIT_MAX: usize = 1_000;
@@ -35,7 +35,7 @@ impl ScheduleCall<'_> {
         let to = request.end_time.map_or(Time(i64::MAX), Time::from);
         let ledger = if request.manual { Ledger::Manual } else { Ledger::Scheduled };
         let (keys, namespace) = (self.0.token_keys().await?, NamespaceKey(schedule.head.namespace));
-        let pages = Pages::new(keys, Purpose::Ledger, namespace, &request);
+        let pages = PageTokens::new(keys, Purpose::Ledger, namespace, &request);
         let after = pages.after_number(&token)?;
         let window = (from, to);
         let wanted = LedgerQuery { ledger, window, after, limit, reverse: request.reverse };

@@ -25,7 +25,7 @@ pub(crate) struct Scope<'a> {
     /// The key of the namespace; 0 without one.
     pub(crate) namespace: i64,
     /// The request that a page token continues.
-    pub(crate) question: &'a [u8],
+    pub(crate) request: &'a [u8],
 }
 
 /// The purpose of a token. The numbers are part of each tag, so they are never reused.
@@ -89,7 +89,7 @@ impl Keys {
     }
 
     /// Signs a token with this body.
-    pub(crate) fn seal(&self, scope: Scope<'_>, mut body: Vec<u8>) -> Vec<u8> {
+    pub(crate) fn sign(&self, scope: Scope<'_>, mut body: Vec<u8>) -> Vec<u8> {
         let tag = self.signing.tag(scope, &body).finalize().into_bytes();
         body.reserve_exact(ID_BYTES + TAG_BYTES);
         body.extend_from_slice(&self.signing.id.to_be_bytes());
@@ -98,7 +98,7 @@ impl Keys {
     }
 
     /// Checks that one of our keys signed the token for this scope.
-    pub(crate) fn check(&self, scope: Scope<'_>, token: &Sealed<'_>) -> Result<(), Forged> {
+    pub(crate) fn check(&self, scope: Scope<'_>, token: &SignedToken<'_>) -> Result<(), Forged> {
         let mut keys = std::iter::once(&self.signing).chain(&self.earlier);
         let key = keys.find(|key| key.id == token.key_id).ok_or(Forged)?;
         key.tag(scope, token.body).verify_truncated_left(token.tag).map_err(|_| Forged)
@@ -107,26 +107,26 @@ impl Keys {
 
 impl Key {
     fn tag(&self, scope: Scope<'_>, body: &[u8]) -> Hmac<Sha256> {
-        let Scope { purpose, namespace, question } = scope;
+        let Scope { purpose, namespace, request } = scope;
         let mut mac = self.mac.clone();
         mac.update(&[purpose as u8]);
         mac.update(&namespace.to_be_bytes());
-        // The length comes first, so that question and body can't be confused.
-        mac.update(&(question.len() as u64).to_be_bytes());
-        mac.update(question);
+        // The length comes first, so that request and body can't be confused.
+        mac.update(&(request.len() as u64).to_be_bytes());
+        mac.update(request);
         mac.update(body);
         mac
     }
 }
 
 /// The parts of a token from a client, not verified yet.
-pub(crate) struct Sealed<'a> {
+pub(crate) struct SignedToken<'a> {
     pub(crate) body: &'a [u8],
     key_id: u32,
     tag: &'a [u8],
 }
 
-impl<'a> Sealed<'a> {
+impl<'a> SignedToken<'a> {
     /// `None` if the token is too short.
     pub(crate) fn read(token: &'a [u8]) -> Option<Self> {
         let (rest, tag) = token.split_last_chunk::<TAG_BYTES>()?;
@@ -146,49 +146,49 @@ mod tests {
     use super::*;
 
     const SCOPE: Scope<'static> =
-        Scope { purpose: Purpose::ListWorkflows, namespace: 7, question: b"all" };
+        Scope { purpose: Purpose::ListWorkflows, namespace: 7, request: b"all" };
 
     fn check(keys: &Keys, scope: Scope<'_>, token: &[u8]) -> Result<(), Forged> {
-        keys.check(scope, &Sealed::read(token).unwrap())
+        keys.check(scope, &SignedToken::read(token).unwrap())
     }
 
     #[test]
     fn token_is_valid_only_for_its_scope() {
         let keys = test_keys(&[1]);
-        let token = keys.seal(SCOPE, b"here".to_vec());
+        let token = keys.sign(SCOPE, b"here".to_vec());
         assert_eq!(check(&keys, SCOPE, &token), Ok(()));
         let others = [
             Scope { purpose: Purpose::ListSchedules, ..SCOPE },
             Scope { namespace: 8, ..SCOPE },
-            Scope { question: b"al", ..SCOPE },
-            Scope { question: b"", ..SCOPE },
+            Scope { request: b"al", ..SCOPE },
+            Scope { request: b"", ..SCOPE },
         ];
         for other in others {
             assert_eq!(check(&keys, other, &token), Err(Forged), "{other:?}");
         }
-        // The boundary between question and body is part of the tag.
-        let moved = keys.seal(Scope { question: b"allh", ..SCOPE }, b"ere".to_vec());
+        // The boundary between request and body is part of the tag.
+        let moved = keys.sign(Scope { request: b"allh", ..SCOPE }, b"ere".to_vec());
         assert_ne!(token[token.len() - TAG_BYTES..], moved[moved.len() - TAG_BYTES..]);
     }
 
     #[test]
     fn token_with_any_bit_changed_is_forged() {
         let keys = test_keys(&[1]);
-        let token = keys.seal(SCOPE, b"here".to_vec());
+        let token = keys.sign(SCOPE, b"here".to_vec());
         for bit in 0..token.len() * 8 {
             let mut changed = token.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(check(&keys, SCOPE, &changed), Err(Forged), "bit {bit}");
         }
-        assert!(Sealed::read(&token[..ID_BYTES + TAG_BYTES - 1]).is_none());
+        assert!(SignedToken::read(&token[..ID_BYTES + TAG_BYTES - 1]).is_none());
     }
 
     #[test]
     fn tokens_of_an_earlier_key_are_valid_until_the_key_is_removed() {
-        let before = test_keys(&[1]).seal(SCOPE, b"here".to_vec());
+        let before = test_keys(&[1]).sign(SCOPE, b"here".to_vec());
         let keys = test_keys(&[1, 2]);
         assert_eq!(check(&keys, SCOPE, &before), Ok(()));
-        let after = keys.seal(SCOPE, b"here".to_vec());
+        let after = keys.sign(SCOPE, b"here".to_vec());
         assert_ne!(before, after, "the last key signs");
         assert_eq!(check(&keys, SCOPE, &after), Ok(()));
         let TokenKeys { keys } = TokenKeys { keys: vec![TokenKey { id: 2, secret: vec![2; 32] }] };

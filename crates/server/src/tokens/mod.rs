@@ -4,24 +4,24 @@
 //! for nothing else (`docs/decisions/0015-authenticated-tokens.md` says why).
 
 mod keys;
-mod pages;
+mod page_tokens;
 
 #[cfg(test)]
 pub(crate) use self::keys::test_keys;
 pub(crate) use self::keys::{Keys, Purpose};
-pub(crate) use self::pages::{Direction, HistoryCursor, Pages};
+pub(crate) use self::page_tokens::{Direction, HistoryCursor, PageTokens};
 
 use perennial_engine::run::{ActivityTarget, TaskStamp};
 use perennial_proto::store::{RunName, TaskToken};
 use prost::Message;
 use tonic::Status;
 
-use self::keys::{Scope, Sealed};
+use self::keys::{Scope, SignedToken};
 use crate::errors::{RpcResult, not_found};
 
 /// The signed token of a task, for a worker.
-pub(crate) fn seal_task(keys: &Keys, token: &TaskToken) -> Vec<u8> {
-    keys.seal(task_scope(token), token.encode_to_vec())
+pub(crate) fn sign_task(keys: &Keys, token: &TaskToken) -> Vec<u8> {
+    keys.sign(task_scope(token), token.encode_to_vec())
 }
 
 /// Reads and verifies the token of a task. The caller compares the namespace.
@@ -29,16 +29,16 @@ pub(crate) fn read_task(keys: &Keys, bytes: &[u8]) -> RpcResult<TaskToken> {
     if bytes.is_empty() {
         return Err(Status::invalid_argument("Task token not set on request."));
     }
-    let (Some(token), Some(sealed)) = (unverified_task(bytes), Sealed::read(bytes)) else {
+    let (Some(token), Some(signed)) = (unverified_task(bytes), SignedToken::read(bytes)) else {
         return Err(if is_of_temporal(bytes) { task_unknown() } else { unreadable() });
     };
-    keys.check(task_scope(&token), &sealed).map_err(|_| task_unknown())?;
+    keys.check(task_scope(&token), &signed).map_err(|_| task_unknown())?;
     Ok(token)
 }
 
 /// Reads the token of a task without verifying it. Good enough to find the owner of the run, who verifies it.
 pub(crate) fn unverified_task(bytes: &[u8]) -> Option<TaskToken> {
-    let token = TaskToken::decode(Sealed::read(bytes)?.body).ok()?;
+    let token = TaskToken::decode(SignedToken::read(bytes)?.body).ok()?;
     (!token.workflow_id.is_empty() && !token.run_id.is_empty()).then_some(token)
 }
 
@@ -71,7 +71,7 @@ fn unreadable() -> Status {
 }
 
 fn task_scope(token: &TaskToken) -> Scope<'static> {
-    Scope { purpose: Purpose::Task, namespace: token.namespace, question: &[] }
+    Scope { purpose: Purpose::Task, namespace: token.namespace, request: &[] }
 }
 
 /// The run of a task.
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn task_token_survives_a_round_trip() {
         let keys = test_keys(&[1]);
-        let read = read_task(&keys, &seal_task(&keys, &token())).unwrap();
+        let read = read_task(&keys, &sign_task(&keys, &token())).unwrap();
         assert_eq!(read, token());
         assert_eq!(
             workflow_task_of(&read),
@@ -138,12 +138,12 @@ mod tests {
         assert_eq!(refusal(b"xyz"), unreadable);
         assert_eq!(refusal(&[b'x'; 100]), unreadable);
         // They decode, but name no run.
-        assert_eq!(refusal(&seal_task(&keys, &TaskToken::default())), unreadable);
+        assert_eq!(refusal(&sign_task(&keys, &TaskToken::default())), unreadable);
         let runless = TaskToken { run_id: String::new(), ..token() };
-        assert_eq!(refusal(&seal_task(&keys, &runless)), unreadable);
+        assert_eq!(refusal(&sign_task(&keys, &runless)), unreadable);
         // They name a run, but are signed for something else.
-        assert_eq!(refusal(&seal_task(&test_keys(&[2]), &token())), unknown);
-        let mut moved = seal_task(&keys, &token());
+        assert_eq!(refusal(&sign_task(&test_keys(&[2]), &token())), unknown);
+        let mut moved = sign_task(&keys, &token());
         moved[1] = 8;
         assert_eq!(refusal(&moved), unknown);
         // From Temporal's server: the texts `n`, `wf` and `run` in its first fields.

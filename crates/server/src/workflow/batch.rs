@@ -20,7 +20,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 use super::reset::Excluded;
 use crate::call::Call;
 use crate::errors::{RpcResult, not_implemented, refused};
-use crate::tokens::{Pages, Purpose};
+use crate::tokens::{PageTokens, Purpose};
 use crate::validate::{self, invalid};
 
 impl Call<'_> {
@@ -117,7 +117,7 @@ impl Call<'_> {
         let size = requested.map_or(PAGE_MAX, |size| size.min(PAGE_MAX));
         // The token holds the id of the page's last job.
         let keys = self.token_keys().await?;
-        let pages = Pages::of_filter(keys, Purpose::ListBatches, namespace, "");
+        let pages = PageTokens::of_filter(keys, Purpose::ListBatches, namespace, "");
         let after = pages.after_name(&request.next_page_token)?;
         let jobs = self.runtime().batches(namespace, &after, size).await.map_err(refused)?;
         let last = jobs.last().filter(|_| jobs.len() == size);

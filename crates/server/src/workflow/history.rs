@@ -16,7 +16,7 @@ use perennial_runtime::Watched;
 use crate::call::Call;
 use crate::encoded_message::WithHistory;
 use crate::errors::{RpcResult, refused};
-use crate::history::{Events, PageLimits, read_backwards, read_forwards, unwritten_events};
+use crate::history::{Events, PageLimits, read_backwards, read_forwards, transient_events};
 use crate::tokens::{Direction, HistoryCursor, Keys};
 
 type HistoryPage = WithHistory<GetWorkflowExecutionHistoryResponse>;
@@ -68,8 +68,8 @@ impl Call<'_> {
         let mut events = read_forwards(self.runtime(), &run, recent, first, last, limits).await?;
         let next = events.last_event_id.map_or(first, |event_id| event_id + 1);
         let is_last_page = next > last;
-        if is_last_page && last == run.last_event_id() && self.takes_unwritten_events() {
-            unwritten_events(&run).iter().for_each(|event| events.push(event));
+        if is_last_page && last == run.last_event_id() && self.gets_transient_events() {
+            transient_events(&run).iter().for_each(|event| events.push(event));
         }
         let more_comes = request.wait_new_event && bound == 0 && run.is_open();
         let cursor = HistoryCursor {
@@ -138,7 +138,7 @@ impl Call<'_> {
             last_event_id: 0,
         };
         let next_page_token = if next > 0 {
-            cursor.sealed(keys, Direction::Backwards, run.head.namespace, &run.head.workflow_id)
+            cursor.signed(keys, Direction::Backwards, run.head.namespace, &run.head.workflow_id)
         } else {
             Vec::new()
         };
@@ -149,7 +149,7 @@ impl Call<'_> {
     }
 
     /// Whether the client gets the events of a transient task. Workers need them; tools would show them as history.
-    fn takes_unwritten_events(&self) -> bool {
+    fn gets_transient_events(&self) -> bool {
         !["perennial-cli", "temporal-cli", "temporal-ui"].contains(&self.client_name())
     }
 }
@@ -207,7 +207,7 @@ fn as_continued_as_new(
 }
 
 fn token(keys: &Keys, run: &Run, cursor: &HistoryCursor) -> Vec<u8> {
-    cursor.sealed(keys, Direction::Forwards, run.head.namespace, &run.head.workflow_id)
+    cursor.signed(keys, Direction::Forwards, run.head.namespace, &run.head.workflow_id)
 }
 
 fn page(events: Events, next: Option<Vec<u8>>) -> HistoryPage {

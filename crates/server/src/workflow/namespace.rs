@@ -26,7 +26,7 @@ use crate::errors::{RpcResult, namespace_already_exists, namespace_not_found, re
 use crate::names;
 use crate::search_attributes::kind_name;
 use crate::server::ServerConfig;
-use crate::tokens::{Pages, Purpose};
+use crate::tokens::{PageTokens, Purpose};
 use crate::validate::invalid;
 use tonic::Status;
 
@@ -96,7 +96,7 @@ impl Call<'_> {
         let size = requested.map_or(100, |size| size.min(PAGE_MAX));
         // The token holds the name of the page's last namespace.
         let keys = self.token_keys().await?;
-        let pages = Pages::of_filter(keys, Purpose::ListNamespaces, NamespaceKey(0), "");
+        let pages = PageTokens::of_filter(keys, Purpose::ListNamespaces, NamespaceKey(0), "");
         let after = pages.after_name(&request.next_page_token)?;
         let namespaces = self.runtime().namespaces();
         let mut rest =

@@ -15,8 +15,8 @@ use tonic::Status;
 use crate::call::Call;
 use crate::encoded_message::WithHistory;
 use crate::errors::RpcResult;
-use crate::history::{Events, PageLimits, read_forwards, unwritten_events};
-use crate::tokens::{Direction, HistoryCursor, Keys, seal_task};
+use crate::history::{Events, PageLimits, read_forwards, transient_events};
+use crate::tokens::{Direction, HistoryCursor, Keys, sign_task};
 
 /// The response with a workflow task or a query, and as much history as fits.
 pub(super) async fn workflow_task(
@@ -42,10 +42,10 @@ pub(super) async fn workflow_task(
     let next_page_token = if next <= last {
         let cursor =
             HistoryCursor { run_id: head.run_id.clone(), next_event_id: next, last_event_id: last };
-        cursor.sealed(keys, Direction::Forwards, head.namespace, &head.workflow_id)
+        cursor.signed(keys, Direction::Forwards, head.namespace, &head.workflow_id)
     } else {
         if !is_query {
-            unwritten_events(run).iter().for_each(|event| events.push(event));
+            transient_events(run).iter().for_each(|event| events.push(event));
         }
         Vec::new()
     };
@@ -94,7 +94,7 @@ pub(super) async fn workflow_task(
             message.sequencing_id.get_or_insert(SequencingId::EventId(task.started_event_id - 1));
         }
     }
-    response.task_token = seal_task(keys, &token);
+    response.task_token = sign_task(keys, &token);
     Ok(WithHistory { response, history: Some(events) })
 }
 
@@ -120,7 +120,7 @@ pub(super) fn activity(
         ..TaskToken::default()
     };
     Ok(PollActivityTaskQueueResponse {
-        task_token: seal_task(keys, &token),
+        task_token: sign_task(keys, &token),
         workflow_namespace: call.namespace_name(head.namespace),
         workflow_type: grant.run.started.workflow_type.clone(),
         workflow_execution: Some(WorkflowExecution {

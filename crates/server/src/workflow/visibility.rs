@@ -20,7 +20,7 @@ use prost::Message;
 use super::list_filter::{closed_runs, open_runs, status_name};
 use crate::call::Call;
 use crate::errors::{RpcResult, refused};
-use crate::tokens::{Pages, Purpose};
+use crate::tokens::{PageTokens, Purpose};
 use crate::validate::invalid;
 
 /// The most runs in a page.
@@ -59,7 +59,7 @@ impl Call<'_> {
         let size = page_size(std::mem::take(&mut request.maximum_page_size));
         let token = std::mem::take(&mut request.next_page_token);
         let keys = self.token_keys().await?;
-        let pages = Pages::new(keys, Purpose::ListOpenWorkflows, namespace, &request);
+        let pages = PageTokens::new(keys, Purpose::ListOpenWorkflows, namespace, &request);
         let (executions, next_page_token) =
             self.found(namespace, query, size, pages, &token).await?;
         Ok(ListOpenWorkflowExecutionsResponse { executions, next_page_token })
@@ -74,7 +74,7 @@ impl Call<'_> {
         let size = page_size(std::mem::take(&mut request.maximum_page_size));
         let token = std::mem::take(&mut request.next_page_token);
         let keys = self.token_keys().await?;
-        let pages = Pages::new(keys, Purpose::ListClosedWorkflows, namespace, &request);
+        let pages = PageTokens::new(keys, Purpose::ListClosedWorkflows, namespace, &request);
         let (executions, next_page_token) =
             self.found(namespace, query, size, pages, &token).await?;
         Ok(ListClosedWorkflowExecutionsResponse { executions, next_page_token })
@@ -111,7 +111,7 @@ impl Call<'_> {
         let namespace = self.namespace(namespace)?;
         let keys = self.token_keys().await?;
         let key = NamespaceKey(namespace.key);
-        let pages = Pages::of_filter(keys, Purpose::ListWorkflows, key, filter);
+        let pages = PageTokens::of_filter(keys, Purpose::ListWorkflows, key, filter);
         let (size, after) = (page_size(size), pages.after_position(token)?);
         let page = self.runtime().list(&namespace, filter, size, after).await.map_err(refused)?;
         Ok(listed(page, &pages))
@@ -122,7 +122,7 @@ impl Call<'_> {
         namespace: NamespaceKey,
         query: Query,
         size: usize,
-        pages: Pages<'_>,
+        pages: PageTokens<'_>,
         token: &[u8],
     ) -> RpcResult<Listed> {
         let after = pages.after_position(token)?;
@@ -131,7 +131,7 @@ impl Call<'_> {
     }
 }
 
-fn listed(page: Page, pages: &Pages<'_>) -> Listed {
+fn listed(page: Page, pages: &PageTokens<'_>) -> Listed {
     let next = pages.next(page.next.map(|position| position.to_token()));
     (page.executions.into_iter().map(info).collect(), next)
 }

@@ -24,7 +24,7 @@ use super::visibility::page_size;
 use crate::call::Call;
 use crate::errors::{RpcResult, refused, rejected, schedule_refused};
 use crate::search_attributes;
-use crate::tokens::{Pages, Purpose};
+use crate::tokens::{PageTokens, Purpose};
 use crate::validate::{self, invalid};
 
 /// The most times in one preview.
@@ -146,7 +146,7 @@ impl Call<'_> {
         let namespace = self.namespace(&request.namespace)?;
         let (keys, query) = (self.token_keys().await?, &request.query);
         let key = NamespaceKey(namespace.key);
-        let pages = Pages::of_filter(keys, Purpose::ListSchedules, key, query);
+        let pages = PageTokens::of_filter(keys, Purpose::ListSchedules, key, query);
         let size = page_size(request.maximum_page_size);
         let after = pages.after_position(&request.next_page_token)?;
         let page = self.runtime().list_schedules(&namespace, query, false, size, after).await;

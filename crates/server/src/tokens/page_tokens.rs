@@ -6,26 +6,26 @@ use perennial_store::visibility::Position;
 use prost::Message;
 use tonic::Status;
 
-use super::keys::{Keys, Purpose, Scope, Sealed};
+use super::keys::{Keys, Purpose, Scope, SignedToken};
 use crate::errors::RpcResult;
 
 /// Makes and reads the page tokens of one list request in one namespace.
-pub(crate) struct Pages<'a> {
+pub(crate) struct PageTokens<'a> {
     keys: &'a Keys,
     purpose: Purpose,
     namespace: i64,
-    question: Vec<u8>,
+    request: Vec<u8>,
 }
 
-impl<'a> Pages<'a> {
-    /// `question`: the request without its page token and page size, which may change from page to page.
+impl<'a> PageTokens<'a> {
+    /// `request`: the request without its page token and page size, which may change from page to page.
     pub(crate) fn new(
         keys: &'a Keys,
         purpose: Purpose,
         namespace: NamespaceKey,
-        question: &impl Message,
+        request: &impl Message,
     ) -> Self {
-        Self { keys, purpose, namespace: namespace.0, question: question.encode_to_vec() }
+        Self { keys, purpose, namespace: namespace.0, request: request.encode_to_vec() }
     }
 
     /// The page tokens of a list that has only a filter.
@@ -35,7 +35,7 @@ impl<'a> Pages<'a> {
         namespace: NamespaceKey,
         filter: &str,
     ) -> Self {
-        Self { keys, purpose, namespace: namespace.0, question: filter.as_bytes().to_vec() }
+        Self { keys, purpose, namespace: namespace.0, request: filter.as_bytes().to_vec() }
     }
 
     /// The position after which a page begins; `None` for the first page.
@@ -43,9 +43,9 @@ impl<'a> Pages<'a> {
         if token.is_empty() {
             return Ok(None);
         }
-        let sealed = Sealed::read(token).ok_or_else(invalid_page)?;
-        self.keys.check(self.scope(), &sealed).map_err(|_| invalid_page())?;
-        Ok(Some(sealed.body.to_vec()))
+        let signed = SignedToken::read(token).ok_or_else(invalid_page)?;
+        self.keys.check(self.scope(), &signed).map_err(|_| invalid_page())?;
+        Ok(Some(signed.body.to_vec()))
     }
 
     /// The position, if it is a name or an id.
@@ -68,12 +68,12 @@ impl<'a> Pages<'a> {
 
     /// The token of the page after `last`; empty if `last` is `None`.
     pub(crate) fn next(&self, last: Option<Vec<u8>>) -> Vec<u8> {
-        last.map(|body| self.keys.seal(self.scope(), body)).unwrap_or_default()
+        last.map(|body| self.keys.sign(self.scope(), body)).unwrap_or_default()
     }
 
     fn scope(&self) -> Scope<'_> {
         let Self { purpose, namespace, .. } = *self;
-        Scope { purpose, namespace, question: &self.question }
+        Scope { purpose, namespace, request: &self.request }
     }
 }
 
@@ -100,14 +100,14 @@ pub(crate) struct HistoryCursor {
 
 impl HistoryCursor {
     /// The page token for a workflow in this namespace.
-    pub(crate) fn sealed(
+    pub(crate) fn signed(
         &self,
         keys: &Keys,
         direction: Direction,
         namespace: i64,
         workflow_id: &str,
     ) -> Vec<u8> {
-        keys.seal(Self::scope(direction, namespace, workflow_id), self.encode_to_vec())
+        keys.sign(Self::scope(direction, namespace, workflow_id), self.encode_to_vec())
     }
 
     /// Reads a page token for the requested run, whose run id may be empty.
@@ -121,9 +121,9 @@ impl HistoryCursor {
             return Ok(None);
         }
         let scope = Self::scope(direction, target.namespace, &target.workflow_id);
-        let sealed = Sealed::read(token).ok_or_else(invalid_page)?;
-        keys.check(scope, &sealed).map_err(|_| invalid_page())?;
-        let cursor = Self::decode(sealed.body).map_err(|_| invalid_page())?;
+        let signed = SignedToken::read(token).ok_or_else(invalid_page)?;
+        keys.check(scope, &signed).map_err(|_| invalid_page())?;
+        let cursor = Self::decode(signed.body).map_err(|_| invalid_page())?;
         if !target.run_id.is_empty() && target.run_id != cursor.run_id {
             return Err(Status::invalid_argument(
                 "RunId in the request does not match the NextPageToken.",
@@ -137,7 +137,7 @@ impl HistoryCursor {
             Direction::Forwards => Purpose::History,
             Direction::Backwards => Purpose::HistoryReverse,
         };
-        Scope { purpose, namespace, question: workflow_id.as_bytes() }
+        Scope { purpose, namespace, request: workflow_id.as_bytes() }
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
     fn page_of_a_history_is_for_one_run() {
         let keys = test_keys(&[1]);
         let cursor = HistoryCursor { run_id: "run".to_owned(), next_event_id: 4, last_event_id: 0 };
-        let token = cursor.sealed(&keys, Direction::Forwards, 7, "order");
+        let token = cursor.signed(&keys, Direction::Forwards, 7, "order");
         let read = |token: &[u8], target: &RunName| {
             HistoryCursor::read(&keys, Direction::Forwards, token, target)
         };
@@ -179,7 +179,7 @@ mod tests {
         );
         let elsewhere = RunName { namespace: 8, ..target("") };
         let another = RunName { workflow_id: "other".to_owned(), ..target("") };
-        let backwards = cursor.sealed(&keys, Direction::Backwards, 7, "order");
+        let backwards = cursor.signed(&keys, Direction::Backwards, 7, "order");
         for (token, target) in [
             (&token[..], &elsewhere),
             (&token, &another),
