@@ -102,8 +102,10 @@ async fn requests_and_responses_share_one_memory_budget() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unread_responses_release_their_memory() {
-    let connections =
-        ConnectionLimits { request_time: Duration::from_millis(300), ..ConnectionLimits::default() };
+    let connections = ConnectionLimits {
+        request_time: Duration::from_millis(300),
+        ..ConnectionLimits::default()
+    };
     // Memory to encode one response of two megabytes, and hardly more.
     let http = HttpConfig { memory_bytes: 12_000_000, ..HttpConfig::default() };
     let config = ServerConfig { connections, http, ..ServerConfig::default() };
