@@ -1,16 +1,12 @@
 //! A workflow with one activity, from start to end, on every store, and across a restart.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
-
-mod kit;
-
 use std::sync::Arc;
 
 use perennial_proto::temporal::enums::v1::{EventType, WorkflowExecutionStatus};
 use perennial_runtime::{Runtime, RuntimeConfig};
 use perennial_store::{Durability, MemoryStore, SqliteStore, Store};
 
-use self::kit::{
+use crate::kit::{
     complete_workflow, completion, event_types, namespace, poller, report, schedule_activity, start,
 };
 

@@ -1,9 +1,5 @@
 //! A cell takes a new lease before its keys run out, and nobody notices.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
-
-mod kit;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -16,7 +12,7 @@ use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{Runtime, RuntimeConfig};
 use perennial_store::{MemoryStore, Store};
 
-use self::kit::{
+use crate::kit::{
     complete_workflow, completion, drive, event_types, idle_completion, name_in_cell, namespace,
     poller, start, start_child,
 };

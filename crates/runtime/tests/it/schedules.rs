@@ -1,9 +1,5 @@
 //! Schedules in a runtime: one that begins again, and one of several cells.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
-
-mod kit;
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +15,8 @@ use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
 use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{Runtime, RuntimeConfig};
 use perennial_store::{MemoryStore, Store};
+
+use crate::kit;
 
 /// A zone database whose only zone has the clock of another.
 fn zones(folder: &Path, like: &str) -> Arc<Zones> {

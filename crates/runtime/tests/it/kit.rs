@@ -1,7 +1,5 @@
 //! A worker and a client in a few lines.
 
-#![allow(dead_code, reason = "each suite uses its part")]
-
 use std::task::{Context, Poll, Waker};
 
 use perennial_engine::run::{

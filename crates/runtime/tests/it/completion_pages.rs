@@ -1,9 +1,5 @@
 //! Completions in pages take a bounded part of a cell's memory, and only while a worker has the task.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
-
-mod kit;
-
 use std::sync::Arc;
 
 use perennial_engine::run::{Command, Limits, Rejection, TaskStamp, Terminate};
@@ -15,7 +11,7 @@ use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{CompletionPage, Refusal, Runtime, RuntimeConfig};
 use perennial_store::MemoryStore;
 
-use self::kit::{drive, namespace, poller, start};
+use crate::kit::{drive, namespace, poller, start};
 
 /// Bytes of a page's commands on the wire, about. A cell has room for two pages.
 const PAGE: usize = 1_000_000;

@@ -1,9 +1,5 @@
 //! A child that its parent starts: what the parent hears of it is durable, in another cell or its own.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
-
-mod kit;
-
 use std::sync::Arc;
 
 use perennial_engine::{EntityRef, NamespaceKey, SlotRange, Time};
@@ -12,7 +8,7 @@ use perennial_runtime::RuntimeConfig;
 use perennial_runtime::simulation::{Clock, Node};
 use perennial_store::{MemoryStore, Store, StoredEntity};
 
-use self::kit::{completion, drive, name_in_cell, namespace, poller, start, start_child};
+use crate::kit::{completion, drive, name_in_cell, namespace, poller, start, start_child};
 
 /// A node with two cells, where a parent in the first has asked for its child in the second, which is about to be
 /// committed.

@@ -1,9 +1,5 @@
 //! A commit fails: nobody was told of anything that is lost, and the cell goes on.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
-
-mod kit;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
@@ -21,7 +17,7 @@ use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{Refusal, Runtime, RuntimeConfig, Sent};
 use perennial_store::{Batch, CellId, Error, Lease, MemoryStore, Store, StoreWrapper};
 
-use self::kit::{complete_workflow, completion, namespace, poller, start};
+use crate::kit::{self, complete_workflow, completion, namespace, poller, start};
 
 /// What the next commit does. Later ones work again.
 const WORKS: u8 = 0;

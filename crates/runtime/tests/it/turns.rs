@@ -1,9 +1,5 @@
 //! What comes first when much is to be done at once, and what a worker is given of it.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
-
-mod kit;
-
 use std::sync::Arc;
 
 use perennial_engine::run::{Command, StartRun, Terminate};
@@ -13,7 +9,7 @@ use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{RuntimeConfig, WorkflowTaskGrant};
 use perennial_store::{MemoryStore, Store};
 
-use self::kit::{complete_workflow, completion, drive, namespace, poller, start};
+use crate::kit::{complete_workflow, completion, drive, namespace, poller, start};
 
 const NOW: Time = Time(1_000);
 /// More than are handled in a step.

@@ -1,9 +1,5 @@
 //! What goes by itself: closed runs after their retention, and all that a deleted namespace held.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
-
-mod kit;
-
 use std::sync::Arc;
 
 use perennial_engine::run::Rejection;
@@ -13,7 +9,7 @@ use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{Refusal, Runtime, RuntimeConfig};
 use perennial_store::{MemoryStore, Store};
 
-use self::kit::{complete_workflow, completion, drive, namespace, poller, start};
+use crate::kit::{complete_workflow, completion, drive, namespace, poller, start};
 
 const DAY: Span = Span::seconds(24 * 60 * 60);
 

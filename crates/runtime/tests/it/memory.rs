@@ -1,9 +1,5 @@
 //! A node takes no more memory than its budget says, and serves everything all the same.
 
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
-
-mod kit;
-
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -16,7 +12,7 @@ use perennial_runtime::simulation::{Clock, Node};
 use perennial_runtime::{Refusal, Runtime, RuntimeConfig, Started};
 use perennial_store::{MemoryStore, Store};
 
-use self::kit::{QUEUE, drive, namespace, poller, start};
+use crate::kit::{QUEUE, drive, namespace, poller, start};
 
 const KB: usize = 1024;
 
