@@ -1,11 +1,8 @@
 //! What the reference documents say, sentence by sentence, and Temporal's own table of rules.
 
-#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
-
-mod oracle;
-
-use oracle::{compile, instant, nominals, spec};
 use perennial_calendar::{Definition, Dialect, FieldRange, Interval, NamedCalendars, Spec};
+
+use crate::oracle::{self, compile, instant, nominals, spec};
 
 #[track_caller]
 fn check(text: &str, from: &str, expected: &[&str]) {

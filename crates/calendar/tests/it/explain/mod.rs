@@ -1,11 +1,7 @@
 //! Explanations of specs, and warnings.
-#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
 
-#[path = "explain/definitions.rs"]
 mod definitions;
-#[path = "explain/laws.rs"]
 mod laws;
-#[path = "explain/neighbours.rs"]
 mod neighbours;
 
 use expect_test::{Expect, expect};

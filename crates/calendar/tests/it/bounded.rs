@@ -1,12 +1,9 @@
 //! Searches of specs that never or rarely fire are bounded.
 
-#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
-
-mod oracle;
-
 use jiff::Timestamp;
-use oracle::{compile, instant, nominals, spec};
 use perennial_calendar::{Definition, Dialect, FieldTexts, Search};
+
+use crate::oracle::{self, compile, instant, nominals, spec};
 
 const NOW: &str = "2026-11-15T00:00:00Z";
 

@@ -1,7 +1,5 @@
 //! Invalid specs and their error messages: what is wrong, where, and what to write instead.
 
-#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
-
 use expect_test::{Expect, expect};
 use perennial_calendar::{Definition, Dialect, DstPolicy, parse_duration};
 

@@ -1,15 +1,12 @@
 //! Clock jumps in every zone of the tz database, and the famous ones by hand.
 
-#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
-
-mod oracle;
-
 use jiff::SignedDuration;
 use jiff::tz::TimeZoneDatabase;
-use oracle::{instant, nominals, spec};
 use perennial_calendar::{
     Definition, Dialect, DstPolicy, Error, NamedCalendars, OnGap, OnRepeat, Spec, Zone, ZoneSource,
 };
+
+use crate::oracle::{self, instant, nominals, spec};
 
 const POLICIES: [DstPolicy; 6] = [
     DstPolicy { gap: OnGap::Skip, repeat: OnRepeat::Both },

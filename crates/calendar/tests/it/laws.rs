@@ -1,18 +1,15 @@
 //! Laws that hold for every spec, checked against the slow reference implementation in `oracle`.
 
-#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
-
-mod oracle;
-
 use std::collections::BTreeSet;
 
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{SignedDuration, Timestamp};
-use oracle::generate;
 use perennial_calendar::{
     Calendar, Definition, Dialect, DstPolicy, FieldRange, OnGap, Spec, Traced, ZoneSource,
 };
 use proptest::prelude::*;
+
+use crate::oracle::{self, generate};
 
 /// Zones with every kind of trouble: 30-minute shifts, gaps at midnight, a skipped day, negative
 /// DST, Ramadan, and none at all.

@@ -1,8 +1,6 @@
 //! An independent, slow definition of which times a spec has. It shares no code with the crate
 //! beyond the definition's types: it walks civil time and asks jiff what each reading means.
 
-#![allow(dead_code, reason = "each test file uses its own part of the oracle")]
-
 pub(crate) mod generate;
 
 use std::collections::BTreeSet;
