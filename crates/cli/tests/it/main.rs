@@ -1,0 +1,14 @@
+//! Tests of the command line, in one binary: they run the `perennial` binary as users run it.
+#![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
+
+mod calendar;
+mod perennial;
+mod readme;
+#[cfg(unix)]
+mod schedule;
+#[cfg(unix)]
+mod server;
+#[cfg(unix)]
+mod server_process;
+#[cfg(unix)]
+mod workflow;
