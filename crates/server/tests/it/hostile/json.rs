@@ -6,7 +6,7 @@ use perennial_server::{ConnectionLimits, HttpConfig, ServerConfig};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::test_server::{TestServer, peak_megabytes};
+use crate::hostile::test_server::{TestServer, peak_megabytes};
 
 const START: &str = "/api/v1/namespaces/default/workflows/";
 

@@ -8,7 +8,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 use tonic::{Code, Status};
 
-use crate::test_server::{Client, client, schedule, start};
+use crate::api::test_server::{Client, client, schedule, start};
 
 /// Two schedules, one of them deleted, and a workflow.
 async fn populated_server() -> Client {

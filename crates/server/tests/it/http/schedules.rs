@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::test_server::TestServer;
+use crate::http::test_server::TestServer;
 
 const SCHEDULE: &str = "/api/v1/namespaces/default/schedules/nightly";
 

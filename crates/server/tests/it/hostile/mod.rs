@@ -1,5 +1,4 @@
 //! Malicious and broken requests: none stops the server, exceeds its memory, or gets a code that clients retry.
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
 mod connections;
 mod every_rpc;

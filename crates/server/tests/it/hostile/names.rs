@@ -16,7 +16,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 use prost::Message;
 use tonic::{Code, Status};
 
-use crate::test_server::{TestServer, call};
+use crate::hostile::test_server::{TestServer, call};
 
 /// Errors travel in headers, of which some clients read 8 KB.
 fn assert_refused(status: &Status, words: &str) {

@@ -1,5 +1,4 @@
 //! gRPC over real connections: responses, errors and shutdown.
-#![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
 use std::io;
 use std::pin::Pin;

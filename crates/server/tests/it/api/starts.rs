@@ -14,7 +14,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 use perennial_store::MemoryStore;
 use tonic::Code;
 
-use crate::test_server::{Client, client, config, serving, start};
+use crate::api::test_server::{Client, client, config, serving, start};
 
 async fn limited(limits: Limits) -> Client {
     let mut config = config(Storage::Store(Arc::new(MemoryStore::default())));

@@ -15,7 +15,7 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_client::HealthClient;
 use tower::ServiceExt;
 
-use crate::test_server::{TestServer, WORKFLOW_SERVICE, status_of};
+use crate::hostile::test_server::{TestServer, WORKFLOW_SERVICE, status_of};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// An empty SETTINGS frame.

@@ -17,7 +17,7 @@ use perennial_store::SqliteStore;
 use prost::Message;
 use tonic::Code;
 
-use crate::test_server::{Client, client, client_of, queue, start};
+use crate::api::test_server::{Client, client, client_of, queue, start};
 
 /// The token of a workflow's first task, in the namespace `default`.
 async fn task_token(client: &mut Client) -> Vec<u8> {

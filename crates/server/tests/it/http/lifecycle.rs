@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::test_server::{TestServer, read};
+use crate::http::test_server::{TestServer, read};
 
 const RPC: &str = "/api/v1/rpc/temporal.api.workflowservice.v1.WorkflowService";
 

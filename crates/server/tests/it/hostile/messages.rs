@@ -5,7 +5,7 @@ use perennial_proto::temporal::workflowservice::v1::StartWorkflowExecutionReques
 use prost::Message;
 use tonic::Code;
 
-use crate::test_server::{TestServer, WORKFLOW_SERVICE, call};
+use crate::hostile::test_server::{TestServer, WORKFLOW_SERVICE, call};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failure_that_clients_could_not_decode_is_refused() {

@@ -17,8 +17,8 @@ use perennial_store::{
 };
 use tonic::Code;
 
-use crate::held_store::HeldStore;
-use crate::test_server::{Client, client_of, config, queue, schedule, serving, start};
+use crate::api::held_store::HeldStore;
+use crate::api::test_server::{Client, client_of, config, queue, schedule, serving, start};
 
 /// Bytes that no stored message decodes from.
 const GARBAGE: [u8; 3] = [0xff; 3];

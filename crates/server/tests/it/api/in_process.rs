@@ -9,7 +9,7 @@ use perennial_server::{CallContext, Destination, Services};
 use prost::Message;
 use tonic::Code;
 
-use crate::test_server::{queue, start};
+use crate::api::test_server::{queue, start};
 
 const SERVICE: &str = "/temporal.api.workflowservice.v1.WorkflowService";
 

@@ -3,7 +3,7 @@
 use perennial_server::ServerConfig;
 use serde_json::json;
 
-use crate::test_server::TestServer;
+use crate::http::test_server::TestServer;
 
 const WORKFLOWS: &str = "/api/v1/namespaces/default/workflows";
 

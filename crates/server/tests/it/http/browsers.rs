@@ -2,7 +2,7 @@
 
 use perennial_server::HttpConfig;
 
-use crate::test_server::TestServer;
+use crate::http::test_server::TestServer;
 
 const PATH: &str = "/api/v1/namespaces/default/workflows/w/terminate";
 const PAGE: (&str, &str) = ("Origin", "https://ops.example");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::test_server::TestServer;
+use crate::http::test_server::TestServer;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn workflow_started_over_http_is_found_at_both_kinds_of_paths() {

@@ -12,7 +12,7 @@ use perennial_server::ServerConfig;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-use crate::test_server::{TestServer, WORKFLOW_SERVICE, call};
+use crate::hostile::test_server::{TestServer, WORKFLOW_SERVICE, call};
 
 const SERVICES: [&str; 3] = [
     WORKFLOW_SERVICE,
