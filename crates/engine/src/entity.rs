@@ -1,7 +1,7 @@
 //! An entity of any kind, as the runtime and the store see it: an id, and rows.
 //!
-//! What a kind does is in its own module ([`crate::run`], [`crate::schedule`]). A new kind adds a variant here, and
-//! the compiler names the places that have to know it.
+//! Each kind has a module of its own ([`crate::run`], [`crate::schedule`]). A new kind adds a variant here, and the
+//! compiler names the places that have to handle it.
 
 use std::sync::Arc;
 
@@ -23,17 +23,17 @@ pub enum Entity {
 /// The rows of an entity, as a store gives them back.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a> {
-    /// Its key.
+    /// The entity's key.
     pub key: EntityKey,
     /// The row that every entity has.
     pub head: &'a [u8],
-    /// The rows of its parts.
+    /// The rows of the entity's parts.
     pub parts: &'a [(PartId, Vec<u8>)],
-    /// For a run, the fragment of history that begins with its first event; else nothing.
+    /// For a run, the history fragment that begins with its first event. Empty for other kinds.
     pub first_fragment: &'a [u8],
 }
 
-/// Rows that don't make an entity. Only damage to the store leads here.
+/// Rows that can't be decoded. Only a damaged store has such rows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} {}: {what} can't be read: {why}", kind.name(), key.0)]
 pub struct Unreadable {
@@ -43,12 +43,12 @@ pub struct Unreadable {
     pub key: EntityKey,
     /// The row that is damaged.
     pub what: &'static str,
-    /// The reason.
+    /// The reason, from the decoder.
     pub why: String,
 }
 
 impl Entity {
-    /// An entity from its rows.
+    /// Decodes an entity from its rows.
     pub fn from_rows(kind: Kind, rows: Rows<'_>, zones: &Zones) -> Result<Self, Unreadable> {
         match kind {
             Kind::Run => Run::from_rows(rows).map(|run| Self::Run(Arc::new(run))),
@@ -58,7 +58,7 @@ impl Entity {
         }
     }
 
-    /// Its kind.
+    /// The entity's kind.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Run(_) => Kind::Run,
@@ -66,7 +66,7 @@ impl Entity {
         }
     }
 
-    /// Its key.
+    /// The entity's key.
     pub fn key(&self) -> EntityKey {
         match self {
             Self::Run(run) => run.key,
@@ -74,7 +74,7 @@ impl Entity {
         }
     }
 
-    /// Its id.
+    /// The entity's id.
     pub fn id(&self) -> EntityId {
         match self {
             Self::Run(run) => run.id(),
@@ -82,7 +82,7 @@ impl Entity {
         }
     }
 
-    /// Its run id, if it is a run.
+    /// The run id; `None` unless the entity is a run.
     pub fn run_id(&self) -> Option<&str> {
         match self {
             Self::Run(run) => Some(&run.head.run_id),
@@ -90,7 +90,7 @@ impl Entity {
         }
     }
 
-    /// Its head as it is stored.
+    /// The encoded head row.
     pub fn head_row(&self) -> Vec<u8> {
         match self {
             Self::Run(run) => run.head_row(),
@@ -98,7 +98,7 @@ impl Entity {
         }
     }
 
-    /// A part as it is stored; `None` if the entity has it no longer.
+    /// The encoded row of a part; `None` if the entity no longer has the part.
     pub fn part_row(&self, part: &PartId) -> Option<Vec<u8>> {
         match self {
             Self::Run(run) => run.part_row(&crate::RunPart::from_row_id(part)?),

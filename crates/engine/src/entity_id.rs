@@ -16,7 +16,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The number that stores keep. Numbers are only added, never changed.
+    /// The number by which stores know the kind. Numbers are only added, never changed.
     pub fn number(self) -> u8 {
         match self {
             Self::Run => 1,
@@ -29,7 +29,7 @@ impl Kind {
         [Self::Run, Self::Schedule].into_iter().find(|kind| kind.number() == number)
     }
 
-    /// The kind of an address. Addresses of earlier versions name no kind, and are of runs.
+    /// The kind of an address. Addresses of earlier versions name no kind; they are addresses of runs.
     pub fn of(address: &Address) -> Self {
         match address.kind() {
             EntityKind::Unspecified | EntityKind::Run => Self::Run,
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// What an entity of this kind is called.
+    /// The kind's name in error messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -55,8 +55,8 @@ pub struct EntityKey(pub i64);
 
 /// The id that users give an entity.
 ///
-/// Of the entities that share an id, one after the other, one is current. The id decides the slot, and so the cell
-/// that owns all of them.
+/// Several entities may have the same id, one after the other; one of them is current. The id decides the slot, and so
+/// the cell that owns all of them.
 ///
 /// ```
 /// use perennial_engine::{EntityId, Kind, NamespaceKey, Slot};
@@ -67,9 +67,9 @@ pub struct EntityKey(pub i64);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityId {
-    /// The namespace it is in.
+    /// The namespace of the entity.
     pub namespace: NamespaceKey,
-    /// Its kind: entities of different kinds may have the same text as their id.
+    /// The entity's kind. Entities of different kinds may have the same `id` text.
     pub kind: Kind,
     /// The workflow id or the schedule id.
     pub id: String,
@@ -92,13 +92,13 @@ impl EntityId {
         Self { namespace: NamespaceKey(*namespace), kind: Kind::of(address), id: id.clone() }
     }
 
-    /// The slot that owns it. The kind doesn't matter.
+    /// The slot that owns the entity. The kind has no influence on it.
     pub fn slot(&self) -> Slot {
         Slot::of(self.namespace, &self.id)
     }
 }
 
-/// As in `workflow "order-1"`.
+/// Written as `workflow "order-1"`.
 impl fmt::Display for EntityId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
@@ -109,12 +109,12 @@ impl fmt::Display for EntityId {
     }
 }
 
-/// An entity to look up: the current one of an id, or a certain run.
+/// A reference to look up an entity: the current one of an id, or a certain run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntityRef {
-    /// Its id.
+    /// The entity's id.
     pub id: EntityId,
-    /// The run that is wanted; `None` for the current entity. Only runs have run ids.
+    /// The wanted run; `None` for the current entity. Only runs have run ids.
     pub run_id: Option<String>,
 }
 
@@ -124,13 +124,13 @@ impl EntityRef {
         Self { id, run_id: None }
     }
 
-    /// A run; an empty run id stands for the current one.
+    /// Refers to a run; an empty run id stands for the current one.
     pub fn run(namespace: NamespaceKey, workflow_id: &str, run_id: &str) -> Self {
         let run_id = (!run_id.is_empty()).then(|| run_id.to_owned());
         Self { id: EntityId::workflow(namespace, workflow_id), run_id }
     }
 
-    /// The entity at an address. What else the address says, the entity itself has to meet.
+    /// Refers to the entity at an address. Other fields of the address have to be compared with the entity itself.
     pub fn of(address: &Address) -> Self {
         let run_id = (!address.run_id.is_empty()).then(|| address.run_id.clone());
         Self { id: EntityId::of(address), run_id }

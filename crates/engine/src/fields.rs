@@ -1,4 +1,4 @@
-//! Memos and search attributes: values by name.
+//! Memos and search attributes: maps of payloads by name.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ impl Fields for SearchAttributes {
     }
 }
 
-/// New values replace old ones of the same name, unless they say that it is to be removed.
+/// Merges new values into present ones. A payload that stands for "remove" removes the value of its name.
 pub(crate) fn merge<F: Fields>(present: &mut Option<F>, upserted: Option<F>) {
     let Some(mut upserted) = upserted else { return };
     let fields = present.get_or_insert_default().by_name();
@@ -36,14 +36,14 @@ pub(crate) fn merge<F: Fields>(present: &mut Option<F>, upserted: Option<F>) {
     }
 }
 
-/// What something begins with: where nothing is yet, there is nothing to remove.
+/// The initial values: payloads that stand for "remove" are left out, as there is nothing to remove yet.
 pub(crate) fn first<F: Fields>(given: Option<F>) -> Option<F> {
     let mut given = given?;
     given.by_name().retain(|_, value| !is_removal(value));
     (!given.by_name().is_empty()).then_some(given)
 }
 
-/// SDKs say "remove" with a payload that decodes to nothing.
+/// SDKs ask for removal with a payload that decodes to nothing.
 fn is_removal(value: &Payload) -> bool {
     let encoding = value.metadata.get("encoding").map(Vec::as_slice);
     value.data.is_empty()
@@ -52,14 +52,14 @@ fn is_removal(value: &Payload) -> bool {
         || value.data == b"[]"
 }
 
-/// A value as SDKs read it, with its type if it is a search attribute's.
+/// A JSON payload as SDKs read it, with its type if it is a search attribute.
 pub(crate) fn json_payload(value: &serde_json::Value, kind: Option<Kind>) -> Payload {
     let mut metadata = HashMap::new();
     metadata.insert("encoding".to_owned(), b"json/plain".to_vec());
     if let Some(kind) = kind {
         metadata.insert("type".to_owned(), kind_name(kind).as_bytes().to_vec());
     }
-    // A value without maps of other keys than strings can always be written.
+    // Encoding fails only for maps whose keys aren't strings, and `Value` has none.
     let data = serde_json::to_vec(value).unwrap_or_default();
     Payload { metadata, data, ..Payload::default() }
 }

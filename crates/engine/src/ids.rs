@@ -1,4 +1,4 @@
-//! Namespaces by number, and sources of new keys and ids.
+//! Interned namespace keys, and generators of new keys and ids.
 
 use std::cell::Cell;
 
@@ -6,18 +6,18 @@ use uuid::{Builder, Uuid};
 
 use crate::Time;
 
-/// A namespace, interned.
+/// The number of a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamespaceKey(pub i64);
 
-/// Makes the keys of rows: ascending, and each of them once. Only what is created takes one.
+/// Generates ascending row keys, each once. Only newly created entities take one.
 #[derive(Debug)]
 pub struct FreshKeys {
     last: Cell<i64>,
 }
 
 impl FreshKeys {
-    /// Keys above this one.
+    /// A generator of keys above `last`.
     pub fn above(last: i64) -> Self {
         Self { last: Cell::new(last) }
     }
@@ -28,25 +28,25 @@ impl FreshKeys {
         self.last.get()
     }
 
-    /// The key that was made last.
+    /// The key that was generated last.
     pub fn last(&self) -> i64 {
         self.last.get()
     }
 }
 
-/// Makes ids that are new to the world, from a seed that is an argument: the engine knows no chance.
+/// Generates unique ids from a seed. The seed is an argument, because the engine has no randomness of its own.
 #[derive(Debug)]
 pub struct FreshIds {
     state: Cell<u64>,
 }
 
 impl FreshIds {
-    /// Ids that follow from `seed` alone, and from the times they are asked for.
+    /// A generator whose ids depend only on `seed` and on the times passed to [`Self::next`].
     pub fn from_seed(seed: u64) -> Self {
         Self { state: Cell::new(seed) }
     }
 
-    /// A new id: a UUIDv7, so that ids ascend with time.
+    /// Generates an id: a UUIDv7, so that ids ascend with time.
     pub fn next(&self, now: Time) -> String {
         let random = [self.next_u64(), self.next_u64()].map(u64::to_le_bytes).concat();
         let mut tail = [0; 10];

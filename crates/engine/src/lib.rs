@@ -1,7 +1,7 @@
-//! The state machines: what follows from a command.
+//! The state machines of workflow runs and schedules.
 //!
-//! Everything here is pure. A run's state machine decides what a command means ([`run`]) and knows time,
-//! ids and chance only as arguments. It never reads a clock, a disk or a socket, and never waits.
+//! Everything here is pure. A state machine ([`run`], [`schedule`]) decides what follows from a command. Time, ids and
+//! randomness are arguments: the engine never reads a clock, a disk or a socket, and never blocks.
 
 #![allow(deprecated, reason = "workers of earlier versions still send what the API deprecates")]
 
@@ -26,5 +26,5 @@ pub use shared_map::SharedMap;
 pub use slot::{Slot, SlotRange};
 pub use time::{Span, Time, checked_duration};
 
-/// Zones by name, for cron strings.
+/// Time zones by name, for cron strings and schedules.
 pub use perennial_calendar::Zones;

@@ -1,40 +1,41 @@
 //! Parts of an entity that are stored in rows of their own.
 
-/// The name of a part's row, as stores keep it: a number for its kind, and bytes that tell it from others.
+/// The id of a part's row in the store: a number for the kind of part, and bytes that tell parts of one kind apart.
 ///
-/// No kind of part has a number that another has, of any entity. Order of bytes is order of parts, as long as
-/// numbers in them aren't negative.
+/// Kind numbers are unique among all kinds of entities. The order of the bytes is the order of the parts, as long as
+/// the numbers in them aren't negative.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PartId {
-    /// The kind of part.
+    /// The number of the kind of part.
     pub kind: u8,
-    /// The rest: a number in big-endian order, a text, or nothing.
+    /// The id within the kind: a number in big-endian order, a text, or nothing.
     pub id: Vec<u8>,
 }
 
-/// A part of a run. Completing one of two thousand pending activities rewrites one row, not all.
+/// A part of a run. A separate row for each part means that completing one of two thousand pending activities rewrites
+/// one row, not all.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RunPart {
-    /// By the event that scheduled it.
+    /// A pending activity, by the id of the event that scheduled it.
     Activity(i64),
-    /// By the event that started it.
+    /// A pending timer, by the id of the event that started it.
     Timer(i64),
-    /// By the event that initiated it.
+    /// A pending child workflow, by the id of the event that initiated it.
     Child(i64),
-    /// A signal to another workflow, by the event that initiated it.
+    /// A signal to another workflow, by the id of the event that initiated it.
     Signal(i64),
-    /// A cancel request to another workflow, by the event that initiated it.
+    /// A cancel request to another workflow, by the id of the event that initiated it.
     Cancel(i64),
-    /// A request that took effect, by its id.
+    /// A request that took effect, by its request id.
     Request(String),
-    /// By its id.
+    /// An accepted update, by its update id.
     Update(String),
-    /// By its place in the buffer.
+    /// A buffered event, by its sequence number in the buffer.
     Buffered(i64),
 }
 
 impl RunPart {
-    /// The name of its row.
+    /// The id of the part's row.
     pub fn row_id(&self) -> PartId {
         let (kind, id) = match self {
             Self::Activity(id) => (1, id.to_be_bytes().to_vec()),
@@ -49,7 +50,7 @@ impl RunPart {
         PartId { kind, id }
     }
 
-    /// The part whose row has this name, or `None` if there is none.
+    /// The part with this row id; `None` if a run has no such part.
     pub fn from_row_id(PartId { kind, id }: &PartId) -> Option<Self> {
         let number = || id.as_slice().try_into().ok().map(i64::from_be_bytes);
         let text = || String::from_utf8(id.clone()).ok();
@@ -67,25 +68,25 @@ impl RunPart {
     }
 }
 
-/// A part of a schedule: a row beside its head.
+/// A part of a schedule, in a row of its own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SchedulePart {
-    /// What people say it is.
+    /// The configuration, as users gave it.
     Config,
-    /// What the next run is told of those before it.
+    /// The last result and the last failure, which the next run receives.
     LastOutcome,
-    /// A run that hasn't ended, by its run id.
+    /// An open run that the schedule started, by its run id.
     Running(String),
-    /// A start that waits, by its sequence number.
+    /// A buffered start, by its sequence number.
     Buffered(i64),
-    /// By its sequence number.
+    /// A backfill, by its sequence number.
     Backfill(i64),
-    /// A time still to come that has been started by hand already, by that time.
+    /// A nominal time in the future that a backfill has already started, by that time.
     Ahead(i64),
 }
 
 impl SchedulePart {
-    /// The name of its row.
+    /// The id of the part's row.
     pub fn row_id(&self) -> PartId {
         let (kind, id) = match self {
             Self::Config => (32, Vec::new()),
@@ -98,7 +99,7 @@ impl SchedulePart {
         PartId { kind, id }
     }
 
-    /// The part whose row has this name, or `None` if there is none.
+    /// The part with this row id; `None` if a schedule has no such part.
     pub fn from_row_id(PartId { kind, id }: &PartId) -> Option<Self> {
         let number = || id.as_slice().try_into().ok().map(i64::from_be_bytes);
         match *kind {

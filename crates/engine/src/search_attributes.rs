@@ -1,4 +1,4 @@
-//! Search attributes: whether values fit the types that a namespace gives them.
+//! Search attributes: checks that values fit the types of the namespace.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const COUNT_MAX: usize = 100;
 pub(crate) const VALUE_BYTES_MAX: usize = 2 * 1024;
 const BYTES_MAX: usize = 40 * 1024;
 
-/// What every run has, and nobody sets.
+/// System search attributes. Every run has them, and users can't set them.
 pub const SYSTEM: [(&str, Kind); 16] = [
     ("CloseTime", Kind::Datetime),
     ("ExecutionDuration", Kind::Int),
@@ -31,19 +31,19 @@ pub const SYSTEM: [(&str, Kind); 16] = [
     ("WorkflowType", Kind::Keyword),
 ];
 
-/// Why attributes aren't taken.
+/// The reason why search attributes are rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// One isn't known, or its value has another type.
+    /// An attribute isn't known, or its value has another type.
     #[error("{0}")]
     Invalid(String),
-    /// They are too many or too large.
+    /// There are too many attributes, or they are too large.
     #[error("{0}")]
     TooLarge(String),
 }
 
-/// Looks whether attributes are known, by their types' numbers, and whether their values fit. Those that do say
-/// their type from here on, unless they say one.
+/// Checks that attributes are known (`known` has the numbers of their types by name) and that their values fit. Writes
+/// the type into each value that names none.
 pub fn check(
     attributes: &mut SearchAttributes,
     known: &BTreeMap<String, i32>,
@@ -56,7 +56,7 @@ pub fn check(
         )));
     }
     let mut fields: Vec<_> = attributes.indexed_fields.iter_mut().collect();
-    // In the same order always: the first that is wrong is named.
+    // A fixed order, so that the error always names the same attribute.
     fields.sort_unstable_by_key(|(name, _)| *name);
     for (name, payload) in fields {
         check_one(name, payload, known, namespace)?;
@@ -103,7 +103,8 @@ fn check_one(
     Ok(())
 }
 
-/// What to do about an attribute that the namespace doesn't have: the end of a sentence, empty for what can't be one.
+/// A hint for an attribute that the namespace doesn't have: the end of a sentence, empty if the name can't be an
+/// attribute's.
 pub fn how_to_create(name: &str) -> String {
     let can_be_one = !name.is_empty()
         && name.len() <= NAME_BYTES_REPEATED_MAX
@@ -117,10 +118,10 @@ pub fn how_to_create(name: &str) -> String {
     }
 }
 
-/// Names that are longer aren't said twice.
+/// The hint doesn't repeat names that are longer.
 const NAME_BYTES_REPEATED_MAX: usize = 64;
 
-/// As it stands in messages and in the metadata of payloads.
+/// The type's name in messages and in the metadata of payloads.
 pub fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Unspecified => "Unspecified",
@@ -134,7 +135,7 @@ pub fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// Whether a payload holds a value of that type, or none.
+/// Whether a payload holds a value of that type, or no value.
 fn fits(payload: &Payload, kind: Kind) -> bool {
     if payload.metadata.get("encoding").is_some_and(|encoding| encoding == b"binary/null") {
         return true;
@@ -143,7 +144,7 @@ fn fits(payload: &Payload, kind: Kind) -> bool {
         return false;
     };
     match value {
-        // Both take the attribute away.
+        // Both remove the attribute.
         Value::Null => true,
         Value::Array(values) if kind == Kind::KeywordList => values.iter().all(Value::is_string),
         _ if kind == Kind::KeywordList => false,
@@ -167,7 +168,7 @@ fn is_rfc_3339(text: &str) -> bool {
     text.len() >= 20 && text.parse::<jiff::Timestamp>().is_ok()
 }
 
-/// A value as Temporal's server writes it into messages.
+/// A value as Temporal's server prints it in messages.
 fn shown(payload: &Payload) -> String {
     fn show(value: &Value) -> String {
         match value {

@@ -1,17 +1,17 @@
-//! An ordered map whose copies share what they have in common.
+//! A persistent ordered map: copies share the chunks that they have in common.
 //!
-//! Each step of a run or a schedule works on a copy, and most change one entry of one map. With a plain map
-//! every step would cost as much as there is in it: a thousand open runs would make each start a thousand
-//! times as dear. Here a change copies one chunk.
+//! Each step of a run or a schedule works on a copy, and most steps change one entry of one map. Cloning a plain map
+//! would cost O(n) for each step: with a thousand open runs, each start would copy a thousand entries. Here a clone is
+//! cheap and a change copies one chunk.
 
 use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-/// Entries of a chunk, at most.
+/// The most entries in a chunk.
 const CHUNK_MAX: usize = 32;
 
-/// See the module's documentation.
+/// A persistent ordered map; see the module's documentation.
 ///
 /// ```
 /// use perennial_engine::SharedMap;
@@ -24,7 +24,7 @@ const CHUNK_MAX: usize = 32;
 /// assert_eq!(other.values().copied().collect::<String>(), "ab");
 /// ```
 pub struct SharedMap<K, V> {
-    /// None is empty; each is in order, and they are.
+    /// Chunks in ascending order, each sorted and none empty.
     chunks: Arc<Vec<Chunk<K, V>>>,
     len: usize,
 }
@@ -32,12 +32,12 @@ pub struct SharedMap<K, V> {
 type Chunk<K, V> = Arc<Vec<(K, V)>>;
 
 impl<K, V> SharedMap<K, V> {
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether the map has no entries.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -69,7 +69,7 @@ impl<K: Ord, V> SharedMap<K, V> {
         chunk.get(place).map(|(_, value)| value)
     }
 
-    /// Whether there is such a key.
+    /// Whether the map has the key.
     pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -77,7 +77,7 @@ impl<K: Ord, V> SharedMap<K, V> {
         self.get(key).is_some()
     }
 
-    /// The one chunk that may have the key; `None` if there is no chunk at all.
+    /// The only chunk that may hold the key; `None` if the map is empty.
     fn chunk_of<Q: Ord + ?Sized>(&self, key: &Q) -> Option<usize>
     where
         K: Borrow<Q>,
@@ -90,7 +90,7 @@ impl<K: Ord, V> SharedMap<K, V> {
 }
 
 impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
-    /// Puts an entry in, and returns the value it replaces.
+    /// Inserts an entry and returns the value it replaces.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         let index = self.chunk_of(&key);
         let chunks = Arc::make_mut(&mut self.chunks);
@@ -107,7 +107,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         chunk.insert(place, (key, value));
         self.len += 1;
         if chunk.len() > CHUNK_MAX {
-            // Most keys ascend: what comes last leaves full chunks behind.
+            // Most keys ascend: splitting off the last entry leaves full chunks behind.
             let at = if place + 1 == chunk.len() { place } else { chunk.len() / 2 };
             let rest = chunk.split_off(at);
             chunks.insert(index + 1, Arc::new(rest));
@@ -115,7 +115,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         None
     }
 
-    /// The value of a key, to be changed.
+    /// A mutable reference to the value of a key. Copies the chunk if it is shared.
     pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -126,7 +126,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         Some(&mut chunk[place].1)
     }
 
-    /// Takes an entry out.
+    /// Removes an entry and returns its value.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -148,7 +148,7 @@ fn place_in<K: Borrow<Q>, V, Q: Ord + ?Sized>(chunk: &[(K, V)], key: &Q) -> Resu
     chunk.binary_search_by(|(known, _)| known.borrow().cmp(key))
 }
 
-/// For keys that are known to be there.
+/// For keys that are known to be present.
 impl<K: Ord + Borrow<Q>, V, Q: Ord + ?Sized> std::ops::Index<&Q> for SharedMap<K, V> {
     type Output = V;
 

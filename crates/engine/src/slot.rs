@@ -1,18 +1,18 @@
-//! Slots: the fixed shares into which all entities are divided by their ids.
+//! Slots: the fixed partitions of all entities, by their ids.
 
 use std::ops::RangeInclusive;
 
 use crate::NamespaceKey;
 
-/// One of the shares into which all entities are divided by their ids. A cell owns a range of them.
+/// A partition of the entities, by their ids. A cell owns a range of slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub u16);
 
 impl Slot {
-    /// How many there are: a constant, because stored rows name their slot.
+    /// The number of slots: a constant, because stored rows name their slot.
     pub const COUNT: u16 = 16_384;
 
-    /// The slot that owns the records of the cluster as a whole.
+    /// The slot that owns cluster-wide records.
     pub const CLUSTER: Self = Self(0);
 
     /// The slot of an id: a workflow id with all its runs, or a schedule id.
@@ -45,23 +45,23 @@ impl SlotRange {
     /// Every slot.
     pub const ALL: Self = Self { first: Slot(0), last: Slot(Slot::COUNT - 1) };
 
-    /// The slots from `first` to `last`, both included. `None` if there are none, or they go beyond the last slot.
+    /// The slots from `first` to `last`, both included. `None` if the range is empty or goes beyond the last slot.
     pub fn new(first: Slot, last: Slot) -> Option<Self> {
         (first <= last && last.0 < Slot::COUNT).then_some(Self { first, last })
     }
 
-    /// All slots in so many ranges of about the same size, at least one and at most one for each slot.
+    /// Divides all slots into `count` ranges of about the same size: at least one, at most one for each slot.
     pub fn divided(count: u32) -> Vec<Self> {
         let slots = u32::from(Slot::COUNT);
         let count = count.clamp(1, slots);
-        // The quotients stay below the number of slots.
+        // Each quotient is below the number of slots, so it fits.
         let begin = |index: u32| (index * slots).div_ceil(count) as u16;
         (0..count)
             .map(|index| Self { first: Slot(begin(index)), last: Slot(begin(index + 1) - 1) })
             .collect()
     }
 
-    /// The first slot of the range, by which a cell is known.
+    /// The first slot of the range, which identifies the cell.
     pub fn first(self) -> Slot {
         self.first
     }

@@ -1,28 +1,28 @@
-//! Instants and spans, in whole nanoseconds.
+//! Instants and durations in whole nanoseconds.
 
 use perennial_proto::{Duration, Timestamp};
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
-/// An instant: Unix nanoseconds. Zero means *none* wherever a time is stored.
+/// An instant in Unix nanoseconds. Zero means *none* wherever a time is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(pub i64);
 
 impl Time {
-    /// No time at all.
+    /// The value that means *none*.
     pub const NONE: Self = Self(0);
 
-    /// The time as it is optional.
+    /// This time as an `Option`: zero is `None`.
     pub fn get(self) -> Option<Self> {
         (self.0 != 0).then_some(self)
     }
 
-    /// This much later; stays at the end of time rather than overflow.
+    /// The instant this much later; saturates instead of overflowing.
     pub fn after(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
     }
 
-    /// How long from `earlier` to this one; never negative.
+    /// The duration from `earlier` to this instant; never negative.
     pub fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0).max(0))
     }
@@ -44,17 +44,17 @@ impl From<Timestamp> for Time {
     }
 }
 
-/// A length of time in nanoseconds. Zero means *none* wherever a timeout is stored.
+/// A duration in nanoseconds. Zero means *none* wherever a timeout is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(pub i64);
 
-/// The longest span there is on the wire: a hundred years.
+/// The longest duration in a message: a hundred years, in seconds.
 const WIRE_SECONDS_MAX: i64 = 100 * 365 * 24 * 3_600;
 
-/// A duration that may be left out but not be negative; an absurdly long one is shortened.
+/// Checks an optional duration: a negative one is an error, one over a hundred years is shortened.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason, in Temporal's words.
 pub fn checked_duration(duration: Option<&Duration>) -> Result<Option<Duration>, &'static str> {
     let Some(duration) = duration else {
         return Ok(None);
@@ -73,25 +73,25 @@ pub fn checked_duration(duration: Option<&Duration>) -> Result<Option<Duration>,
 }
 
 impl Span {
-    /// No time.
+    /// The zero duration.
     pub const ZERO: Self = Self(0);
 
-    /// So many seconds.
+    /// A duration of whole seconds.
     pub const fn seconds(seconds: i64) -> Self {
         Self(seconds.saturating_mul(NANOS_PER_SECOND))
     }
 
-    /// So many milliseconds.
+    /// A duration of whole milliseconds.
     pub const fn millis(millis: i64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// A timeout as it is optional: absent, zero and negative all mean none.
+    /// A timeout as an `Option`: absent, zero and negative all mean none.
     pub fn get(self) -> Option<Self> {
         (self.0 > 0).then_some(self)
     }
 
-    /// The span an optional message holds; zero if there is none.
+    /// Converts an optional protobuf duration; zero if there is none.
     pub fn of(duration: Option<&Duration>) -> Self {
         duration.map_or(Self::ZERO, |duration| {
             let seconds = duration.seconds.saturating_mul(NANOS_PER_SECOND);

@@ -1,4 +1,4 @@
-//! What a history event changes in a run's state. Mutates, never rejects.
+//! How a history event changes a run's state. Applying an event never fails.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use super::event::Attributes;
 use crate::fields::merge;
 use crate::{RunPart, SharedMap, Span, Time};
 
-/// Reset points a run keeps: the latest.
+/// The most reset points that a run keeps; older ones are dropped.
 const RESET_POINTS_MAX: usize = 20;
 
-/// Which rows of a run have changed.
+/// The rows of a run that have changed.
 pub(crate) type Touched = BTreeSet<RunPart>;
 
 impl Run {
-    /// Takes an event that stands in the history now.
+    /// Applies an event that is now part of the history.
     pub(crate) fn apply(&mut self, event: &HistoryEvent, touched: &mut Touched) {
         let time = event_time(event);
         self.head.next_event_id = event.event_id + 1;
@@ -38,8 +38,8 @@ impl Run {
         self.apply_rest(event, attributes, touched);
     }
 
-    /// What an event changes even before it has a place in the history: an outcome ends what was pending
-    /// the moment it is known. Doing it again changes nothing.
+    /// Applies the part of an event that takes effect even before the event has its place in the history: an outcome
+    /// ends the pending activity, timer or child as soon as it is known. Idempotent.
     pub(crate) fn settle(&mut self, attributes: &Attributes, at: Time, touched: &mut Touched) {
         match attributes {
             Attributes::ActivityTaskCompletedEventAttributes(outcome) => {
@@ -173,7 +173,7 @@ impl Run {
                 self.add_reset_point(event, completed);
             }
             Attributes::WorkflowTaskTimedOutEventAttributes(timed_out) => {
-                // A task that no sticky worker fetched was never tried.
+                // A task that no sticky worker fetched doesn't count as an attempt.
                 let was_tried = timed_out.started_event_id != 0;
                 if was_tried {
                     let timeout = timed_out.timeout_type().as_str_name();
@@ -202,7 +202,7 @@ impl Run {
         }
     }
 
-    /// The first task a build completes is where its runs can be reset to.
+    /// Adds a reset point: the first workflow task that a build completes.
     fn add_reset_point(
         &mut self,
         event: &HistoryEvent,
@@ -231,10 +231,11 @@ impl Run {
         });
     }
 
-    /// The task is over without result; the next one counts on, if the worker is to blame.
+    /// Ends the workflow task without a result. If `counts`, the next task has a higher attempt number.
     pub(crate) fn end_failed_task(&mut self, counts: bool) {
         let attempt = self.head.workflow_task.take().map_or(1, |task| task.attempt.max(1));
-        // One worker remembered the workflow. The next one begins with its first event: that is a first attempt.
+        // The sticky worker had the workflow cached. The next worker replays from the first event, so this is a first
+        // attempt.
         let counts = counts && self.head.sticky.is_none();
         self.head.next_task_attempt = if counts { attempt + 1 } else { 1 };
         if counts {
@@ -395,7 +396,7 @@ impl Run {
         self.head.paused = None;
     }
 
-    /// Notes that a request took effect.
+    /// Remembers a request that took effect, to recognise its retries.
     pub(crate) fn remember(
         &mut self,
         request_id: &str,
@@ -411,7 +412,7 @@ impl Run {
         touched.insert(RunPart::Request(request_id.to_owned()));
     }
 
-    /// Alters a pending activity; unknown ones are left alone.
+    /// Changes a pending activity; does nothing if there is no such activity.
     pub(crate) fn change_activity(
         &mut self,
         scheduled_event_id: i64,
@@ -448,7 +449,7 @@ impl Run {
     }
 }
 
-/// When an event happened.
+/// The time of an event.
 pub(crate) fn event_time(event: &HistoryEvent) -> Time {
     event.event_time.map_or(Time::NONE, Time::from)
 }

@@ -1,4 +1,4 @@
-//! The builds of the workers that a run has been with, as its search attributes list them.
+//! The worker builds that have run a workflow, as search attributes list them.
 
 use perennial_proto::temporal::common::v1::{SearchAttributes, WorkerVersionStamp};
 use perennial_proto::temporal::enums::v1::IndexedValueType as Kind;
@@ -8,11 +8,11 @@ use super::Run;
 use crate::fields::json_payload;
 use crate::search_attributes::VALUE_BYTES_MAX;
 
-/// Stands first in the list of a run whose last workflow task wasn't completed in versioned mode.
+/// First entry of the list if the last workflow task wasn't completed in versioned mode.
 const UNVERSIONED: &str = "unversioned";
 
 impl Run {
-    /// Notes the build that completed a workflow task. The oldest are forgotten when there are too many.
+    /// Adds the build that completed a workflow task. Drops the oldest builds when the list is too long.
     pub(super) fn note_build(&mut self, stamp: Option<&WorkerVersionStamp>) {
         let is_versioned = stamp.is_some_and(|stamp| stamp.use_versioning);
         let mode = if is_versioned { "versioned" } else { UNVERSIONED };
@@ -36,7 +36,7 @@ impl Run {
         }
     }
 
-    /// Adds the attributes `BuildIds` and `BinaryChecksums`.
+    /// Adds the search attributes `BuildIds` and `BinaryChecksums`.
     pub(super) fn show_builds(&self, shown: &mut SearchAttributes) {
         let mut show = |name: &str, values: &[&str]| {
             let payload = json_payload(&json!(values), Some(Kind::KeywordList));
@@ -49,7 +49,8 @@ impl Run {
         let points = self.head.reset_points.iter().flat_map(|points| &points.points);
         let with_checksum = points.filter(|point| !point.binary_checksum.is_empty());
         let with_checksum: Vec<_> = with_checksum.collect();
-        // Those of the runs before this one show when a worker with a checksum has been with this one.
+        // Checksums of earlier runs in the chain are listed only after a worker with a checksum has worked on this
+        // run.
         if with_checksum.iter().any(|point| point.run_id == self.head.run_id) {
             let checksums: Vec<_> =
                 with_checksum.iter().map(|point| point.binary_checksum.as_str()).collect();

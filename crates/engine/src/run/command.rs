@@ -1,4 +1,4 @@
-//! What can be asked of a run.
+//! The commands of a run, with their arguments.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,69 +23,68 @@ use perennial_proto::temporal::update::v1 as update;
 use super::Run;
 use crate::{NamespaceKey, Span};
 
-/// A command to one run that exists.
+/// A command to an existing run.
 #[derive(Debug, Clone)]
 pub enum Command {
-    /// A worker polls: hand it the workflow task.
+    /// A worker polls and receives the workflow task.
     StartWorkflowTask(StartWorkflowTask),
-    /// A worker finished a workflow task.
+    /// A worker completes a workflow task.
     CompleteWorkflowTask(Box<CompleteWorkflowTask>),
-    /// A worker couldn't finish a workflow task.
+    /// A worker reports that a workflow task failed.
     FailWorkflowTask(Box<FailWorkflowTask>),
-    /// A worker polls: hand it the activity.
+    /// A worker polls and receives the activity task.
     StartActivity(StartActivity),
-    /// The poller was gone when its task was durable: take the start back.
+    /// The poller disconnected before its task was durable: undo the start.
     UndoStart(TaskRef),
-    /// A worker says how an attempt of an activity ended.
+    /// A worker reports how an attempt of an activity ended.
     ReportActivity(Box<ReportActivity>),
-    /// A worker says an activity is alive.
+    /// A worker reports that an activity is alive.
     HeartbeatActivity(HeartbeatActivity),
-    /// Someone signals it.
+    /// A client signals the workflow.
     Signal(Box<Signal>),
-    /// Someone asks it to stop in its own way.
+    /// A client asks the workflow to cancel itself.
     RequestCancel(RequestCancel),
-    /// Someone ends it.
+    /// A client terminates the run.
     Terminate(Terminate),
-    /// The worker with its cached state is gone: next task to the normal queue.
+    /// The worker that has the workflow cached is gone: the next task goes to the normal queue.
     ResetSticky,
-    /// The queue of the worker with its cached state isn't polled: the scheduled task goes to the normal
-    /// queue at once.
+    /// The sticky queue has no poller: the scheduled task goes to the normal queue at once.
     PassOverSticky,
-    /// An update waits outside of the durable state and needs a workflow task to be delivered with.
+    /// An admitted update, which isn't durable yet, needs a workflow task to be delivered with.
     WantTaskForUpdate,
-    /// Time has passed: whatever is due happens.
+    /// A deadline may have passed: handle all that are due.
     Wake,
     /// A message from another run.
     Receive(Arc<stored::EntityMessage>),
     /// The answer to a message that this run sent.
     TakeAnswer(Box<TakeAnswer>),
-    /// Hold back, let go, begin anew or alter activities.
+    /// An operator pauses, unpauses, resets or changes activities.
     ChangeActivities(Box<ChangeActivities>),
-    /// Hold the run back.
+    /// An operator pauses the run.
     Pause(PauseRun),
-    /// Let it go on.
+    /// An operator unpauses the run.
     Unpause(PauseRun),
-    /// Alter the run's options.
+    /// A client changes the run's options.
     UpdateOptions(Box<UpdateOptions>),
 }
 
-/// A task of a run, as it was offered: a later offer of the same task has another stamp.
+/// A reference to an offered task. A later offer of the same task has another stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TaskRef {
-    /// Its workflow task.
+    /// The run's workflow task.
     Workflow(TaskStamp),
-    /// One of its activities.
+    /// An activity task of the run.
     Activity(TaskStamp),
 }
 
-/// Which attempt of which task.
+/// Identifies one offer of one attempt of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TaskStamp {
-    /// The event that scheduled it.
+    /// The id of the event that scheduled the task.
     pub scheduled_event_id: i64,
-    /// Counted from 1.
+    /// The attempt number, from 1.
     pub attempt: i32,
-    /// Counts the times the attempt was offered.
+    /// The number of the offer within the attempt.
     pub stamp: i32,
 }
 
@@ -117,88 +116,88 @@ impl From<&stored::TaskToken> for TaskStamp {
     }
 }
 
-/// See [`Command::StartWorkflowTask`].
+/// Arguments of [`Command::StartWorkflowTask`].
 #[derive(Debug, Clone)]
 pub struct StartWorkflowTask {
-    /// As it was offered.
+    /// The task, as it was offered.
     pub task: TaskStamp,
-    /// Of the worker.
+    /// The worker's identity.
     pub identity: String,
-    /// Of the poll.
+    /// The request id of the poll.
     pub request_id: String,
-    /// The worker's build, if it told.
+    /// The worker's build, if the worker reported it.
     pub worker_version: Option<WorkerVersionStamp>,
 }
 
-/// See [`Command::StartActivity`].
+/// Arguments of [`Command::StartActivity`].
 #[derive(Debug, Clone)]
 pub struct StartActivity {
-    /// As it was offered.
+    /// The task, as it was offered.
     pub task: TaskStamp,
-    /// Of the worker.
+    /// The worker's identity.
     pub identity: String,
-    /// Of the poll.
+    /// The request id of the poll.
     pub request_id: String,
 }
 
-/// See [`Command::CompleteWorkflowTask`].
+/// Arguments of [`Command::CompleteWorkflowTask`].
 #[derive(Debug, Clone, Default)]
 pub struct CompleteWorkflowTask {
-    /// From the worker's token.
+    /// The task, from the worker's token.
     pub token: TaskStamp,
-    /// What the workflow wants done.
+    /// The workflow's commands, in order.
     pub commands: Vec<command::Command>,
-    /// Answers to updates.
+    /// The workflow's answers to updates.
     pub messages: Vec<ProtocolMessage>,
-    /// Where the worker keeps its state, for the next task.
+    /// The worker's sticky queue, for the next task.
     pub sticky: Option<stored::StickyQueue>,
-    /// The worker isn't done: another task at once.
+    /// The worker isn't done and wants another task at once.
     pub force_new_task: bool,
-    /// That other task, if there is one, comes back in the answer.
+    /// Return the next task, if there is one, in the response.
     pub return_new_task: bool,
-    /// The worker can go back to an earlier event, as it must if a task that brought it new events leaves no
-    /// trace.
+    /// The worker can roll its cached workflow back to an earlier event. A task that brought new events to the worker
+    /// may be dropped from the history only if it can.
     pub can_forget_events: bool,
-    /// Of the worker.
+    /// The worker's identity.
     pub identity: String,
-    /// What the SDK keeps about its own decisions.
+    /// Metadata that the SDK stores about its own decisions.
     pub sdk_metadata: Option<WorkflowTaskCompletedMetadata>,
-    /// What the SDK counted.
+    /// Counters of the SDK.
     pub metering_metadata: Option<MeteringMetadata>,
-    /// The worker's build, if it told.
+    /// The worker's build, if the worker reported it.
     pub worker_version: Option<WorkerVersionStamp>,
-    /// An older name of the worker's build.
+    /// The worker's build, as older SDKs report it.
     pub binary_checksum: String,
-    /// Updates that were given to the worker with this task, by their ids: set by the cell, which alone
-    /// knows them.
+    /// Updates that were delivered to the worker with this task, by their ids. Set by the cell, which holds them in
+    /// memory.
     pub admitted_updates: BTreeMap<String, update::Request>,
-    /// Whether further updates or queries wait, so that another task is needed: set by the cell.
+    /// Whether more updates or queries wait, so that another task is needed. Set by the cell.
     pub more_updates_wait: bool,
-    /// Whether its pages are larger together than is allowed: set by the cell, which alone sees them.
+    /// Whether the pages of the completion exceed the size limit together. Set by the cell, which collects them.
     pub is_too_large: bool,
-    /// The run's own namespace and those its commands name, by name: set by the cell. What isn't here
-    /// doesn't exist.
+    /// The run's own namespace and the namespaces that its commands name, by name. Set by the cell. A namespace that
+    /// is missing here doesn't exist.
     pub namespaces: BTreeMap<String, NamespaceRef>,
-    /// Types of the namespace's search attributes, by name; what isn't here is refused.
+    /// The types of the namespace's search attributes, by name. Other attributes are rejected.
     pub search_attribute_types: BTreeMap<String, i32>,
-    /// Answers to queries that went with the task, by their ids: the cell hands them on if the completion is
-    /// taken.
+    /// Answers to queries that were delivered with the task, by their ids. The cell forwards them if the completion is
+    /// accepted.
     pub query_answers: BTreeMap<String, WorkflowQueryResult>,
 }
 
-/// A namespace as events name it, and the key messages are sent by.
+/// A namespace: its name and id for events, and its key for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamespaceRef {
-    /// Interned.
+    /// The namespace's number in the store.
     pub key: NamespaceKey,
-    /// A UUID.
+    /// The namespace's UUID.
     pub id: String,
-    /// As users call it.
+    /// The namespace's name.
     pub name: String,
 }
 
 impl NamespaceRef {
-    /// The run's own namespace among those that are known, or at least its key.
+    /// The run's own namespace among those that are known. If it isn't known, only its key is set.
     pub(crate) fn of_run<'a>(run: &Run, known: impl IntoIterator<Item = &'a Self>) -> Self {
         let key = NamespaceKey(run.head.namespace);
         let unnamed = || Self { key, id: String::new(), name: String::new() };
@@ -219,7 +218,7 @@ impl CompleteWorkflowTask {
         })
     }
 
-    /// Whether its commands set search attributes.
+    /// Whether any of the commands sets search attributes.
     pub fn sets_search_attributes(&self) -> bool {
         use command::command::Attributes as Of;
         let mut attributes = self.commands.iter().filter_map(|command| command.attributes.as_ref());
@@ -236,40 +235,40 @@ impl CompleteWorkflowTask {
     }
 }
 
-/// See [`Command::FailWorkflowTask`].
+/// Arguments of [`Command::FailWorkflowTask`].
 #[derive(Debug, Clone)]
 pub struct FailWorkflowTask {
-    /// From the worker's token.
+    /// The task, from the worker's token.
     pub token: TaskStamp,
-    /// Why, in one word.
+    /// The category of the failure.
     pub cause: WorkflowTaskFailedCause,
-    /// Why, at length.
+    /// The failure itself.
     pub failure: Option<Failure>,
-    /// Of the worker.
+    /// The worker's identity.
     pub identity: String,
-    /// The worker's build, if it told.
+    /// The worker's build, if the worker reported it.
     pub binary_checksum: String,
 }
 
-/// How a caller names an activity.
+/// Identifies an activity in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ActivityTarget {
-    /// By the token of one attempt.
+    /// One attempt, by its task token.
     Token(TaskStamp),
-    /// By its id: whatever attempt is running.
+    /// The activity of this id, whichever attempt is running.
     Id(String),
 }
 
-/// See [`Command::ReportActivity`].
+/// Arguments of [`Command::ReportActivity`].
 #[derive(Debug, Clone)]
 pub struct ReportActivity {
-    /// Which.
+    /// The activity.
     pub target: ActivityTarget,
-    /// How its attempt ended.
+    /// How the attempt ended.
     pub outcome: ActivityOutcome,
-    /// Of the worker.
+    /// The worker's identity.
     pub identity: String,
-    /// The worker's build, if it told.
+    /// The worker's build, if the worker reported it.
     pub worker_version: Option<WorkerVersionStamp>,
 }
 
@@ -277,223 +276,223 @@ pub struct ReportActivity {
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "one at a time, on its way from the wire")]
 pub enum ActivityOutcome {
-    /// With a result.
+    /// The attempt completed with a result.
     Completed(Option<Payloads>),
-    /// With a failure, and its last heartbeat.
+    /// The attempt failed; with its last heartbeat details.
     Failed(Option<Failure>, Option<Payloads>),
-    /// As it was asked to.
+    /// The attempt was canceled, as requested.
     Canceled(Option<Payloads>),
 }
 
-/// See [`Command::HeartbeatActivity`].
+/// Arguments of [`Command::HeartbeatActivity`].
 #[derive(Debug, Clone)]
 pub struct HeartbeatActivity {
-    /// Which.
+    /// The activity.
     pub target: ActivityTarget,
-    /// Its progress.
+    /// The heartbeat details.
     pub details: Option<Payloads>,
-    /// Of the worker.
+    /// The worker's identity.
     pub identity: String,
 }
 
-/// See [`Command::Signal`].
+/// Arguments of [`Command::Signal`].
 #[derive(Debug, Clone)]
 pub struct Signal {
-    /// As it will stand in the history; its `request_id` tells a repetition.
+    /// The attributes of the history event. Their `request_id` identifies retries of the request.
     pub attributes: WorkflowExecutionSignaledEventAttributes,
-    /// Where it came from.
+    /// Links to the origin of the request.
     pub links: Vec<Link>,
 }
 
-/// See [`Command::RequestCancel`].
+/// Arguments of [`Command::RequestCancel`].
 #[derive(Debug, Clone, Default)]
 pub struct RequestCancel {
-    /// Tells a repetition.
+    /// Identifies retries of the request.
     pub request_id: String,
-    /// Why.
+    /// The reason, for the history.
     pub reason: String,
-    /// Who asks.
+    /// The caller's identity.
     pub identity: String,
-    /// The workflow that asks, if one does.
+    /// The workflow that sent the request, with the id of its initiating event, if a workflow did.
     pub external: Option<(stored::RunName, i64)>,
-    /// Where it came from.
+    /// Links to the origin of the request.
     pub links: Vec<Link>,
 }
 
-/// See [`Command::Terminate`].
+/// Arguments of [`Command::Terminate`].
 #[derive(Debug, Clone, Default)]
 pub struct Terminate {
-    /// Why.
+    /// The reason, for the history.
     pub reason: String,
-    /// More about why.
+    /// Details for the history.
     pub details: Option<Payloads>,
-    /// Who.
+    /// The caller's identity.
     pub identity: String,
-    /// Where it came from.
+    /// Links to the origin of the request.
     pub links: Vec<Link>,
 }
 
-/// A start of a workflow. A command to a workflow id: it may find a run there.
+/// A start of a workflow: a command to a workflow id, which may have a run already.
 #[derive(Debug, Clone)]
 pub struct StartRun {
-    /// Tells a repetition.
+    /// Identifies retries of the request.
     pub request_id: String,
-    /// Chosen beforehand, or made anew.
+    /// The run id, if it was chosen beforehand.
     pub run_id: Option<String>,
-    /// As the caller gave it: the first event without what the engine fills in (ids, times, attempt).
+    /// The attributes of the first event, without those that the engine fills in (ids, times, attempt).
     pub started: Box<WorkflowExecutionStartedEventAttributes>,
-    /// The first workflow task waits this long.
+    /// How long the first workflow task is delayed.
     pub delay: Span,
-    /// What if a closed run has this id.
+    /// The policy if a closed run has this workflow id.
     pub reuse_policy: WorkflowIdReusePolicy,
-    /// What if an open run has this id.
+    /// The policy if an open run has this workflow id.
     pub conflict_policy: WorkflowIdConflictPolicy,
-    /// Shown to people.
+    /// Summary and details, shown to users.
     pub user_metadata: Option<UserMetadata>,
-    /// Where it came from.
+    /// Links to the origin of the request.
     pub links: Vec<Link>,
-    /// The caller is a worker and takes the first workflow task with the answer.
+    /// Set if the caller is a worker that takes the first workflow task with the response.
     pub eager: Option<EagerStart>,
-    /// Delivered with the start, or to the run that is there already.
+    /// A signal for the new run, or for the existing run if that is used.
     pub signal: Option<Box<Signal>>,
-    /// If a run is there and is used, attach these to it.
+    /// If an existing run is used, attach the links to it.
     pub attach_links: bool,
-    /// If a run is there and is used, remember this request's id on it.
+    /// If an existing run is used, remember this request id on it.
     pub attach_request_id: bool,
 }
 
 /// The worker that starts a workflow and takes its first task.
 #[derive(Debug, Clone)]
 pub struct EagerStart {
-    /// Of the worker.
+    /// The worker's identity.
     pub identity: String,
 }
 
-/// The answer to a message that this run sent. See [`Command::TakeAnswer`].
+/// Arguments of [`Command::TakeAnswer`]: the answer to a message that this run sent.
 #[derive(Debug, Clone)]
 pub struct TakeAnswer {
-    /// As it was sent.
+    /// The message, as it was sent.
     pub message: Arc<stored::EntityMessage>,
-    /// What the receiver said.
+    /// The receiver's answer.
     pub answer: Answer,
-    /// The name of the receiver's namespace: set by the cell. Empty if there is none any more.
+    /// The name of the receiver's namespace. Set by the cell; empty if the namespace is gone.
     pub namespace: String,
 }
 
-/// What a receiver says to a message. The same to each delivery of it.
+/// A receiver's answer to a message. Every delivery of a message gets the same answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Taken.
+    /// The message took effect.
     Taken,
-    /// It runs, under this run id.
+    /// The run was started, with this run id.
     Started(String),
     /// Another run has the workflow id.
     IdTaken,
-    /// There is no such namespace.
+    /// The namespace doesn't exist.
     NamespaceNotFound,
-    /// There is no such run, or it has closed.
+    /// The run doesn't exist, or has closed.
     RunNotFound,
-    /// The receiver has as many signals as it may.
+    /// The receiver has reached its limit of signals.
     TooManySignals,
 }
 
-/// Which activities an operation is about.
+/// Selects activities of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ActivitySelection {
-    /// By id.
+    /// The activity of this id.
     Id(String),
-    /// All pending ones of a type.
+    /// All pending activities of this type.
     Type(String),
-    /// All pending ones.
+    /// All pending activities.
     All,
 }
 
-/// See [`Command::ChangeActivities`].
+/// Arguments of [`Command::ChangeActivities`].
 #[derive(Debug, Clone)]
 pub struct ChangeActivities {
-    /// Which.
+    /// The activities to change.
     pub selection: ActivitySelection,
-    /// What to do with them.
+    /// The change.
     pub change: ActivityChange,
-    /// Who asks.
+    /// The caller's identity.
     pub identity: String,
 }
 
-/// What to do with activities.
+/// A change of pending activities.
 #[derive(Debug, Clone)]
 pub enum ActivityChange {
-    /// No further attempt until they are let go.
+    /// Start no further attempt until unpaused.
     Pause {
-        /// Why.
+        /// The reason, for users.
         reason: String,
-        /// Tells a repetition.
+        /// Identifies retries of the request.
         request_id: String,
     },
-    /// Go on.
+    /// Unpause.
     Unpause {
-        /// From the first attempt.
+        /// Begin again with the first attempt.
         reset_attempts: bool,
-        /// Forgetting the progress.
+        /// Drop the heartbeat details.
         reset_heartbeat: bool,
-        /// Spread over this much time, each by a part of it that is an argument.
+        /// Spread the activities over this much time.
         jitter: Span,
-        /// In [0, 1).
+        /// This request's share of the jitter, in [0, 1).
         jitter_fraction: f64,
     },
-    /// Begin from the first attempt.
+    /// Begin again with the first attempt.
     Reset {
-        /// Forgetting the progress.
+        /// Drop the heartbeat details.
         reset_heartbeat: bool,
-        /// Stay paused if paused.
+        /// Leave a paused activity paused.
         keep_paused: bool,
-        /// Spread over this much time.
+        /// Spread the activities over this much time.
         jitter: Span,
-        /// In [0, 1).
+        /// This request's share of the jitter, in [0, 1).
         jitter_fraction: f64,
-        /// Back to the options it was scheduled with.
+        /// Restore the options that the activity was scheduled with.
         restore_original_options: bool,
     },
-    /// Other options.
+    /// Change the options.
     UpdateOptions(ActivityOptions),
 }
 
-/// Options of an activity that may change while it is pending; what is `None` stays.
+/// New options for a pending activity; `None` leaves an option as it is.
 #[derive(Debug, Clone, Default)]
 pub struct ActivityOptions {
-    /// Another task queue.
+    /// The task queue.
     pub task_queue: Option<String>,
-    /// Another schedule-to-close timeout.
+    /// The schedule-to-close timeout.
     pub schedule_to_close: Option<Span>,
-    /// Another schedule-to-start timeout.
+    /// The schedule-to-start timeout.
     pub schedule_to_start: Option<Span>,
-    /// Another start-to-close timeout.
+    /// The start-to-close timeout.
     pub start_to_close: Option<Span>,
-    /// Another heartbeat timeout.
+    /// The heartbeat timeout.
     pub heartbeat: Option<Span>,
-    /// Another retry policy.
+    /// The retry policy.
     pub retry_policy: Option<RetryPolicy>,
-    /// Another priority.
+    /// The priority.
     pub priority: Option<Priority>,
-    /// Back to the options it was scheduled with.
+    /// First restore the options that the activity was scheduled with.
     pub restore_original: bool,
 }
 
-/// See [`Command::Pause`].
+/// Arguments of [`Command::Pause`] and [`Command::Unpause`].
 #[derive(Debug, Clone, Default)]
 pub struct PauseRun {
-    /// Who asks.
+    /// The caller's identity.
     pub identity: String,
-    /// Why.
+    /// The reason, for users.
     pub reason: String,
-    /// Tells a repetition.
+    /// Identifies retries of the request.
     pub request_id: String,
 }
 
-/// See [`Command::UpdateOptions`]; what is `None` stays.
+/// Arguments of [`Command::UpdateOptions`]; `None` leaves an option as it is.
 #[derive(Debug, Clone, Default)]
 pub struct UpdateOptions {
-    /// Another priority.
+    /// The priority.
     pub priority: Option<Priority>,
-    /// Who asks.
+    /// The caller's identity.
     pub identity: String,
 }

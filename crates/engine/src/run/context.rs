@@ -1,37 +1,37 @@
-//! What a decision may know beside the run's own state.
+//! The inputs of a decision beside the entity's own state.
 
 use perennial_calendar::Zones;
 
 use crate::schedule::Evaluated;
 use crate::{FreshIds, FreshKeys, Span, Time};
 
-/// The world as far as a decision may see it: all of it is an argument.
+/// Everything that a decision may read beside the entity's own state.
 #[derive(Debug)]
 pub struct Context<'a> {
-    /// What time it is.
+    /// The current time.
     pub now: Time,
-    /// Where new ids come from.
+    /// The generator of new ids.
     pub ids: &'a FreshIds,
-    /// Where the keys of new runs and schedules come from.
+    /// The generator of keys for new runs and schedules.
     pub keys: &'a FreshKeys,
-    /// How much is allowed.
+    /// The configured limits.
     pub limits: &'a Limits,
-    /// The zones that cron strings are read in.
+    /// The time zones that cron strings are read in.
     pub zones: &'a Zones,
     /// Who evaluates schedules, and since when.
     pub evaluated: Evaluated,
 }
 
-/// How much is allowed. The defaults are those that Temporal documents.
+/// Limits on sizes, counts and times. The defaults are those that Temporal documents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
     /// Bytes of one payload, or of all payloads of one field.
     pub payload_bytes: usize,
     /// Bytes of all memo fields.
     pub memo_bytes: usize,
-    /// Bytes of the commands that come before the last page of a workflow task's completion.
+    /// Bytes of a workflow task completion's pages, all but the last.
     pub completion_bytes: usize,
-    /// Bytes of memory that such pages of all runs take in a cell.
+    /// Bytes of memory for such pages, of all runs in a cell.
     pub pages_bytes: usize,
     /// Bytes of any id or name.
     pub id_bytes: usize,
@@ -39,32 +39,32 @@ pub struct Limits {
     pub history_events: i64,
     /// Bytes in a history before the run is terminated.
     pub history_bytes: i64,
-    /// An operator is warned each time a history has grown by so many events.
+    /// The operator is warned each time a history has grown by this many events.
     pub warn_events: i64,
-    /// An operator is warned each time a history has grown by so many bytes.
+    /// The operator is warned each time a history has grown by this many bytes.
     pub warn_bytes: i64,
-    /// Events from which on workflows are told to continue as new.
+    /// Events after which a workflow is advised to continue as new.
     pub suggest_continue_events: i64,
-    /// Bytes from which on workflows are told to continue as new.
+    /// Bytes after which a workflow is advised to continue as new.
     pub suggest_continue_bytes: i64,
-    /// Activities, children, external signals and external cancels pending at once, each.
+    /// Pending activities, children, external signals and external cancel requests, each.
     pub pending: usize,
-    /// Workflow tasks that fail in a row before lists tell of them; 0 for never.
+    /// Consecutive workflow task failures before lists report them; 0 for never.
     pub reported_task_failures: i64,
-    /// Signals a run takes in its life.
+    /// Signals that a run accepts in its life.
     pub signals: i64,
-    /// Updates a run takes in its life.
+    /// Updates that a run accepts in its life.
     pub updates: usize,
-    /// Updates without an outcome that a run has at once.
+    /// Updates of a run without an outcome.
     pub updates_in_flight: usize,
-    /// How long a task waits for the worker that has the workflow cached, if the worker doesn't say.
+    /// How long a task waits for the sticky worker, unless the worker says otherwise.
     pub sticky_wait: Span,
-    /// How long a workflow task may take, if the start doesn't say.
+    /// The default workflow task timeout.
     pub workflow_task_timeout: Span,
     /// The longest workflow task timeout.
     pub workflow_task_timeout_max: Span,
-    /// From the first task of a run to that of the run that takes its place, at least: a workflow that
-    /// continues as new in a loop doesn't take all there is.
+    /// The least time between the first workflow tasks of successive runs in a chain. It slows down a workflow that
+    /// continues as new in a loop.
     pub chain_interval_min: Span,
 }
 

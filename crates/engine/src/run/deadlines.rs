@@ -1,33 +1,33 @@
-//! When a run has to be looked at again though nobody asks.
+//! Deadlines of a run, and when the run has to be woken for them.
 
 use perennial_proto::store as stored;
 
 use super::Run;
 use crate::{Span, Time};
 
-/// Something that happens by itself.
+/// An event in the life of a run that the clock causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Deadline {
-    /// The whole chain took too long.
+    /// The execution timeout of the whole chain.
     Execution,
-    /// The run took too long.
+    /// The run timeout.
     Run,
     /// A timer fires.
     Timer(i64),
-    /// The first workflow task is due.
+    /// The delayed first workflow task is due.
     FirstTask,
-    /// No sticky worker fetched the workflow task.
+    /// The schedule-to-start timeout of a workflow task on a sticky queue.
     StickyTask,
-    /// The worker took too long over the workflow task.
+    /// The start-to-close timeout of the workflow task.
     WorkflowTask,
-    /// An activity took too long, in the way of the second field.
+    /// A timeout of an activity.
     Activity(i64, ActivityDeadline),
     /// An activity's next attempt is due.
     ActivityRetry(i64),
 }
 
 impl Deadline {
-    /// Whether it is about a task that is offered, or should be: a run that is held back has none.
+    /// Whether the deadline is about an offered task, or offers one: it doesn't apply to a paused run.
     fn needs_an_offer(self) -> bool {
         match self {
             Self::FirstTask
@@ -48,7 +48,7 @@ impl Deadline {
     }
 }
 
-/// The four timeouts of an activity, in the order in which they count when several are due.
+/// The four timeouts of an activity, in the order of precedence when several are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ActivityDeadline {
     ScheduleToStart,
@@ -63,7 +63,7 @@ impl Run {
         self.deadlines().map(|(at, _)| at).min()
     }
 
-    /// What is due at `now`, in the order of the times.
+    /// The deadlines that have passed by `now`, in the order of their times.
     pub(crate) fn due(&self, now: Time) -> Vec<(Time, Deadline)> {
         let mut due: Vec<_> = self.deadlines().filter(|(at, _)| *at <= now).collect();
         due.sort_unstable();
@@ -108,7 +108,7 @@ fn task_deadline(task: &stored::WorkflowTask) -> Option<(Time, Deadline)> {
     Time(task.sticky_until).get().map(|at| (at, Deadline::StickyTask))
 }
 
-/// `None` in place of a timeout is the next attempt.
+/// `None` in place of a timeout stands for the next attempt.
 fn activity_deadlines(
     activity: &stored::PendingActivity,
 ) -> [Option<(Time, Option<ActivityDeadline>)>; 3] {
@@ -126,7 +126,7 @@ fn activity_deadlines(
             .map(|at| (at, Some(ActivityDeadline::Heartbeat)));
         return [whole, start, heartbeat];
     }
-    // A paused activity isn't offered, so it can't be late.
+    // A paused activity isn't offered, so its offer can't time out.
     if activity.paused.is_some() {
         return [whole, None, None];
     }

@@ -1,4 +1,4 @@
-//! A decision in the making: a copy of the run that takes each event as it is emitted.
+//! A decision under construction: a copy of the run, to which each event is applied as it is emitted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,60 +13,60 @@ use super::event::{Attributes, event};
 use super::{Context, Rejection, Reply, Run, TaskRef, TaskStamp};
 use crate::{RunPart, Span, Time};
 
-/// Events carry a number that ascends through a history, as clients of Temporal expect.
+/// The first task id. Task ids ascend through a history, as clients of Temporal expect.
 const FIRST_TASK_ID: i64 = 1 << 20;
 
-/// What a command led to.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Decision {
-    /// What changed; `None` if nothing did.
+    /// The new state; `None` if nothing changed.
     pub transition: Option<Transition>,
-    /// What the caller hears once that is durable. A refusal may come with a change: a workflow task with
-    /// commands that make no sense is failed, and the worker is told why.
+    /// The reply, to be sent once the transition is durable. A rejection may come with a transition: a workflow task
+    /// with invalid commands is failed, and the worker receives the reason.
     pub reply: Result<Reply, Rejection>,
 }
 
-/// A step of a run.
+/// A state transition of a run.
 #[derive(Debug)]
 pub struct Transition {
-    /// The run after it.
+    /// The run after the transition.
     pub run: Run,
-    /// What it added to the history.
+    /// The events added to the history.
     pub events: Vec<HistoryEvent>,
-    /// Rows that changed: look them up in `run`; what isn't there is gone.
+    /// The changed rows. Their contents are in `run`; a row that isn't there was deleted.
     pub touched: Touched,
-    /// What is to be done once it is durable.
+    /// Tasks and messages to be released once the transition is durable.
     pub effects: Vec<Effect>,
-    /// Lists show something else now.
+    /// Whether the run's entry in lists has changed.
     pub is_visible: bool,
-    /// A run that takes this one's place under the same workflow id.
+    /// The next run of the chain, under the same workflow id.
     pub successor: Option<Box<Transition>>,
 }
 
-/// Something for others to do.
+/// An effect of a transition outside of the run.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "few at a time, and gone with the step")]
 pub enum Effect {
-    /// A task for a worker.
+    /// A task offered to workers.
     Offer(Offer),
-    /// A message to another run. Its key is still to be given.
+    /// A message to another entity. The cell assigns its key.
     Send(stored::EntityMessage),
 }
 
-/// A task for a worker.
+/// An offer of a task to the workers of a queue.
 #[derive(Debug, Clone)]
 pub struct Offer {
-    /// Which.
+    /// The offered task.
     pub task: TaskRef,
-    /// The queue's name.
+    /// The name of the task queue.
     pub queue: String,
-    /// Whether that is the queue of one worker.
+    /// Whether the queue is sticky, that is, of one worker.
     pub sticky: bool,
-    /// How urgent.
+    /// The priority in the queue.
     pub priority: Option<Priority>,
 }
 
-/// See the module's documentation.
+/// A decision under construction; see the module's documentation.
 pub(crate) struct Draft<'a> {
     pub(crate) run: Run,
     pub(crate) cx: &'a Context<'a>,
@@ -90,24 +90,24 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Goes on where a finished step stopped.
+    /// Continues a finished transition.
     pub(crate) fn resume(step: Transition, cx: &'a Context<'a>) -> Self {
         let Transition { mut run, events, touched, effects, is_visible, successor } = step;
         run.head.state_transitions -= 1;
         Self { run, cx, events, touched, effects, is_visible, successor }
     }
 
-    /// The run's time: never before its last event, whatever the clock says.
+    /// The run's time: never earlier than its last event, even if the clock is.
     pub(crate) fn now(&self) -> Time {
         self.cx.now.max(Time(self.run.head.last_event_at))
     }
 
-    /// Writes an event into the history. Returns its id.
+    /// Appends an event to the history. Returns its id.
     pub(crate) fn record(&mut self, attributes: Attributes) -> i64 {
         self.record_event(event(attributes))
     }
 
-    /// Writes an event, with its metadata, into the history. Returns its id.
+    /// Appends an event, with its metadata, to the history. Returns its id.
     pub(crate) fn record_event(&mut self, mut event: HistoryEvent) -> i64 {
         if !is_of_workflow_task(event.event_type()) {
             self.write_down_speculative_task();
@@ -123,13 +123,13 @@ impl<'a> Draft<'a> {
         id
     }
 
-    /// Something happened outside the workflow: into the history, or into the buffer while a worker is at
-    /// it, because the worker mustn't find events it wasn't given.
+    /// Appends an external event to the history, or buffers it while a worker has the workflow task: the worker
+    /// mustn't find events in the history that it wasn't given.
     pub(crate) fn happen(&mut self, attributes: Attributes) {
         self.happen_event(event(attributes));
     }
 
-    /// As [`Draft::happen`], with the event's metadata.
+    /// As [`Draft::record_or_buffer`], with the event's metadata.
     pub(crate) fn happen_event(&mut self, event: HistoryEvent) {
         if self.has_started_task() {
             self.buffer(event);
@@ -138,7 +138,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Puts an event into the buffer, to be written when the workflow task's completion has been carried out.
+    /// Buffers an event until the workflow task's completion has been carried out.
     pub(crate) fn buffer(&mut self, mut event: HistoryEvent) {
         event.event_time = Some(self.now().into());
         if let Some(attributes) = &event.attributes {
@@ -151,8 +151,8 @@ impl<'a> Draft<'a> {
         self.touched.insert(RunPart::Buffered(sequence));
     }
 
-    /// Writes the buffered events into the history: activity and child outcomes behind everything else,
-    /// so that a signal that came before them is seen before them.
+    /// Appends the buffered events to the history: outcomes of activities and children after everything else, so that
+    /// a workflow sees an earlier signal before them.
     pub(crate) fn flush_buffer(&mut self) {
         if self.run.buffered.is_empty() {
             return;
@@ -187,7 +187,7 @@ impl<'a> Draft<'a> {
         self.run.started_task().is_some()
     }
 
-    /// Makes sure a workflow task will look at what just happened.
+    /// Schedules a workflow task, unless one is scheduled already, so that the workflow sees the new events.
     pub(crate) fn want_workflow_task(&mut self) {
         let waits_for_first = self.run.head.first_task_pending;
         if self.run.head.workflow_task.is_some() || waits_for_first || !self.run.is_open() {
@@ -199,8 +199,8 @@ impl<'a> Draft<'a> {
         self.schedule_workflow_task();
     }
 
-    /// Schedules a workflow task: a normal one, or a transient one after failures, whose events are
-    /// written only if it is completed.
+    /// Schedules a workflow task: a normal one, or after failures a transient one, whose events are recorded only when
+    /// it is completed.
     pub(crate) fn schedule_workflow_task(&mut self) {
         let attempt = self.run.head.next_task_attempt.max(1);
         if attempt > 1 {
@@ -214,7 +214,7 @@ impl<'a> Draft<'a> {
         self.offer_workflow_task();
     }
 
-    /// Schedules a workflow task that leaves no trace unless an update is accepted with it.
+    /// Schedules a workflow task that is dropped from the history unless an update is accepted with it.
     pub(crate) fn schedule_speculative_task(&mut self) {
         let id = self.run.head.next_event_id;
         let task = self.new_task(id, 1, stored::WorkflowTaskKind::Speculative);
@@ -244,8 +244,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// How long a worker may take. A task that keeps failing gets longer and longer: workers answer the
-    /// first failures only, so this is also the pause between attempts.
+    /// The timeout of an attempt. It grows with the attempts of a task that keeps failing: workers report only the
+    /// first failures, so the timeout is also the backoff between attempts.
     fn patience(&self, attempt: i32) -> Span {
         const STEADY_ATTEMPTS: i32 = 3;
         const GROWTH: Span = Span::seconds(5);
@@ -285,7 +285,7 @@ impl<'a> Draft<'a> {
         self.effects.push(Effect::Offer(offer));
     }
 
-    /// Offers an activity that is due to workers.
+    /// Offers a due activity to workers.
     pub(crate) fn offer_activity(&mut self, scheduled_event_id: i64) {
         let now = self.now();
         let run_priority = self.run.priority().cloned();
@@ -305,12 +305,12 @@ impl<'a> Draft<'a> {
         self.effects.extend(offer.map(Effect::Offer));
     }
 
-    /// Writes the events of a transient or speculative task that is about to matter into the history.
+    /// Records the events of a transient or speculative task that is about to have an effect.
     pub(crate) fn write_down_task(&mut self) {
         self.write_down_task_of(None);
     }
 
-    /// The same, for a worker that told its build.
+    /// As [`Draft::record_unwritten_task`], for a worker that reported its build.
     pub(crate) fn write_down_task_of(&mut self, worker_version: Option<&WorkerVersionStamp>) {
         let Some(task) = self.run.head.workflow_task.clone() else { return };
         if task.kind() == stored::WorkflowTaskKind::Normal {
@@ -330,24 +330,24 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Makes a task that was made for updates alone one that stays.
+    /// Turns a speculative task into a normal, durable one.
     pub(crate) fn write_down_speculative_task(&mut self) {
         if !self.run.has_speculative_task() {
             return;
         }
         self.write_down_task();
         if !self.has_started_task() {
-            // Its offer was never stored. Now that the task is, a crash mustn't lose the offer.
+            // The offer was never stored. The task now is, so a crash mustn't lose the offer.
             self.offer_workflow_task();
         }
     }
 
-    /// The finished decision.
+    /// Finishes the decision with a reply.
     pub(crate) fn done(self, reply: Reply) -> Decision {
         self.end(Ok(reply))
     }
 
-    /// The finished decision, with what the caller hears.
+    /// Finishes the decision with a reply or a rejection.
     pub(crate) fn end(self, reply: Result<Reply, Rejection>) -> Decision {
         Decision { transition: Some(self.into_transition()), reply }
     }
@@ -376,7 +376,7 @@ fn is_of_workflow_task(kind: EventType) -> bool {
     )
 }
 
-/// Events that tell of an outcome. The event of its start stays where it was.
+/// Whether events of this kind report an outcome, as opposed to a start.
 fn is_outcome(kind: EventType) -> bool {
     matches!(
         kind,
@@ -392,7 +392,7 @@ fn is_outcome(kind: EventType) -> bool {
     )
 }
 
-/// An outcome that was buffered together with its start learns the start's id only now.
+/// Sets the start's event id in an outcome that was buffered together with its start.
 fn point_to_start(attributes: &mut Attributes, started_ids: &BTreeMap<i64, i64>) {
     let (of, started_event_id) = match attributes {
         Attributes::ActivityTaskCompletedEventAttributes(a) => {

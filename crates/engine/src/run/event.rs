@@ -1,10 +1,10 @@
-//! History events: made here, and nowhere else.
+//! Construction of history events.
 
 use perennial_proto::temporal::enums::v1::EventType;
 use perennial_proto::temporal::history::v1::HistoryEvent;
 pub(crate) use perennial_proto::temporal::history::v1::history_event::Attributes;
 
-/// An event without its place in the history: id and time come when it is recorded.
+/// An event without id and time: those are set when it is recorded.
 pub(crate) fn event(attributes: Attributes) -> HistoryEvent {
     let event_type = event_type(&attributes);
     HistoryEvent {
@@ -15,12 +15,12 @@ pub(crate) fn event(attributes: Attributes) -> HistoryEvent {
     }
 }
 
-/// Whether a worker that doesn't know this kind can do without it: it tells the workflow nothing.
+/// Whether a worker that doesn't know this kind of event may ignore it.
 fn may_be_ignored(kind: EventType) -> bool {
     matches!(kind, EventType::WorkflowExecutionPaused | EventType::WorkflowExecutionUnpaused)
 }
 
-/// Which kind of event has these attributes.
+/// The event type that has these attributes.
 macro_rules! event_types {
     ($($attributes:ident => $kind:ident,)*) => {
         fn event_type(attributes: &Attributes) -> EventType {

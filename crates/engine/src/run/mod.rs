@@ -1,12 +1,10 @@
 //! The state machine of a run.
 //!
-//! A run is a workflow execution: started once, closed once. [`Run`] is its state, [`Command`] what can be
-//! asked of it, [`Run::decide`] what follows. Beside that, [`start`] makes a run, for which a workflow id is
-//! asked rather than a run.
+//! A run is a workflow execution: started once, closed once. [`Run`] is its state, [`Command`] the input,
+//! [`Run::decide`] the transition function. [`start`] creates a run: it is a command to a workflow id, not to a run.
 //!
-//! A decision never changes the run it is asked of. It works on a copy that takes each event as it is
-//! emitted, since the commands of one completion depend on each other, and that is dropped whole if the
-//! command is refused.
+//! A decision never changes its run. It works on a copy to which each event is applied as it is emitted, since the
+//! commands of one completion depend on each other. If the command is rejected, the copy is dropped.
 
 mod apply;
 mod builds;

@@ -1,8 +1,8 @@
-//! How urgent something is, when both it and what it belongs to say so.
+//! Priorities: an activity or child inherits from its workflow what it doesn't set itself.
 
 use perennial_proto::temporal::common::v1::Priority;
 
-/// What is said of the thing itself, filled in from what it belongs to.
+/// `own`, with missing fields filled in from `of_whole`.
 pub(crate) fn merge(of_whole: Option<&Priority>, own: Option<&Priority>) -> Option<Priority> {
     let (Some(whole), Some(own)) = (of_whole, own) else { return own.or(of_whole).cloned() };
     let mut merged = own.clone();

@@ -1,4 +1,4 @@
-//! A run as its history alone tells it.
+//! Rebuilding a run from its history alone.
 
 use std::sync::Arc;
 
@@ -13,41 +13,41 @@ use super::apply::{Touched, event_time};
 use super::event::Attributes;
 use crate::{EntityKey, NamespaceKey, SharedMap, Span, Time};
 
-/// Which run, beside what its first event says.
+/// The identity of a run, beside what its first event says.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// Its key.
+    /// The run's key.
     pub key: EntityKey,
-    /// Whose it is.
+    /// The run's namespace.
     pub namespace: NamespaceKey,
-    /// Who started its chain.
+    /// Who started the chain of runs.
     pub origin: Origin,
-    /// Its id.
+    /// The run id.
     pub run_id: String,
-    /// Of the request that started it.
+    /// The id of the request that started the run.
     pub request_id: String,
 }
 
-/// Who started a chain of runs, and hears how it ends.
+/// Who started a chain of runs, and is notified of its end.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
-    /// Whose its parent is, if it has one.
+    /// The parent's namespace, if there is a parent.
     pub parent_namespace: Option<NamespaceKey>,
-    /// The schedule, if one did.
+    /// The schedule, if a schedule started the chain.
     pub schedule: Option<stored::ScheduleName>,
 }
 
 impl Run {
-    /// Who started its chain.
+    /// Who started the chain of runs.
     pub(crate) fn origin(&self) -> Origin {
         let parent = Some(self.head.parent_namespace).filter(|key| *key != 0);
         Origin { parent_namespace: parent.map(NamespaceKey), schedule: self.head.schedule.clone() }
     }
 
-    /// The state that follows from these events, which begin with the first. `None` if they don't.
+    /// Rebuilds the state from a complete history. `None` if `events` doesn't begin with the first event.
     ///
-    /// It is the history-derived part of a run's state: attempts, heartbeats, buffered events and
-    /// everything else that leaves no event is as if it hadn't been.
+    /// The result is the history-derived part of a run's state: attempts, heartbeats, buffered events and everything
+    /// else that leaves no event are missing.
     pub fn replay(identity: Identity, events: &[HistoryEvent]) -> Option<Self> {
         let first = events.first()?;
         let Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) = &first.attributes
@@ -62,8 +62,8 @@ impl Run {
         Some(run)
     }
 
-    /// The part of this run's state that its history tells: equal to that of a [`Run::replay`] of the whole
-    /// history, as long as no event waits in the buffer.
+    /// The history-derived part of this run's state: equal to a [`Run::replay`] of the whole history, as long as no
+    /// event is buffered.
     pub fn as_history_tells(&self) -> Self {
         let head = stored::RunHead {
             workflow_task: self.head.workflow_task.as_ref().and_then(task_as_history_tells),
@@ -73,7 +73,7 @@ impl Run {
             schedule: None,
             last_workflow_task_failure: None,
             workflow_task_problem: None,
-            // A transient task leaves no trace until it is completed.
+            // A transient task isn't in the history until it is completed.
             next_task_attempt: 0,
             first_task_pending: false,
             state_transitions: 0,
@@ -107,7 +107,7 @@ impl Run {
         }
     }
 
-    /// A run before its first event is recorded.
+    /// A run whose first event isn't recorded yet.
     pub(crate) fn newborn(
         identity: Identity,
         started: WorkflowExecutionStartedEventAttributes,
@@ -146,7 +146,7 @@ fn task_as_history_tells(task: &stored::WorkflowTask) -> Option<stored::Workflow
     let is_told = task.kind() == stored::WorkflowTaskKind::Normal;
     is_told.then(|| stored::WorkflowTask {
         stamp: 0,
-        // It may have been moved to the normal queue since, when nobody polled the sticky one.
+        // The task may have moved to the normal queue since, when the sticky queue had no poller.
         queue: String::new(),
         sticky: false,
         sticky_until: 0,

@@ -1,63 +1,63 @@
-//! What a run answers.
+//! Replies and rejections of a run.
 
-/// The answer to a command that was taken.
+/// The reply to a command that was accepted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// Done; nothing more to say.
+    /// The command took effect; there is nothing to report.
     Done,
-    /// The task is handed out.
+    /// The task was started for the poller.
     TaskStarted,
-    /// A workflow task was completed.
+    /// The workflow task was completed.
     WorkflowTaskCompleted(TaskCompleted),
-    /// Said to a heartbeat.
+    /// The reply to a heartbeat.
     Heartbeat(HeartbeatReply),
-    /// Said to another run's message.
+    /// The answer to another entity's message.
     Answered(super::Answer),
 }
 
-/// See [`Reply::WorkflowTaskCompleted`].
+/// The contents of [`Reply::WorkflowTaskCompleted`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TaskCompleted {
-    /// Activities started at once on the worker that asked for them, by the events that scheduled them.
+    /// Activities that were started at once on the completing worker, by the ids of the events that scheduled them.
     pub eager_activities: Vec<i64>,
-    /// Another workflow task is started on the same worker.
+    /// Whether another workflow task was started on the same worker.
     pub new_task_started: bool,
-    /// The worker must forget everything after this event; 0 if it needn't.
+    /// The worker must roll back to this event; 0 if it needn't.
     pub reset_history_event_id: i64,
-    /// What became of updates that were answered with this completion.
+    /// The progress of the updates that this completion answered.
     pub updates: Vec<(String, UpdateProgress)>,
 }
 
-/// How far an update came.
+/// The progress of an update.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UpdateProgress {
-    /// It is in the history.
+    /// The workflow accepted the update; the history has the event.
     Accepted,
-    /// It has an outcome.
+    /// The update has an outcome.
     Completed(perennial_proto::temporal::update::v1::Outcome),
-    /// The workflow refused it; it left no trace.
+    /// The workflow rejected the update, which leaves no event.
     Rejected(perennial_proto::temporal::failure::v1::Failure),
 }
 
-/// See [`Reply::Heartbeat`].
+/// The contents of [`Reply::Heartbeat`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeartbeatReply {
-    /// The workflow asked for its cancellation.
+    /// The workflow requested the activity's cancellation.
     pub cancel_requested: bool,
-    /// An operator paused it.
+    /// An operator paused the activity.
     pub paused: bool,
-    /// An operator reset it.
+    /// An operator reset the activity.
     pub reset: bool,
 }
 
-/// Why a workflow id isn't free.
+/// The reason why a workflow id isn't free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// Its run is open.
+    /// The run is open.
     Running,
-    /// Its run has closed, and no other may have the id.
+    /// The run has closed, and the policy allows no further run.
     Finished,
-    /// Its run was completed, and only a failed one may be followed by another.
+    /// The run completed, and the policy allows another run only after a failure.
     Succeeded,
 }
 
@@ -78,58 +78,58 @@ impl Taken {
     }
 }
 
-/// Why a command wasn't taken. Nothing changed, except where it says so.
+/// The reason why a command was rejected. Nothing changed, unless the variant says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// No run of that workflow id, or not that run.
+    /// The workflow id has no run, or not the one asked for.
     #[error("workflow not found for ID: {0}")]
     RunNotFound(String),
     /// The run has closed.
     #[error("workflow execution already completed")]
     AlreadyClosed,
-    /// Another run has the workflow id, and the policies don't let this one in.
+    /// Another run has the workflow id, and the policies don't allow a new one.
     #[error("{}", .taken.message(.workflow_id, .run_id))]
     AlreadyStarted {
-        /// The id.
+        /// The workflow id.
         workflow_id: String,
-        /// The run that has it.
+        /// The run that has the workflow id.
         run_id: String,
-        /// Of the request that started it.
+        /// The id of the request that started that run.
         start_request_id: String,
-        /// The first run of its chain.
+        /// The first run of that run's chain.
         first_run_id: String,
-        /// Why that run keeps it.
+        /// The reason why the id isn't free.
         taken: Taken,
     },
-    /// The task was finished, timed out or started elsewhere.
+    /// The task was completed, timed out, or started elsewhere.
     #[error("{0}")]
     TaskNotFound(String),
-    /// The request makes no sense, whatever the state.
+    /// The request is invalid in any state.
     #[error("{0}")]
     InvalidArgument(String),
-    /// Events came that the workflow hasn't seen: it must look at them before it closes. The workflow task
-    /// failed and another one comes.
+    /// The workflow hasn't seen some events, and has to before it closes. The workflow task failed and another one is
+    /// scheduled.
     #[error("UnhandledCommand")]
     UnhandledCommand,
-    /// Not in this state.
+    /// The request is invalid in the present state.
     #[error("{0}")]
     FailedPrecondition(String),
-    /// The workflow can't be reached, because its workflow task fails.
+    /// The workflow can't be reached, because its workflow task keeps failing.
     #[error("{0}")]
     NotReady(String),
     /// The run closed before the workflow accepted the update.
     #[error("workflow update was aborted by closing workflow")]
     UpdateAborted,
-    /// The run closed before the workflow accepted the update, and another one took its place, which can be asked.
+    /// The run closed before the workflow accepted the update. Another run took its place; the caller may retry there.
     #[error("workflow operation can not be applied because workflow is closing")]
     UpdateOvertaken,
     /// A limit is reached.
     #[error("{0}")]
     LimitExceeded(String),
-    /// Not now: it can be asked again in a moment.
+    /// The command can't be carried out now; the caller may retry shortly.
     #[error("{0}")]
     Busy(String),
-    /// Nothing by that name.
+    /// The named object doesn't exist.
     #[error("{0}")]
     NotFound(String),
 }

@@ -1,4 +1,4 @@
-//! A run as rows, and rows as a run.
+//! Encoding and decoding of a run's rows.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::part_rows::{put, row, row_len};
 use crate::{EntityKey, Kind, Rows, RunPart, SharedMap, Unreadable};
 
 impl Run {
-    /// A run from its rows.
+    /// Decodes a run from its rows.
     pub fn from_rows(rows: Rows<'_>) -> Result<Self, Unreadable> {
         let Rows { key, head, parts, first_fragment } = rows;
         let unreadable = |what, why: String| Unreadable { kind: Kind::Run, key, what, why };
@@ -53,7 +53,7 @@ impl Run {
         }
     }
 
-    /// The head as it is stored: what is volatile by nature stays out.
+    /// The encoded head row, without a speculative workflow task, which is never stored.
     pub fn head_row(&self) -> Vec<u8> {
         if self.has_speculative_task() {
             let durable = stored::RunHead { workflow_task: None, ..self.head.clone() };
@@ -62,7 +62,7 @@ impl Run {
         encoded(&self.head)
     }
 
-    /// A part as it is stored; `None` if the run has it no longer.
+    /// The encoded row of a part; `None` if the run no longer has the part.
     pub fn part_row(&self, key: &RunPart) -> Option<Vec<u8>> {
         match key {
             RunPart::Activity(id) => row(&self.activities, id),
@@ -76,7 +76,7 @@ impl Run {
         }
     }
 
-    /// How long a part's row is; 0 if the run has it no longer.
+    /// The length of a part's encoded row; 0 if the run no longer has the part.
     pub fn part_len(&self, key: &RunPart) -> usize {
         match key {
             RunPart::Activity(id) => row_len(&self.activities, id),
@@ -90,7 +90,7 @@ impl Run {
         }
     }
 
-    /// Every row the run has beside its head.
+    /// The parts of the run.
     pub fn part_keys(&self) -> impl Iterator<Item = RunPart> {
         (self.activities.keys().map(|id| RunPart::Activity(*id)))
             .chain(self.timers.keys().map(|id| RunPart::Timer(*id)))

@@ -1,4 +1,4 @@
-//! A run: what is known about it now.
+//! The state of a run.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,66 +20,67 @@ use super::{Limits, Rejection, TaskStamp};
 use crate::fields::json_payload;
 use crate::{EntityId, EntityKey, NamespaceKey, SharedMap, Span, Time};
 
-/// The state of a run. Cheap to clone: what hangs on it is shared until it changes.
+/// The state of a run. Cheap to clone: copies share their parts.
 ///
-/// It is the fold of the run's history events and internal events; nothing else changes it.
+/// It is the fold of the run's history, plus volatile state that leaves no event: attempts, heartbeats, buffered
+/// events. Both change only through [`Run::decide`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// Its key, and the branch of its own history.
+    /// The run's key, which also names the branch of its own history.
     pub key: EntityKey,
-    /// How it was started: the attributes of its first event.
+    /// The attributes of the first event.
     pub started: Arc<WorkflowExecutionStartedEventAttributes>,
-    /// What changes with almost every step.
+    /// The fields that change with almost every step.
     pub head: stored::RunHead,
-    /// Activities that have no outcome yet, by the events that scheduled them.
+    /// Activities without an outcome, by the ids of the events that scheduled them.
     pub activities: SharedMap<i64, Arc<stored::PendingActivity>>,
-    /// Timers that haven't fired, by the events that started them.
+    /// Timers that haven't fired, by the ids of the events that started them.
     pub timers: SharedMap<i64, Arc<stored::PendingTimer>>,
-    /// Children that haven't closed, by the events that initiated them.
+    /// Children that haven't closed, by the ids of the events that initiated them.
     pub children: SharedMap<i64, Arc<stored::PendingChild>>,
-    /// Signals to other workflows that aren't delivered yet.
+    /// Signals to other workflows that haven't been delivered.
     pub signals: SharedMap<i64, Arc<stored::PendingSignal>>,
-    /// Cancel requests to other workflows that aren't delivered yet.
+    /// Cancel requests to other workflows that haven't been delivered.
     pub cancels: SharedMap<i64, Arc<stored::PendingCancel>>,
-    /// Requests that took effect.
+    /// Requests that took effect, by their request ids.
     pub requests: SharedMap<String, Arc<stored::SeenRequest>>,
-    /// Updates that were accepted, and their outcomes.
+    /// Accepted updates with their outcomes, by their update ids.
     pub updates: SharedMap<String, Arc<stored::PendingUpdate>>,
-    /// Events that wait for the workflow task to end, in order.
+    /// Events that are recorded after the workflow task ends, in order.
     pub buffered: SharedMap<i64, Arc<HistoryEvent>>,
 }
 
 impl Run {
-    /// Whether it hasn't closed.
+    /// Whether the run hasn't closed.
     pub fn is_open(&self) -> bool {
         self.head.status() == WorkflowExecutionStatus::Running
             || self.head.status() == WorkflowExecutionStatus::Paused
     }
 
-    /// Its id of the last event.
+    /// The id of the last event.
     pub fn last_event_id(&self) -> i64 {
         self.head.next_event_id - 1
     }
 }
 
 impl Run {
-    /// The queue its workflow tasks go to when no worker has it cached.
+    /// The normal task queue of the workflow's tasks.
     pub fn task_queue(&self) -> &str {
         self.started.task_queue.as_ref().map_or("", |queue| queue.name.as_str())
     }
 
-    /// How urgent its tasks are.
+    /// The priority of the run's tasks.
     pub fn priority(&self) -> Option<&Priority> {
         self.head.priority.as_ref().or(self.started.priority.as_ref())
     }
 
-    /// How long a worker may take over a workflow task.
+    /// The workflow task timeout: the run's own, or the default.
     pub(crate) fn workflow_task_timeout(&self, limits: &Limits) -> Span {
         let given = Span::of(self.started.workflow_task_timeout.as_ref());
         given.get().unwrap_or(limits.workflow_task_timeout)
     }
 
-    /// Where its workflow tasks go, as events show it: to one worker's own queue, or to the normal one.
+    /// The task queue as events show it: the sticky one, or the normal one.
     pub(crate) fn shown_queue(&self, sticky: Option<&str>) -> TaskQueue {
         let normal = self.task_queue().to_owned();
         match sticky {
@@ -96,7 +97,7 @@ impl Run {
         }
     }
 
-    /// What an operator should hear of how long its history has become since an earlier state of it.
+    /// A warning for operators if the history has passed a warning threshold since the state `before`.
     pub fn growth_warning(&self, before: &Self, limits: &Limits) -> Option<String> {
         let has_passed = |now: i64, before: i64, every: i64| {
             every > 0 && now.div_euclid(every) > before.div_euclid(every)
@@ -113,18 +114,18 @@ impl Run {
         })
     }
 
-    /// The workflow task that a worker has, if one has.
+    /// The workflow task, if a worker has it.
     pub fn started_task(&self) -> Option<&stored::WorkflowTask> {
         self.head.workflow_task.as_ref().filter(|task| task.started_at != 0)
     }
 
-    /// The workflow task that a worker's token speaks of, if the worker still has it.
+    /// The workflow task of a worker's token, if the worker still has it.
     pub fn task_of(&self, token: TaskStamp) -> Result<&stored::WorkflowTask, Rejection> {
         let not_found = || Rejection::TaskNotFound("Workflow task not found.".to_owned());
         self.started_task().filter(|task| TaskStamp::from(*task) == token).ok_or_else(not_found)
     }
 
-    /// The types of its activities that an operator holds back.
+    /// The activity types of which an operator has paused an activity.
     pub fn paused_activity_types(&self) -> BTreeSet<&str> {
         let paused = self.activities.values().filter(|activity| activity.paused.is_some());
         let scheduled = paused.filter_map(|activity| activity.scheduled.as_ref());
@@ -132,13 +133,13 @@ impl Run {
         types.map(|kind| kind.name.as_str()).collect()
     }
 
-    /// What lists and descriptions say of a workflow task that keeps failing.
+    /// The problems of a workflow task that keeps failing, for lists and descriptions.
     pub fn reported_problems(&self) -> &[String] {
         self.head.workflow_task_problem.as_ref().map_or(&[], |problem| &problem.reported)
     }
 
-    /// Its search attributes as people see them: with those that say what an operator holds back, that its workflow
-    /// task keeps failing, and which builds of workers it has been with.
+    /// The search attributes as users see them: with those about paused activities, a failing workflow task and worker
+    /// builds.
     pub fn shown_search_attributes(&self) -> SearchAttributes {
         let mut shown = self.head.search_attributes.clone().unwrap_or_default();
         let types = self.paused_activity_types();
@@ -157,14 +158,13 @@ impl Run {
         shown
     }
 
-    /// Whether its workflow task was made for an update alone: it is never stored.
+    /// Whether the workflow task is speculative: scheduled for an update alone, and never stored.
     pub fn has_speculative_task(&self) -> bool {
         let task = self.head.workflow_task.as_ref();
         task.is_some_and(|task| task.kind() == stored::WorkflowTaskKind::Speculative)
     }
 
-    /// The events of a workflow task that stand in no history yet, because it is a retry or there for an
-    /// update alone: as they would be written now.
+    /// The events of a transient or speculative workflow task, as they would be recorded now.
     pub fn unwritten_task_events(&self) -> Vec<HistoryEvent> {
         let Some(task) = &self.head.workflow_task else { return Vec::new() };
         if task.kind() == stored::WorkflowTaskKind::Normal {
@@ -205,17 +205,17 @@ impl Run {
         &self.started.first_execution_run_id
     }
 
-    /// Its id.
+    /// The entity id.
     pub fn id(&self) -> EntityId {
         EntityId::workflow(NamespaceKey(self.head.namespace), self.head.workflow_id.as_str())
     }
 
-    /// Its address, for messages.
+    /// The address for messages to the run.
     pub fn address(&self) -> stored::Address {
         self.name().into()
     }
 
-    /// Its name.
+    /// The name of the run in messages.
     pub fn name(&self) -> stored::RunName {
         stored::RunName {
             namespace: self.head.namespace,
@@ -225,7 +225,7 @@ impl Run {
         }
     }
 
-    /// A pending activity by its activity id.
+    /// The pending activity with this activity id.
     pub fn activity_by_id(&self, activity_id: &str) -> Option<&Arc<stored::PendingActivity>> {
         self.activities.values().find(|activity| {
             activity.scheduled.as_ref().is_some_and(|it| it.activity_id == activity_id)

@@ -1,4 +1,5 @@
-//! The audit stream: what happened to a schedule, and who asked. Each event's fields are its payload's keys.
+//! The audit stream of a schedule: what happened, and who asked for it. Each event's fields are the keys of its
+//! payload.
 
 use perennial_proto::perennial::schedule_event::Event;
 use perennial_proto::perennial::{
@@ -10,9 +11,9 @@ use perennial_proto::store as stored;
 use super::draft::Draft;
 use crate::Time;
 
-/// What a run that was started is called in the stream.
+/// The stream's word for a run that was started.
 const TRIGGERED: &str = "triggered";
-/// Skips that wait for the answers to earlier starts, at most: beyond that the oldest are told of at once.
+/// The most skips that wait for the answers to earlier starts; beyond that, the oldest are reported at once.
 const PENDING_SKIPS_MAX: usize = 100;
 
 impl Draft<'_> {
@@ -71,7 +72,7 @@ impl Draft<'_> {
         }));
     }
 
-    /// Tells of skips, each after the starts that were decided before it: those may have caused it, and are in the
+    /// Reports skips, each after the starts that were decided before it: those may have caused it, and enter the
     /// stream only when they have been answered.
     pub(crate) fn audit_skips(&mut self) {
         let mut pending = std::mem::take(&mut self.schedule.head.pending_skips);

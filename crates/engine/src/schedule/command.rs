@@ -1,4 +1,4 @@
-//! What can be asked of a schedule, and what it answers.
+//! The commands of a schedule, with their arguments and replies.
 
 use std::sync::Arc;
 
@@ -12,151 +12,151 @@ use super::{Schedule, Skip};
 use crate::Time;
 use crate::run::Answer;
 
-/// A command to a schedule that exists.
+/// A command to an existing schedule.
 #[derive(Debug, Clone)]
 pub enum Command {
-    /// Another configuration, whole.
+    /// Replace the configuration.
     Update(Box<UpdateSchedule>),
-    /// Start once, now.
+    /// Start a run now.
     Trigger(Trigger),
-    /// Start for times of a window as if it were now.
+    /// Start runs for the times of a window in the past or future.
     Backfill(NewBackfill),
-    /// Nothing more of a backfill is started.
+    /// Cancel a backfill: it starts no further runs.
     CancelBackfill {
-        /// Which.
+        /// The backfill's sequence number.
         sequence: i64,
     },
-    /// No scheduled start until it is let go.
+    /// Pause: no scheduled starts until it is unpaused.
     Pause {
-        /// Why; becomes the notes.
+        /// The reason, stored as the notes.
         notes: String,
-        /// Who asks.
+        /// The caller.
         context: Option<CommandContext>,
     },
-    /// Go on from now.
+    /// Unpause: the schedule continues from now.
     Unpause {
-        /// Why; becomes the notes.
+        /// The reason, stored as the notes.
         notes: String,
-        /// Who asks.
+        /// The caller.
         context: Option<CommandContext>,
     },
-    /// It is over. What it has started isn't touched.
+    /// Delete the schedule. Its runs continue.
     Delete {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// Who asks.
+        /// The caller.
         context: Option<CommandContext>,
     },
-    /// Its time may have come.
+    /// The schedule's wake-up time has come.
     Wake,
-    /// Someone evaluates it: what is due gets its verdict, and the answer tells each.
+    /// Evaluate on demand: settle the due times and report the verdict of each.
     Evaluate,
-    /// A start that it asked for was answered, or another of its messages.
+    /// The answer to a message that the schedule sent, such as a start.
     TakeAnswer {
-        /// As it was sent.
+        /// The message, as it was sent.
         message: Arc<stored::EntityMessage>,
-        /// What the receiver said.
+        /// The receiver's answer.
         answer: Answer,
     },
-    /// A run that it started has ended, with all its retries and continuations.
+    /// A run of the schedule has ended, with all its retries and continuations.
     RunClosed(Box<stored::ScheduledRunClosed>),
 }
 
-/// A schedule to be.
+/// Arguments of [`super::create`].
 #[derive(Debug, Clone)]
 pub struct CreateSchedule {
-    /// Tells a repetition.
+    /// Identifies retries of the request.
     pub request_id: String,
-    /// What it is, with its spec in canonical form.
+    /// The configuration, with its spec in canonical form.
     pub config: stored::ScheduleConfig,
-    /// How it begins.
+    /// The initial state.
     pub state: State,
-    /// Done at once.
+    /// Commands to be carried out at once.
     pub first: Vec<Command>,
-    /// Who asks.
+    /// The caller.
     pub context: Option<CommandContext>,
 }
 
-/// What people may set of a schedule's state.
+/// The part of a schedule's state that users may set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
-    /// No scheduled starts.
+    /// Whether scheduled starts are paused.
     pub paused: bool,
-    /// For people.
+    /// Notes for users.
     pub notes: String,
-    /// Scheduled starts left, if they are limited.
+    /// The number of scheduled starts left, if they are limited.
     pub remaining_actions: Option<i64>,
 }
 
-/// See [`Command::Update`].
+/// Arguments of [`Command::Update`].
 #[derive(Debug, Clone)]
 pub struct UpdateSchedule {
-    /// The configuration that the caller saw; `None` for whichever it is.
+    /// The configuration version that the caller saw; `None` to update any version.
     pub conflict_token: Option<i64>,
-    /// Tells a repetition.
+    /// Identifies retries of the request.
     pub request_id: String,
-    /// What it is from now on. Its memo and search attributes aren't looked at.
+    /// The new configuration. Its memo and search attributes are ignored.
     pub config: stored::ScheduleConfig,
-    /// How it goes on.
+    /// The new state.
     pub state: State,
-    /// `None` leaves them.
+    /// New search attributes; `None` leaves them as they are.
     pub search_attributes: Option<SearchAttributes>,
-    /// `None` leaves it.
+    /// New memo fields; `None` leaves the memo as it is.
     pub memo: Option<Memo>,
-    /// Who asks.
+    /// The caller.
     pub context: Option<CommandContext>,
 }
 
-/// See [`Command::Trigger`].
+/// Arguments of [`Command::Trigger`].
 #[derive(Debug, Clone, Default)]
 pub struct Trigger {
-    /// Tells a repetition.
+    /// Identifies retries of the request.
     pub request_id: String,
-    /// Instead of the schedule's own; unspecified for that.
+    /// The overlap policy; unspecified for the schedule's own.
     pub overlap_policy: ScheduleOverlapPolicy,
-    /// The time that names the run, if it isn't now.
+    /// The nominal time of the run, if it isn't now.
     pub scheduled_at: Option<Time>,
-    /// Instead of the action's own input.
+    /// The input, if it isn't the action's own.
     pub input: Option<Payloads>,
-    /// Who asks.
+    /// The caller.
     pub context: Option<CommandContext>,
 }
 
-/// See [`Command::Backfill`]. Both ends count.
+/// Arguments of [`Command::Backfill`]. The window includes both ends.
 #[derive(Debug, Clone)]
 pub struct NewBackfill {
-    /// Tells a repetition.
+    /// Identifies retries of the request.
     pub request_id: String,
-    /// The first time that may be started.
+    /// The start of the window.
     pub from: Time,
-    /// The last time that may be started.
+    /// The end of the window.
     pub to: Time,
-    /// Instead of the schedule's own; unspecified for that.
+    /// The overlap policy; unspecified for the schedule's own.
     pub overlap_policy: ScheduleOverlapPolicy,
-    /// Who asks.
+    /// The caller.
     pub context: Option<CommandContext>,
 }
 
-/// The answer to a command that was taken.
+/// The reply to a command that was accepted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
-    /// Done; nothing more to say.
+    /// The command took effect; there is nothing to report.
     Done,
-    /// What became of a trigger.
+    /// The result of a trigger.
     Triggered(Triggered),
-    /// The number of the backfill.
+    /// The sequence number of the backfill.
     Backfill(i64),
-    /// What an evaluation came to.
+    /// The result of an evaluation.
     Evaluated {
-        /// In order.
+        /// The settled times, in order.
         times: Vec<EvaluatedTime>,
-        /// More times are due than one step settles.
+        /// Whether more times are due than one step settles.
         has_more: bool,
     },
 }
 
 impl Reply {
-    /// Whether it names a run whose start hasn't been answered.
+    /// Whether the reply names a run whose start hasn't been answered.
     pub fn awaits_starts(&self, schedule: &Schedule) -> bool {
         match self {
             Self::Triggered(Triggered::Started { run_id, .. }) => schedule.is_on_its_way(run_id),
@@ -167,7 +167,7 @@ impl Reply {
         }
     }
 
-    /// A start was refused, because another run has its id: it is told as skipped.
+    /// Reports a start as skipped that was refused because another run has its workflow id.
     pub fn refuse_start(&mut self, refused: &str) {
         let reason = Skip::IdTaken.text();
         match self {
@@ -189,46 +189,46 @@ impl Reply {
     }
 }
 
-/// What became of a time when the schedule was evaluated.
+/// The verdict of a time in an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvaluatedTime {
-    /// The time.
+    /// The nominal time.
     pub nominal: Time,
-    /// Its fate so far: one that waits is told as buffered.
+    /// The verdict so far; a start that waits is reported as buffered.
     pub verdict: Verdict,
-    /// Why it didn't start; empty if it did.
+    /// The reason why nothing was started; empty if a run was.
     pub reason: String,
-    /// The run that it started.
+    /// The workflow id of the started run.
     pub workflow_id: String,
-    /// The run that it started.
+    /// The run id of the started run.
     pub run_id: String,
-    /// How many times this stands for: missed times in a row share one entry.
+    /// The number of times in this entry: consecutive missed times share one.
     pub count: i64,
 }
 
-/// What became of a trigger.
+/// The result of a trigger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Triggered {
     /// A run is being started.
     Started {
-        /// Its workflow id.
+        /// The workflow id of the run.
         workflow_id: String,
-        /// Its run id.
+        /// The run id of the run.
         run_id: String,
     },
-    /// It waits for others to end.
+    /// The start waits for open runs to end.
     Buffered {
-        /// How many wait, itself included.
+        /// The number of buffered starts, this one included.
         depth: usize,
     },
     /// Nothing is started.
     Skipped {
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
-    /// It was to wait, and there was no room or the schedule was deleted meanwhile.
+    /// The start was to be buffered, but the buffer was full or the schedule was deleted meanwhile.
     Dropped {
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
 }

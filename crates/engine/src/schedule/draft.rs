@@ -1,4 +1,4 @@
-//! A decision in the making: a copy of the schedule that changes as the decision is made.
+//! A decision under construction: a copy of the schedule that changes as the decision is made.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,70 +10,68 @@ use super::{Evaluated, Reply, Schedule};
 use crate::run::{Context, Rejection};
 use crate::{SchedulePart, Time};
 
-/// What a command led to.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Decision {
-    /// What changed; `None` if nothing did.
+    /// The new state; `None` if nothing changed.
     pub transition: Option<Transition>,
-    /// What the caller hears once that is durable.
+    /// The reply, to be sent once the transition is durable.
     pub reply: Result<Reply, Rejection>,
 }
 
-/// A step of a schedule.
+/// A state transition of a schedule.
 #[derive(Debug)]
 pub struct Transition {
-    /// The schedule after it.
+    /// The schedule after the transition.
     pub schedule: Schedule,
-    /// Rows that changed: look them up in `schedule`; what isn't there is gone.
+    /// The changed rows. Their contents are in `schedule`; a row that isn't there was deleted.
     pub touched: BTreeSet<SchedulePart>,
-    /// What is added to the audit stream.
+    /// The events added to the audit stream.
     pub audit: Vec<ScheduleEvent>,
-    /// Lines of the ledger, new or written again.
+    /// Ledger lines, new or replaced.
     pub ledger: Vec<LedgerLine>,
-    /// Messages to runs. Their keys are still to be given.
+    /// Messages to runs. The cell assigns their keys.
     pub messages: Vec<stored::EntityMessage>,
-    /// Lists show something else now.
+    /// Whether the schedule's entry in lists has changed.
     pub is_visible: bool,
-    /// When it has to be looked at though nobody asks.
+    /// When the schedule has to be woken.
     pub wake_at: Option<Time>,
 }
 
-/// What became of a time.
+/// A line of the ledger: the verdict of a time, or of consecutive times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LedgerLine {
-    /// Whether someone asked for it, by a trigger or a backfill: those have a ledger of their own, for a
-    /// time may be asked for again and again.
+    /// Whether a user asked for the start, by a trigger or a backfill. Those have a ledger of their own, because a
+    /// time may be requested more than once.
     pub is_manual: bool,
-    /// The line.
+    /// The contents of the line.
     pub occurrence: stored::Occurrence,
 }
 
-/// A start's place among those that wait: its number, or that of the backfill it belongs to.
+/// A start's place among the buffered ones: its number, or that of its backfill.
 pub(crate) fn place(start: &stored::PlannedStart) -> i64 {
     if start.place == 0 { start.sequence } else { start.place }
 }
 
-/// See the module's documentation.
+/// A decision under construction; see the module's documentation.
 pub(crate) struct Draft<'a> {
     pub(crate) schedule: Schedule,
     pub(crate) cx: &'a Context<'a>,
     pub(crate) touched: BTreeSet<SchedulePart>,
     pub(crate) audit: Vec<ScheduleEvent>,
-    /// By whether they are manual, and by position.
+    /// The lines of this step, by `is_manual` and position.
     pub(crate) ledger: BTreeMap<(bool, i64), LedgerLine>,
     pub(crate) messages: Vec<stored::EntityMessage>,
     pub(crate) is_visible: bool,
-    /// The start that takes the place of what runs, or would: until the step is over, a later one may
-    /// replace it.
+    /// The start that leaves at the end of this step. Until then, a later one may replace it.
     pub(crate) chosen: Option<Arc<stored::PlannedStart>>,
-    /// Skips of this step, in order. One event of the audit stream tells of all that nobody asked for and that have
-    /// the same reason.
+    /// Skips of this step, in order. Scheduled starts that were skipped for the same reason share an audit event.
     pub(crate) skips: Vec<stored::PendingSkip>,
-    /// Times that got their verdict, in order.
+    /// The times that this step settled, in order.
     pub(crate) settled: Vec<Time>,
-    /// Whether this step settles what is due: always, unless schedules are evaluated on demand.
+    /// Whether this step settles due times: always, unless schedules are evaluated on demand.
     pub(crate) evaluates: bool,
-    /// There is more to do than one step does.
+    /// Whether there is more work than one step does.
     pub(crate) has_more: bool,
 }
 
@@ -95,24 +93,24 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The schedule's time: never before its last step, whatever the clock says.
+    /// The schedule's time: never earlier than its last step, even if the clock is.
     pub(crate) fn now(&self) -> Time {
         self.cx.now.max(Time(self.schedule.head.last_event_at))
     }
 
-    /// The next number for a start or a backfill.
+    /// The next sequence number for a start or a backfill.
     pub(crate) fn next_sequence(&mut self) -> i64 {
         self.schedule.head.last_sequence += 1;
         self.schedule.head.last_sequence
     }
 
-    /// Something that people configured is different.
+    /// Marks the configuration as changed: new conflict token and list entry.
     pub(crate) fn configured(&mut self) {
         self.schedule.head.conflict_token += 1;
         self.is_visible = true;
     }
 
-    /// Changes the configuration's row.
+    /// Replaces the configuration and marks its row as changed.
     pub(crate) fn set_config(&mut self, config: stored::ScheduleConfig) {
         self.schedule.config = Arc::new(config);
         self.schedule.compile(self.cx.zones);
@@ -130,7 +128,7 @@ impl<'a> Draft<'a> {
         Some(removed)
     }
 
-    /// The starts that wait, in the order they are to go: each behind what was asked for before it.
+    /// The buffered starts in the order in which they are to be started: by request.
     pub(crate) fn waiting(&self) -> Vec<Arc<stored::PlannedStart>> {
         let mut waiting: Vec<_> = self.schedule.buffer.values().cloned().collect();
         waiting.sort_by_key(|start| (place(start), start.sequence));

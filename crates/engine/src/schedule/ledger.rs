@@ -1,7 +1,7 @@
-//! The ledger: what became of each time.
+//! The ledger: the verdict of each time.
 //!
-//! A time that started a run has a line of its own. Times in a row that started nothing for the same reason
-//! share one: a year without a server is one line.
+//! A time that started a run has a line of its own. Consecutive times that started nothing for the same reason share
+//! one: a year without a server is one line.
 
 use perennial_proto::store as stored;
 use perennial_proto::store::{StartReason, Verdict};
@@ -10,29 +10,29 @@ use super::EvaluatedTime;
 use super::draft::{Draft, LedgerLine};
 use crate::Time;
 
-/// Why a time started nothing though it might have. The words stand in ledgers and audit streams.
+/// The reason why a time was skipped. Ledgers and audit streams show its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Skip {
-    /// Another run was still going, and the overlap policy says no.
+    /// Another run was open, and the overlap policy doesn't allow a second one.
     Overlap,
-    /// The schedule can't act.
+    /// The schedule can't act, because its spec doesn't compile.
     NotTriggerable,
     /// The limited actions were used up.
     Exhausted,
-    /// A run has the workflow id already.
+    /// Another run has the workflow id.
     IdTaken,
     /// The schedule was paused.
     Paused,
     /// The schedule's spec changed between the time and the jittered time.
     Updated,
-    /// The time was started before it came, by a backfill.
+    /// A backfill started the time before it was due.
     Backfilled,
-    /// The backfill it belongs to was canceled.
+    /// The start's backfill was canceled.
     Canceled,
 }
 
 impl Skip {
-    /// As it is written down.
+    /// The text of the reason in ledgers.
     pub fn text(self) -> &'static str {
         match self {
             Self::Overlap => "overlap_policy_skip",
@@ -46,7 +46,7 @@ impl Skip {
         }
     }
 
-    /// The one that is written down like this.
+    /// The reason with this text.
     pub fn named(text: &str) -> Option<Self> {
         let all = [
             Self::Overlap,
@@ -61,7 +61,7 @@ impl Skip {
         all.into_iter().find(|it| it.text() == text)
     }
 
-    /// Whether it counts as a skipped trigger, which operators are told of.
+    /// Whether it counts as a skipped trigger, which operators are warned of.
     fn is_counted(self) -> bool {
         match self {
             Self::Overlap | Self::NotTriggerable | Self::Exhausted | Self::IdTaken => true,
@@ -70,10 +70,10 @@ impl Skip {
     }
 }
 
-/// Why a start that was to wait came to nothing. The words stand in ledgers.
+/// The reason why a start that was to be buffered was dropped. Ledgers show its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dropped {
-    /// As many starts as may wait did.
+    /// The buffer was full.
     BufferFull,
     /// The schedule was deleted.
     Deleted,
@@ -95,8 +95,8 @@ impl Dropped {
 const SECOND: i64 = 1_000_000_000;
 
 impl LedgerLine {
-    /// Where the line stands: at its time. A time may be asked for by hand again and again, so there the
-    /// start's number takes the place of a second's fraction.
+    /// The line's key in the ledger: its nominal time. A time may be requested more than once, so in the ledger of
+    /// requested starts the sequence number replaces the fraction of the second.
     pub fn position(&self) -> i64 {
         let at = self.occurrence.nominal_at;
         if self.is_manual {
@@ -106,8 +106,8 @@ impl LedgerLine {
         }
     }
 
-    /// Where the lines stand whose times are `from..=to`, the first and the last; among those that were asked for
-    /// by hand, with others of the same seconds.
+    /// The first and the last key of the lines whose times are `from..=to`. In the ledger of requested starts, the
+    /// range includes other lines of the same seconds.
     pub fn positions(is_manual: bool, (from, to): (Time, Time)) -> (i64, i64) {
         if !is_manual {
             return (from.0, to.0);
@@ -117,7 +117,7 @@ impl LedgerLine {
     }
 }
 
-/// Whether someone asked for the start.
+/// Whether a user asked for the start.
 pub(crate) fn is_manual(start: &stored::PlannedStart) -> bool {
     match start.reason() {
         StartReason::Trigger | StartReason::Backfill => true,
@@ -126,7 +126,7 @@ pub(crate) fn is_manual(start: &stored::PlannedStart) -> bool {
 }
 
 impl Draft<'_> {
-    /// Writes the line of a time that has one of its own.
+    /// Writes the line of a single time.
     pub(crate) fn record(
         &mut self,
         start: &stored::PlannedStart,
@@ -158,8 +158,8 @@ impl Draft<'_> {
         self.ledger.insert((is_manual, line.position()), line);
     }
 
-    /// Writes that the schedule's own times `first..=last` came to nothing: on the line before, if that says
-    /// the same. `count` is 0 if nobody counted them.
+    /// Records the same verdict for the schedule's own times `first..=last`: extends the line before, if that says the
+    /// same. `count` is 0 if the times weren't counted.
     pub(crate) fn record_range(
         &mut self,
         (first, last): (Time, Time),
@@ -169,8 +169,8 @@ impl Draft<'_> {
     ) {
         let now = self.now().0;
         let open = self.schedule.head.open_range.take();
-        // A start that was chosen and then replaced: times after it have their verdicts already, and may go
-        // on with theirs.
+        // A chosen start was replaced: later times have their verdicts already, and may be extending a line of their
+        // own.
         let is_behind = last.0 < self.schedule.head.settled_up_to;
         let later = open.clone().filter(|open| open.until > last.0);
         let same = |open: &stored::Occurrence| {
@@ -198,7 +198,7 @@ impl Draft<'_> {
         self.ledger.insert((false, line.position()), line);
     }
 
-    /// A start that was to wait comes to nothing.
+    /// Drops a start that was to be buffered.
     pub(crate) fn drop_start(&mut self, start: &stored::PlannedStart, why: Dropped) {
         self.schedule.head.buffer_dropped_count += 1;
         self.record(start, Verdict::Dropped, why.text(), None);
@@ -213,9 +213,9 @@ impl Draft<'_> {
         }
     }
 
-    /// A start comes to nothing.
+    /// Skips a start.
     pub(crate) fn skip(&mut self, start: &stored::PlannedStart, why: Skip) {
-        // A start that has a number was asked for, or has waited in the buffer and has its line.
+        // A start with a sequence number was requested, or has been buffered and has its line.
         if start.sequence != 0 {
             self.record(start, Verdict::Skipped, why.text(), None);
         } else {
@@ -225,7 +225,7 @@ impl Draft<'_> {
         self.skipped(start, why);
     }
 
-    /// What follows when a start has come to nothing.
+    /// What follows a skip: counters, audit event, backfill progress, and the result of the request.
     pub(crate) fn skipped(&mut self, start: &stored::PlannedStart, why: Skip) {
         self.remove_buffered(start.sequence);
         self.remember_outcome(start, |request| {
@@ -244,7 +244,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Whoever asked for the start and asks again is told what came of it.
+    /// Stores the outcome of a requested start, for retries of the request.
     pub(crate) fn remember_outcome(
         &mut self,
         start: &stored::PlannedStart,
@@ -275,7 +275,7 @@ impl Draft<'_> {
         self.skips.push(skip);
     }
 
-    /// What the lines of this step say of the times that it has settled.
+    /// The verdicts of the times that this step has settled, from its ledger lines.
     pub(crate) fn evaluated_times(&self) -> Vec<EvaluatedTime> {
         let mut times: Vec<EvaluatedTime> = Vec::new();
         let mut last_position = None;

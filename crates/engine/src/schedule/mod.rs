@@ -1,14 +1,13 @@
-//! The state machine of a schedule: what starts when.
+//! The state machine of a schedule: when it starts which runs.
 //!
-//! [`Schedule`] is its state, [`Command`] what can be asked of it, [`Schedule::decide`] what follows, and
-//! [`create`] makes one. Whatever the command, the same happens around it: times that are due get their
-//! verdict, starts that waited for a run to end take their turn, and the next wake-up
-//! follows.
+//! [`Schedule`] is its state, [`Command`] the input, [`Schedule::decide`] the transition function, and [`create`]
+//! makes a schedule. Every command is followed by the same work: due times are settled, that is, get their verdict;
+//! buffered starts are started when the runs before them end; and the next wake-up time is computed.
 //!
-//! Progress is the nominal time up to which every time has its verdict. It moves with the verdict and the
-//! start that follows from it, in one step: that is why a time never starts two runs, and is never lost.
+//! `settled_up_to` is the nominal time up to which every time has its verdict. It advances in the same transition that
+//! stores the verdict and sends the start: so a time never starts two runs, and is never lost.
 //!
-//! A schedule works with copies, like a run: a decision is dropped whole if the command is refused.
+//! A decision works on a copy, as in a run: if the command is rejected, the copy is dropped.
 
 mod audit;
 mod command;

@@ -1,4 +1,4 @@
-//! A schedule as rows, and rows as a schedule.
+//! Encoding and decoding of a schedule's rows.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::part_rows::{put, row};
 use crate::{Kind, Rows, SchedulePart, SharedMap, Unreadable};
 
 impl Schedule {
-    /// A schedule from its rows. One whose spec doesn't compile any more is a schedule too: a broken one.
+    /// Decodes a schedule from its rows. A spec that no longer compiles makes a broken schedule, not an error.
     pub fn from_rows(rows: Rows<'_>, zones: &Zones) -> Result<Self, Unreadable> {
         let Rows { key, head, parts, first_fragment: _ } = rows;
         let unreadable = |what, why: String| Unreadable { kind: Kind::Schedule, key, what, why };
@@ -39,17 +39,17 @@ impl Schedule {
         Ok(schedule)
     }
 
-    /// Reads its spec again: the zones may have changed, or the spec.
+    /// Compiles the spec again, because the time zones or the spec may have changed.
     pub(crate) fn compile(&mut self, zones: &Zones) {
         self.times = Times::compile(&self.config, &self.head.incarnation, zones);
     }
 
-    /// The head as it is stored.
+    /// The encoded head row.
     pub fn head_row(&self) -> Vec<u8> {
         encoded(&self.head)
     }
 
-    /// A part as it is stored; `None` if the schedule has it no longer.
+    /// The encoded row of a part; `None` if the schedule no longer has the part.
     pub fn part_row(&self, part: &SchedulePart) -> Option<Vec<u8>> {
         match part {
             SchedulePart::Config => Some(encoded(&*self.config)),
@@ -61,7 +61,7 @@ impl Schedule {
         }
     }
 
-    /// How long all its rows are together.
+    /// The total length of the schedule's encoded rows.
     pub fn rows_len(&self) -> usize {
         let lens = [self.head.encoded_len(), self.config.encoded_len(), self.outcome.encoded_len()];
         let running = self.running.values().map(|it| it.encoded_len());

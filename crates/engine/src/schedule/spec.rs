@@ -1,7 +1,7 @@
-//! When a schedule acts: as the API has it, and as the calendar does.
+//! Schedule specs: conversion between the API's form and the calendar's.
 //!
-//! Whatever mix of forms someone wrote, one canonical form is kept and shown: structured calendars and
-//! intervals as far as those can say it, cron strings for the rest.
+//! A spec may mix several forms. One canonical form is stored and shown: structured calendars and intervals where they
+//! can express it, cron strings for the rest.
 
 use std::time::Duration;
 
@@ -13,14 +13,13 @@ use perennial_proto::temporal::schedule::v1::{
     CalendarSpec, IntervalSpec, Range, ScheduleSpec, StructuredCalendarSpec,
 };
 
-/// The most ranges that a field of a calendar may have: no field has more values than a year has days.
+/// The most ranges in a field of a calendar: no field has more values than a year has days.
 const RANGES_MAX: usize = 366;
 
-/// The longest comment of a calendar, as in the calendars that are texts.
+/// The longest comment of a calendar; the same limit as for calendars in text form.
 const COMMENT_BYTES_MAX: usize = 10_000;
 
-/// Reads a spec. Whether it can be followed, its compilation tells: zones and named calendars are looked up
-/// there.
+/// Reads a spec. Time zones and named calendars are looked up only when it is compiled.
 ///
 /// ```
 /// use perennial_engine::schedule::spec;
@@ -67,7 +66,7 @@ pub fn read(spec: &ScheduleSpec) -> Result<Definition, Error> {
     Ok(definition)
 }
 
-/// The one form of all that say the same. Read again, it means the same.
+/// The canonical form: the same for all specs with the same meaning. Reading it gives that meaning back.
 pub fn canonical(definition: &Definition) -> ScheduleSpec {
     let mut calendars: Vec<&Calendar> = definition.calendars.iter().collect();
     let mut intervals: Vec<&Interval> = definition.intervals.iter().collect();
@@ -78,7 +77,7 @@ pub fn canonical(definition: &Definition) -> ScheduleSpec {
 
     let settings = settings(definition);
     if !settings.is_empty() {
-        // They stand before a text: a part that needs none has to be one.
+        // The settings are written before a text, so at least one part has to be a text.
         if texts.is_empty() {
             texts.extend(take_text(&mut calendars, &mut intervals));
         }
@@ -109,7 +108,7 @@ pub fn canonical(definition: &Definition) -> ScheduleSpec {
     }
 }
 
-/// Each part of a spec as it could have been typed.
+/// Each part of a spec in text form.
 pub fn texts(definition: &Definition) -> Vec<String> {
     let calendars = definition.calendars.iter().map(ToString::to_string);
     let intervals = definition.intervals.iter().map(ToString::to_string);
@@ -118,7 +117,7 @@ pub fn texts(definition: &Definition) -> Vec<String> {
     calendars.chain(intervals).chain(repeats).chain(recurrences).collect()
 }
 
-/// What the API has no field for: `DST=once EXCLUDE=holidays `.
+/// Settings that the API has no field for, such as `DST=once EXCLUDE=holidays `.
 fn settings(definition: &Definition) -> String {
     let dst = definition.dst.map(|policy| format!("DST={policy} "));
     let names = &definition.excluded_calendars;
@@ -126,7 +125,7 @@ fn settings(definition: &Definition) -> String {
     dst.into_iter().chain(exclude).collect()
 }
 
-/// The last part that a text can say, taken from the others: read again, texts come last.
+/// Removes the last part that has a text form: when read again, texts come last.
 fn take_text(calendars: &mut Vec<&Calendar>, intervals: &mut Vec<&Interval>) -> Option<String> {
     let can_be_said = |calendar: &&Calendar| {
         let Calendar { second, minute, hour, day_of_month, month, day_of_week, .. } = calendar;
@@ -156,7 +155,7 @@ fn from_structured(spec: &StructuredCalendarSpec) -> Result<Calendar, Error> {
     })
 }
 
-/// A range without an end is one value; without a step, each value.
+/// Reads ranges. A range without an end is a single value; without a step, it has every value.
 fn from_ranges(field: &str, ranges: &[Range]) -> Result<Vec<FieldRange>, Error> {
     if ranges.len() > RANGES_MAX {
         let problem = format!("has {} ranges; at most {RANGES_MAX} are read", ranges.len());
@@ -187,7 +186,7 @@ fn from_named(spec: &CalendarSpec) -> Result<Calendar, Error> {
     FieldTexts { second, minute, hour, day_of_month, month, year, day_of_week, comment }.read()
 }
 
-/// Whole seconds; fractions don't count.
+/// Reads an interval in whole seconds; fractions are dropped.
 fn from_interval(spec: &IntervalSpec) -> Result<Interval, Error> {
     let seconds = |field, given: &Option<perennial_proto::Duration>| {
         given.as_ref().map_or(Ok(0), |given| length(field, given).map(|length| length.as_secs()))

@@ -1,4 +1,4 @@
-//! A start leaves the schedule: which run, under which id, with what it is told.
+//! Starting a run of a schedule: its workflow id, input, headers and lineage.
 
 use std::sync::Arc;
 
@@ -24,15 +24,15 @@ use crate::Time;
 use crate::fields::json_payload;
 use crate::run::{complete_policy, scheduler_identity};
 
-/// Runs that describe shows, of those that were started last.
+/// The number of recent runs that describe shows.
 const RECENT: usize = 10;
-/// The header in which a run finds what started it.
+/// The header in which a run finds the event that started it.
 const LINEAGE_HEADER: &str = "perennial-schedule";
-/// The run that has used up a schedule is its last.
+/// The delete reason of a schedule that has reached its maximum of runs.
 const MAX_RUNS_EXHAUSTED: &str = "max_runs_exhausted";
 
 impl Draft<'_> {
-    /// Starts a run, unless the schedule doesn't act by itself any more and nobody asked for it.
+    /// Starts a run. A scheduled start is skipped if the schedule is paused or exhausted.
     pub(crate) fn start(&mut self, start: &Arc<stored::PlannedStart>) {
         let is_manual = is_manual(start);
         if !is_manual && !self.schedule.acts_by_itself() {
@@ -75,7 +75,8 @@ impl Draft<'_> {
         self.after_last();
     }
 
-    /// What follows when that was the last one.
+    /// Deletes the schedule if that was the last of its maximum of runs, or skips the buffered starts if its limited
+    /// actions are used up.
     fn after_last(&mut self) {
         let max_runs = self.schedule.extensions().max_runs;
         if max_runs > 0 && self.schedule.head.action_count >= max_runs {
@@ -85,7 +86,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Buffered starts that nobody asked for come to nothing.
+    /// Skips buffered starts that nobody asked for.
     pub(crate) fn drop_scheduled(&mut self, why: Skip) {
         let scheduled: Vec<_> =
             self.schedule.buffer.values().filter(|start| !is_manual(start)).cloned().collect();
@@ -107,7 +108,7 @@ impl Draft<'_> {
         recent.drain(..surplus);
     }
 
-    /// The id the run gets: with the nominal time to the second, and a fraction for a trigger whose second
+    /// The workflow id of the run: with the nominal time to the second, and with a fraction for a trigger if that id
     /// is taken.
     fn workflow_id(&self, start: &stored::PlannedStart) -> String {
         let base = self.schedule.base_workflow_id();
@@ -120,7 +121,7 @@ impl Draft<'_> {
         }
         let is_free =
             |id: &String| self.schedule.running.values().all(|run| run.workflow_id != *id);
-        // Bounded: each id that is taken is that of another run.
+        // Bounded: each taken id belongs to another open run.
         let fractions = (0..).map(|more| timestamp(Time(start.nominal_at.saturating_add(more))));
         let with_fractions = fractions.map(|nominal| format!("{base}-{nominal:.9}"));
         std::iter::once(whole).chain(with_fractions).find(is_free).unwrap_or_default()
@@ -166,7 +167,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The run's first event, without what its own start fills in.
+    /// The attributes of the run's first event, without those that its own start fills in.
     fn first_event(
         &self,
         run: &stored::ScheduledRun,
@@ -196,7 +197,7 @@ impl Draft<'_> {
             workflow_execution_timeout: action.workflow_execution_timeout,
             workflow_run_timeout: action.workflow_run_timeout,
             workflow_task_timeout: action.workflow_task_timeout,
-            // The action is given back as it was set; a run has all of it.
+            // The stored action is as the user gave it; defaults are filled in here.
             retry_policy: action.retry_policy.map(complete_policy),
             memo: action.memo,
             search_attributes: Some(search_attributes),
@@ -210,7 +211,7 @@ impl Draft<'_> {
         }
     }
 
-    /// What started the run, for the run itself to read: a `ScheduleTriggered` event. Values are spelled as in the
+    /// The lineage: a `ScheduleTriggered` event that tells the run what started it. Values are spelled as in the
     /// schedule's audit stream (`perennial_proto::json::audit_event`).
     fn lineage(&self, run: &stored::ScheduledRun, start: &stored::PlannedStart) -> Payload {
         let schedule = &self.schedule;
@@ -237,7 +238,7 @@ impl Draft<'_> {
             "due_time": time(start.due_at),
             "reason": reason,
             "spec": definition.map(spec::texts),
-            // Its first name, for workflows that read it.
+            // The field's former name, for workflows that read it.
             "schedule_internal_id": schedule.head.incarnation,
         });
         json_payload(&lineage, None)
@@ -245,21 +246,21 @@ impl Draft<'_> {
 }
 
 impl Schedule {
-    /// The workflow it starts.
+    /// The workflow that the schedule starts.
     pub fn action(&self) -> Option<&NewWorkflowExecutionInfo> {
         match self.config.action.as_ref()?.action.as_ref()? {
             Action::StartWorkflow(workflow) => Some(workflow),
         }
     }
 
-    /// What the ids of its runs begin with.
+    /// The prefix of the workflow ids of its runs.
     pub fn base_workflow_id(&self) -> &str {
         let given = self.action().map_or("", |action| action.workflow_id.as_str());
         if given.is_empty() { &self.head.schedule_id } else { given }
     }
 }
 
-/// RFC 3339, to the second.
+/// The time in RFC 3339, to the second.
 fn in_seconds(time: Time) -> String {
     timestamp(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

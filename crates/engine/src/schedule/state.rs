@@ -1,4 +1,4 @@
-//! A schedule: what is known about it now.
+//! The state of a schedule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,44 +11,44 @@ use super::times::{Next, Times, timestamp};
 use crate::run::Rejection;
 use crate::{EntityId, EntityKey, NamespaceKey, SharedMap, Span, Time};
 
-/// The state of a schedule. Cheap to clone: what hangs on it is shared until it changes.
+/// The state of a schedule. Cheap to clone: copies share their parts.
 #[derive(Debug, Clone)]
 pub struct Schedule {
-    /// Of this incarnation of the schedule id.
+    /// The key of this incarnation of the schedule id.
     pub key: EntityKey,
-    /// What changes with almost every step.
+    /// The fields that change with almost every step.
     pub head: stored::ScheduleHead,
-    /// What people say it is.
+    /// The configuration, as users gave it.
     pub config: Arc<stored::ScheduleConfig>,
-    /// What the next run is told of those before it.
+    /// The last result and the last failure, which the next run receives.
     pub outcome: Arc<stored::LastOutcome>,
-    /// Runs it has started that haven't ended, by their run ids.
+    /// Open runs that the schedule started, by their run ids.
     pub running: SharedMap<String, Arc<stored::ScheduledRun>>,
-    /// Starts that wait, in order.
+    /// Starts that wait for runs to end, by sequence number.
     pub buffer: SharedMap<i64, Arc<stored::PlannedStart>>,
-    /// Backfills, those that are over too.
+    /// Backfills, including the latest finished ones.
     pub backfills: SharedMap<i64, Arc<stored::Backfill>>,
-    /// Times still to come that were started by hand already.
+    /// Nominal times in the future that a backfill has already started.
     pub ahead: Arc<BTreeSet<i64>>,
-    /// When it acts: follows from the configuration.
+    /// The schedule's times, compiled from the configuration.
     pub times: Times,
 }
 
-/// What a schedule does.
+/// The status of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// It acts when its time comes.
+    /// The schedule starts runs when its times come.
     Active,
-    /// It acts when someone asks.
+    /// The schedule starts runs only on request.
     Paused,
-    /// It can't act: its spec doesn't compile any more.
+    /// The schedule can't act, because its spec no longer compiles.
     Broken,
-    /// It is over, and only its history is left.
+    /// The schedule was deleted; only its ledger and audit stream are left.
     Deleted,
 }
 
 impl Schedule {
-    /// What it does.
+    /// The schedule's status.
     pub fn status(&self) -> Status {
         if self.head.deleted_at != 0 {
             Status::Deleted
@@ -61,7 +61,7 @@ impl Schedule {
         }
     }
 
-    /// Itself, if it isn't deleted.
+    /// Returns the schedule, or the error for a deleted one.
     pub fn present(&self) -> Result<&Self, Rejection> {
         match self.status() {
             Status::Deleted => Err(self.deleted()),
@@ -69,17 +69,17 @@ impl Schedule {
         }
     }
 
-    /// Its id.
+    /// The entity id.
     pub fn id(&self) -> EntityId {
         EntityId::schedule(NamespaceKey(self.head.namespace), self.head.schedule_id.as_str())
     }
 
-    /// Its address, for messages.
+    /// The address for messages to the schedule.
     pub fn address(&self) -> stored::Address {
         self.name().into()
     }
 
-    /// Its name.
+    /// The name of the schedule in messages.
     pub fn name(&self) -> stored::ScheduleName {
         stored::ScheduleName {
             namespace: self.head.namespace,
@@ -88,7 +88,7 @@ impl Schedule {
         }
     }
 
-    /// The policy for a start that overlaps another run: its own, or the schedule's.
+    /// The overlap policy of a start: its own, or the schedule's.
     pub fn overlap_policy(&self, of_start: ScheduleOverlapPolicy) -> ScheduleOverlapPolicy {
         match of_start {
             ScheduleOverlapPolicy::Unspecified => match self.config.overlap_policy() {
@@ -99,7 +99,7 @@ impl Schedule {
         }
     }
 
-    /// What only Perennial has.
+    /// The settings that only Perennial has.
     pub fn extensions(&self) -> &ScheduleExtensions {
         static NONE: ScheduleExtensions = ScheduleExtensions {
             catchup_mode: 0,
@@ -111,12 +111,12 @@ impl Schedule {
         self.config.extensions.as_ref().unwrap_or(&NONE)
     }
 
-    /// Its labels, each as `key=value`: what it and its runs are found by.
+    /// The labels, each as `key=value`, by which lists find the schedule and its runs.
     pub fn labels(&self) -> Vec<String> {
         self.extensions().labels.iter().map(|(key, value)| format!("{key}={value}")).collect()
     }
 
-    /// How late a start may be.
+    /// The catch-up window: the greatest delay of a start.
     pub(crate) fn catchup_window(&self) -> Span {
         if self.extensions().unlimited_catchup {
             return Span(i64::MAX);
@@ -124,23 +124,23 @@ impl Schedule {
         Span(self.config.catchup_window_nanos)
     }
 
-    /// Whether scheduled starts are limited, and all have been taken.
+    /// Whether scheduled starts are limited, and used up.
     pub fn is_exhausted(&self) -> bool {
         self.head.limited_actions && self.head.remaining_actions <= 0
     }
 
-    /// Runs left until its maximum deletes it, if it has one.
+    /// The number of runs left until the maximum deletes the schedule, if it has a maximum.
     pub fn remaining_runs(&self) -> Option<i64> {
         let max_runs = self.extensions().max_runs;
         (max_runs > 0).then(|| (max_runs - self.head.action_count).max(0))
     }
 
-    /// Whether it starts anything when its time comes.
+    /// Whether the schedule starts runs when its times come.
     pub(crate) fn acts_by_itself(&self) -> bool {
         self.head.deleted_at == 0 && !self.head.paused && !self.is_exhausted()
     }
 
-    /// When it acts next by itself, if it does.
+    /// When the next scheduled start is due, if there is one.
     pub fn next_due(&self) -> Option<Time> {
         if !self.acts_by_itself() {
             return None;
@@ -151,7 +151,7 @@ impl Schedule {
         }
     }
 
-    /// When it acts in the future, `count` times at most, as long as its starts aren't used up.
+    /// The next due times after `now`, at most `count`, and no more than scheduled starts are left.
     pub fn future_times(&self, now: Time, count: usize) -> Vec<Time> {
         if self.status() == Status::Deleted {
             return Vec::new();
@@ -163,31 +163,31 @@ impl Schedule {
 }
 
 impl Schedule {
-    /// Runs that are there for others to see. A start that is still on its way isn't, nor one that has ended
-    /// and that only times from before its end still see.
+    /// The open runs that users can see: without unanswered starts, and without runs that have ended but still count
+    /// as open for earlier times.
     pub fn started_runs(&self) -> impl Iterator<Item = &Arc<stored::ScheduledRun>> {
         self.running.values().filter(|run| run.is_started && run.closed_at == 0)
     }
 
-    /// What it started last, as far as that is there to be seen.
+    /// The latest starts, without unanswered ones.
     pub fn recent_actions(&self) -> impl Iterator<Item = &stored::RecentAction> {
         self.head.recent_actions.iter().filter(|action| !self.is_on_its_way(&action.run_id))
     }
 
-    /// How many runs it has started.
+    /// The number of runs started.
     pub fn action_count(&self) -> i64 {
         let on_their_way = self.running.values().filter(|run| !run.is_started).count();
         self.head.action_count - i64::try_from(on_their_way).unwrap_or(0)
     }
 
-    /// Whether a start hasn't been answered.
+    /// Whether the start of a run hasn't been answered.
     pub fn is_on_its_way(&self, run_id: &str) -> bool {
         self.running.get(run_id).is_some_and(|run| !run.is_started)
     }
 }
 
 impl Schedule {
-    /// What is said to whoever wants to change it though it is over.
+    /// The error for commands to a deleted schedule.
     fn deleted(&self) -> Rejection {
         let (at, reason) = (timestamp(Time(self.head.deleted_at)), &self.head.delete_reason);
         let why = if reason.is_empty() { String::new() } else { format!(": {reason}") };

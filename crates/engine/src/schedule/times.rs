@@ -1,4 +1,4 @@
-//! When a schedule acts: its compiled spec, asked in the engine's own time.
+//! The times of a schedule: its compiled spec, with the engine's types.
 
 use std::sync::Arc;
 
@@ -9,31 +9,31 @@ use perennial_proto::store as stored;
 use super::spec;
 use crate::Time;
 
-/// The times of a schedule, or why it has none: its zone is gone, say.
+/// The times of a schedule, or the error if its spec doesn't compile, because its zone is gone, say.
 #[derive(Debug, Clone)]
 pub struct Times(Result<Arc<Spec>, String>);
 
-/// A time that a schedule acts at.
+/// A time of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
-    /// What the spec says, in whole seconds.
+    /// The nominal time, as in the spec, in whole seconds.
     pub(crate) nominal: Time,
-    /// When it is to happen: the nominal time plus jitter.
+    /// The due time: the nominal time plus jitter.
     pub(crate) due: Time,
 }
 
-/// What a search for the next time came to.
+/// The result of a search for the next time.
 pub(crate) enum Next {
-    /// This one.
+    /// The next time.
     At(Moment),
-    /// None up to that time; perhaps later.
+    /// No time up to this one, perhaps later.
     NoneUpTo(Time),
-    /// None, now or ever.
+    /// No further time.
     Never,
 }
 
 impl Times {
-    /// Compiles a spec for the schedule of this identity, on which jitter depends.
+    /// Compiles the spec. Jitter depends on the incarnation's id.
     pub fn compile(config: &stored::ScheduleConfig, incarnation: &str, zones: &Zones) -> Self {
         let spec = config.spec.clone().unwrap_or_default();
         let compiled = spec::read(&spec)
@@ -42,7 +42,7 @@ impl Times {
         Self(compiled.map_err(|error| error.to_string()))
     }
 
-    /// Why there are none.
+    /// The error, if the spec doesn't compile.
     pub fn broken(&self) -> Option<&str> {
         self.0.as_ref().err().map(String::as_str)
     }
@@ -52,12 +52,12 @@ impl Times {
         self.0.as_deref().ok()
     }
 
-    /// Whether a change of the zone database may change them.
+    /// Whether a new time zone database may change the times.
     pub fn depend_on_zones(&self) -> bool {
         self.spec().is_none_or(|spec| matches!(spec.definition().zone, ZoneSource::Name(_)))
     }
 
-    /// The first time after a nominal one.
+    /// Searches for the first time after a nominal one.
     pub(crate) fn after(&self, nominal: Time) -> Next {
         let Some(spec) = self.spec() else { return Next::Never };
         match spec.search(timestamp(nominal)) {
@@ -67,11 +67,11 @@ impl Times {
         }
     }
 
-    /// The last time after a nominal one that is due by then.
+    /// The last time after the nominal time `after` that is due by `by`.
     pub(crate) fn last_due(&self, after: Time, by: Time) -> Option<Moment> {
         let spec = self.spec()?;
         let mut before = Time(by.0.saturating_add(1));
-        // A due time never passes the next nominal one, so the one before is due.
+        // A due time is never later than the next nominal time, so the time before this one is due.
         for _ in 0..2 {
             let last = moment(spec.previous(timestamp(before))?);
             if last.nominal <= after {
@@ -85,7 +85,7 @@ impl Times {
         None
     }
 
-    /// Whether the spec might leave out times that its parts match.
+    /// Whether the spec may leave out times that its parts match.
     pub(crate) fn leave_out(&self) -> bool {
         self.spec().is_some_and(|spec| {
             let definition = spec.definition();
@@ -95,7 +95,7 @@ impl Times {
         })
     }
 
-    /// Times strictly between two that the spec leaves out, and why; `count` at most.
+    /// The times strictly between two that the spec leaves out, with the reasons; at most `count`.
     pub(crate) fn left_out(&self, after: Time, before: Time, count: usize) -> Vec<(Time, String)> {
         let Some(spec) = self.spec() else { return Vec::new() };
         let traced = spec.trace(timestamp(after), timestamp(before));
@@ -106,40 +106,40 @@ impl Times {
         left_out.filter(|(at, _)| *at < before).take(count).collect()
     }
 
-    /// Whether the spec has this time.
+    /// Whether the spec has this nominal time.
     pub fn contain(&self, nominal: Time) -> bool {
         let just_before = Time(nominal.0.saturating_sub(1));
         matches!(self.after(just_before), Next::At(moment) if moment.nominal == nominal)
     }
 
-    /// Why the spec leaves a time out that one of its parts matches.
+    /// The reason why the spec leaves out a time that one of its parts matches.
     pub fn why_left_out(&self, nominal: Time) -> Option<String> {
         let (before, after) =
             (Time(nominal.0.saturating_sub(1)), Time(nominal.0.saturating_add(1)));
         self.left_out(before, after, 1).into_iter().next().map(|(_, why)| why)
     }
 
-    /// The times next to an instant.
+    /// The times before and after an instant.
     pub fn neighbours(&self, instant: Time) -> (Option<Time>, Option<Time>) {
         let Some(spec) = self.spec() else { return (None, None) };
         let (before, after) = (spec.previous(timestamp(instant)), spec.next(timestamp(instant)));
         (before.map(|it| time(it.nominal)), after.map(|it| time(it.nominal)))
     }
 
-    /// Times from `from` to `to`, both counted, as the spec says them.
+    /// The nominal times from `from` to `to`, both included.
     pub fn nominal_from(&self, from: Time, to: Time) -> impl Iterator<Item = Time> {
         let from = Time(from.0.saturating_sub(1));
         let between = move |spec| Spec::between(spec, timestamp(from), timestamp(to));
         self.spec().into_iter().flat_map(between).map(|found| time(found.nominal))
     }
 
-    /// Times after an instant, by when they are due.
+    /// The due times after an instant.
     pub fn due_after(&self, instant: Time) -> impl Iterator<Item = Time> {
         let after = self.spec().into_iter().flat_map(move |spec| spec.after(timestamp(instant)));
         after.map(|found| time(found.due))
     }
 
-    /// Times after `from`, up to and with `to`, by when they are due.
+    /// The due times after `from`, up to `to` inclusive.
     pub fn due_between(&self, from: Time, to: Time) -> impl Iterator<Item = Time> {
         let between = move |spec| Spec::between(spec, timestamp(from), timestamp(to));
         self.spec().into_iter().flat_map(between).map(|found| time(found.due))

@@ -1,4 +1,4 @@
-//! The end of one attempt of an activity: another one, or an outcome.
+//! The end of one attempt of an activity: a retry, or an outcome.
 
 use perennial_proto::store as stored;
 use perennial_proto::temporal::common::v1::WorkerVersionStamp;
@@ -12,7 +12,7 @@ use crate::run::draft::Draft;
 use crate::run::event::Attributes;
 use crate::{Span, Time};
 
-/// Whether there is another attempt after `failure`.
+/// What follows after `failure`: a retry, or the final outcome.
 pub(super) fn retry_state(
     activity: &stored::PendingActivity,
     failure: Option<&Failure>,
@@ -28,7 +28,8 @@ pub(super) fn retry_state(
     let attempt = counted_attempt(activity);
     let ending = retry::ending(scheduled.retry_policy.as_ref(), attempt, failure, now, expires_at);
     match ending {
-        // Whoever paused it wants to see to it before it fails for good: it stays, and an unpause tries it again.
+        // An operator who paused the activity wants to look at it before it fails for good: it stays pending, and an
+        // unpause retries it.
         Ending::Final(RetryState::MaximumAttemptsReached | RetryState::Timeout)
             if activity.paused.is_some() =>
         {
@@ -38,19 +39,19 @@ pub(super) fn retry_state(
     }
 }
 
-/// Which attempt this is: an operator's reset makes the one that runs the first. Its token keeps the number
-/// it was given, so that the worker can still be told, and can still answer.
+/// The attempt number. After an operator's reset, the running attempt counts as the first; its token keeps the old
+/// number, so that the worker can still send heartbeats and its result.
 fn counted_attempt(activity: &stored::PendingActivity) -> i32 {
     if activity.reset_requested { 1 } else { activity.attempt.max(1) }
 }
 
-/// Writes down that the activity was started: only now, when its last attempt has ended, because
-/// attempts leave no trace in the history. Returns the event's id, or 0 if it is in the buffer.
+/// Records the activity's start. Attempts leave no event, so the start is recorded only when the last attempt has
+/// ended. Returns the event's id, or 0 if the event is buffered.
 pub(super) fn record_started(draft: &mut Draft<'_>, activity: &stored::PendingActivity) -> i64 {
     record_started_by(draft, activity, None)
 }
 
-/// As [`record_started`], when the worker itself says how the attempt ended, and so which build it is.
+/// As [`record_started`], when the worker itself reports the end of the attempt and its build.
 pub(super) fn record_started_by(
     draft: &mut Draft<'_>,
     activity: &stored::PendingActivity,
@@ -78,7 +79,7 @@ pub(super) fn record_started_by(
     draft.record_event(started)
 }
 
-/// Ends the attempt; the next one comes at `at`.
+/// Ends the attempt; the next one is due at `at`.
 pub(super) fn end_attempt(
     draft: &mut Draft<'_>,
     scheduled_event_id: i64,

@@ -1,12 +1,12 @@
-//! Whether a run may take an update. Admitted updates wait outside of the durable state.
+//! Admission of updates. Admitted updates are kept in memory until a workflow task delivers them.
 
 use crate::run::{Limits, Rejection, Run};
 
-/// A workflow task that failed this often before keeps failing: an update would wait for nothing.
+/// From this attempt on, a workflow task is considered failing, and updates are rejected instead of waiting for it.
 const FAILING_ATTEMPT: i32 = 3;
 
 impl Run {
-    /// Whether updates get through to the workflow at all, those that are known included.
+    /// Whether updates can reach the workflow at all, including updates that are known already.
     ///
     /// # Errors
     /// If its workflow task keeps failing.
@@ -22,10 +22,10 @@ impl Run {
         Ok(())
     }
 
-    /// Whether the update of this id may wait for the workflow, beside `waiting` others that do.
+    /// Whether a new update may wait for the workflow, beside `waiting` other updates that do.
     ///
     /// # Errors
-    /// If the run has closed, or has had as many updates as it may.
+    /// If the run has closed, or has reached a limit of updates.
     pub fn may_admit_update(
         &self,
         update_id: &str,
@@ -42,10 +42,10 @@ impl Run {
 }
 
 impl Limits {
-    /// Whether a run takes another update beside `in_flight` ones that have no outcome, of `total`.
+    /// Whether a run may take another update, with `in_flight` updates without an outcome and `total` updates so far.
     ///
     /// # Errors
-    /// If it has as many as it may.
+    /// If a limit is reached.
     pub fn admit_update(&self, in_flight: usize, total: usize) -> Result<(), Rejection> {
         if in_flight >= self.updates_in_flight {
             return Err(Rejection::LimitExceeded(format!(

@@ -1,4 +1,4 @@
-//! An operator holds back, lets go, begins anew or alters activities.
+//! An operator pauses, unpauses, resets or changes activities.
 
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ fn change(
                         forget_progress(activity);
                     }
                 } else {
-                    // The attempt that runs is told, and counts as the first.
+                    // The running attempt learns of the reset by its next heartbeat, and counts as the first.
                     activity.reset_requested = true;
                     activity.reset_heartbeats = *reset_heartbeat;
                 }
@@ -124,7 +124,7 @@ fn pause(
     }
     let now = draft.now();
     draft.run.change_activity(activity.scheduled_event_id, &mut draft.touched, |activity| {
-        // What runs may finish; what was offered isn't any more.
+        // A running attempt may finish; a task that was only offered is withdrawn.
         if activity.started_at == 0 {
             activity.stamp += 1;
         }
@@ -138,7 +138,7 @@ fn pause(
     Ok(())
 }
 
-/// Offers an activity that isn't running and isn't held back, at some time within `jitter`.
+/// Offers an activity that neither runs nor is paused, after a part of `jitter`.
 fn offer_within(draft: &mut Draft<'_>, id: i64, jitter: Span, fraction: f64) {
     let Some(activity) = draft.run.activities.get(&id) else { return };
     if activity.started_at != 0 || activity.paused.is_some() {
@@ -153,7 +153,7 @@ fn offer_within(draft: &mut Draft<'_>, id: i64, jitter: Span, fraction: f64) {
     wait_until(draft, id, at);
 }
 
-/// The present offer is void; the next one comes at `at`.
+/// Withdraws the present offer; the next one is due at `at`.
 fn wait_until(draft: &mut Draft<'_>, id: i64, at: Time) {
     draft.run.change_activity(id, &mut draft.touched, |activity| {
         activity.stamp += 1;
@@ -202,7 +202,7 @@ fn update_options(
     });
     let was_offered = activity.started_at == 0 && activity.retry_at == 0;
     if was_offered && activity.paused.is_none() && draft.run.head.paused.is_none() {
-        // Its queue may be another one now; the time it has waited still counts.
+        // The task queue may have changed; the time that the activity has waited still counts.
         draft.offer_activity(id);
         draft.run.change_activity(id, &mut draft.touched, |offered| {
             offered.attempt_scheduled_at = activity.attempt_scheduled_at;

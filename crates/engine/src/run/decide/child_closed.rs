@@ -1,4 +1,4 @@
-//! A child's chain has ended: its parent hears how.
+//! A child workflow has closed: its parent records how.
 
 use perennial_proto::store as stored;
 use perennial_proto::temporal::enums::v1::RetryState;
@@ -39,7 +39,7 @@ pub(super) fn decide(
     draft.done(Reply::Answered(Answer::Taken))
 }
 
-/// A run that was reset lives on in another one, which waits for the same children.
+/// Forwards the message to the run that a reset made of this one: it waits for the same children.
 fn forward(run: &Run, message: &stored::EntityMessage, cx: &Context<'_>) -> Decision {
     if run.head.reset_run_id.is_empty() {
         return answer(Answer::Taken);
@@ -53,7 +53,7 @@ fn forward(run: &Run, message: &stored::EntityMessage, cx: &Context<'_>) -> Deci
     draft.done(Reply::Answered(Answer::Taken))
 }
 
-/// Writes down that the child runs, unless that is known already. Whether it was news.
+/// Records that the child was started, unless that is recorded already. Returns whether it recorded anything.
 pub(super) fn record_started(draft: &mut Draft<'_>, initiated_event_id: i64, run_id: &str) -> bool {
     let Some(child) = draft.run.children.get(&initiated_event_id) else { return false };
     let is_buffered = draft.run.buffered.values().any(|event| {
@@ -76,13 +76,13 @@ pub(super) fn record_started(draft: &mut Draft<'_>, initiated_event_id: i64, run
     true
 }
 
-/// Writes down how the child ended. Whether it did: a child that continues as new goes on.
+/// Records how the child ended. Returns false if it didn't: a child that continues as new goes on.
 fn record_end(draft: &mut Draft<'_>, closed: &stored::ChildClosed) -> bool {
     let initiated_event_id = closed.initiated_event_id;
     let Some(child) = draft.run.children.get(&initiated_event_id).cloned() else { return false };
     let initiated = child.initiated.clone().unwrap_or_default();
     let (namespace, namespace_id) = (initiated.namespace, initiated.namespace_id);
-    // An outcome that is buffered behind its start learns the start's id when both are written.
+    // If the start is buffered too, the outcome gets the start's event id when both are recorded.
     let started_event_id = child.started_event_id;
     let name = closed.child.clone().unwrap_or_default();
     let workflow_execution = Some(execution(&name.workflow_id, &name.run_id));

@@ -1,4 +1,4 @@
-//! The end of a run, and what goes on after it.
+//! The end of a run: its successor, and its messages to children, parent and schedule.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::run::draft::{Draft, Effect};
 use crate::run::event::Attributes;
 use crate::{EntityKey, NamespaceKey, RunPart, Span, Time};
 
-/// Ends the run because its time, or its chain's, is up.
+/// Closes the run because of its timeout, or its chain's.
 pub(super) fn time_out(draft: &mut Draft<'_>) {
     let chain_is_over = draft.run.head.execution_expires_at != 0
         && draft.run.head.execution_expires_at <= draft.cx.now.0;
@@ -43,7 +43,7 @@ pub(super) fn time_out(draft: &mut Draft<'_>) {
     after_close(draft);
 }
 
-/// What a run that took too long has failed with.
+/// The failure of a run that timed out.
 pub fn timeout_failure() -> Failure {
     Failure {
         message: "workflow timeout".to_owned(),
@@ -56,21 +56,21 @@ pub fn timeout_failure() -> Failure {
     }
 }
 
-/// What a chain goes on with.
+/// The start of a chain's next run.
 pub(super) struct Continuation {
     pub(super) initiator: ContinueAsNewInitiator,
     pub(super) delay: Span,
     pub(super) attempt: i32,
     pub(super) failure: Option<Failure>,
     pub(super) last_result: Option<Payloads>,
-    /// What else is different from the run before.
+    /// Further changes to the attributes of the first event.
     pub(super) change: Option<Box<Change>>,
 }
 
-/// Alters what the next run starts with.
+/// Changes the attributes of the next run's first event.
 type Change = dyn FnOnce(&mut WorkflowExecutionStartedEventAttributes);
 
-/// After a failure: a retry, the next cron time, or nothing; and why.
+/// What follows after a failure: a retry, the next cron run, or nothing; with the reason.
 pub(super) fn after_failure(
     draft: &Draft<'_>,
     failure: &Failure,
@@ -122,7 +122,7 @@ pub(super) fn next_cron(
     })
 }
 
-/// Makes the run that takes this one's place. Returns its run id.
+/// Creates the next run of the chain. Returns its run id.
 pub(super) fn continue_chain(draft: &mut Draft<'_>, next: Continuation) -> String {
     let run_id = draft.cx.ids.next(draft.cx.now);
     let before = &draft.run;
@@ -135,7 +135,7 @@ pub(super) fn continue_chain(draft: &mut Draft<'_>, next: Continuation) -> Strin
     started.last_completion_result = next.last_result;
     started.prev_auto_reset_points.clone_from(&before.head.reset_points);
     started.eager_execution_accepted = false;
-    // Nobody started it: the chain goes on by itself.
+    // No client started the next run, so it has no identity.
     started.identity.clear();
     if let Some(change) = next.change {
         change(&mut started);
@@ -154,14 +154,15 @@ pub(super) fn continue_chain(draft: &mut Draft<'_>, next: Continuation) -> Strin
     run_id
 }
 
-/// A delay that keeps the first tasks of two runs of a chain apart.
+/// `delay`, extended to keep the least time between the first tasks of two runs in a chain.
 fn spaced(draft: &Draft<'_>, delay: Span) -> Span {
     let lifetime = draft.now().since(Time(draft.run.head.first_task_at));
     let least = draft.cx.limits.chain_interval_min;
     if lifetime.0.saturating_add(delay.0) < least.0 { Span(least.0 - lifetime.0) } else { delay }
 }
 
-/// What the end of a run means for others: its children, and who started it if nothing goes on in its place.
+/// Sends the messages that follow from the end of a run: to its children, and to its parent or schedule if the chain
+/// has ended.
 pub(super) fn after_close(draft: &mut Draft<'_>) {
     draft.is_visible = true;
     let mut messages = Vec::new();
@@ -178,7 +179,7 @@ pub(super) fn after_close(draft: &mut Draft<'_>) {
                     namespace: child.namespace,
                     workflow_id: initiated.workflow_id.clone(),
                     run_id: String::new(),
-                    // The child may have continued as new: its chain is what the policy is about.
+                    // The parent close policy applies to the child's whole chain: the child may have continued as new.
                     first_run_id: child.run_id.clone(),
                 }
                 .into(),
@@ -244,7 +245,7 @@ fn to_schedule(draft: &Draft<'_>) -> Option<stored::EntityMessage> {
     })
 }
 
-/// Nothing is pending in a closed run. What was is kept for those who look at it.
+/// Clears everything pending. Describe still shows it, from a copy.
 pub(super) fn drop_pending(draft: &mut Draft<'_>) {
     fail_accepted_updates(draft);
     pending_at_close::note(&mut draft.run);
@@ -259,7 +260,7 @@ pub(super) fn drop_pending(draft: &mut Draft<'_>) {
     run.buffered = Default::default();
 }
 
-/// An update that was accepted has an outcome for certain: that the workflow ended before it did.
+/// Fails the accepted updates, because the workflow closed before they completed.
 fn fail_accepted_updates(draft: &mut Draft<'_>) {
     let waiting = |update: &stored::PendingUpdate| {
         update.accepted_event_id != 0 && update.completed_event_id == 0

@@ -1,4 +1,4 @@
-//! A worker finished a workflow task: its commands take effect, in order, all or none.
+//! A worker completes a workflow task: all of its commands take effect, in order, or none.
 
 use perennial_proto::store as stored;
 use perennial_proto::temporal::enums::v1::WorkflowTaskFailedCause;
@@ -31,7 +31,7 @@ pub(super) fn decide(run: &Run, complete: CompleteWorkflowTask, cx: &Context<'_>
     match carry_out(run, &complete, cx) {
         Ok(decision) => Ok(decision),
         Err(CommandFailure { leaves_task: Some(rejection), .. }) => Err(*rejection),
-        // A worker that fails again would fail at once forever: the task's timeout is the pause between attempts.
+        // A worker that fails again would retry at once, forever: the task's timeout is the backoff between attempts.
         Err(failure) if task.attempt > 1 && failure.is_workers() => {
             Err(Rejection::InvalidArgument(text_of(&failure)))
         }
@@ -39,13 +39,13 @@ pub(super) fn decide(run: &Run, complete: CompleteWorkflowTask, cx: &Context<'_>
     }
 }
 
-/// A failure as the worker and the history are told of it.
+/// The text of a failure, for the worker and the history.
 fn text_of(failure: &CommandFailure) -> String {
     let name = cause_name(failure.cause);
     if failure.message.is_empty() { name } else { format!("{name}: {}", failure.message) }
 }
 
-/// Everything the worker asked for, or the first thing that can't be.
+/// Carries out all commands, or returns the first failure.
 fn carry_out(
     run: &Run,
     complete: &CompleteWorkflowTask,
@@ -75,7 +75,7 @@ fn carry_out(
         ..sticky
     });
     let progress = commands::carry_out(&mut draft, complete, completed_event_id)?;
-    // Lists find a run by the builds it has been with.
+    // Lists can be filtered by worker build.
     draft.is_visible |= draft.run.head.build_ids != run.head.build_ids;
     Ok(finish(draft, complete, &task, progress, run.head.history_bytes))
 }
@@ -96,7 +96,7 @@ fn finish(
         if something_new || complete.force_new_task || complete.more_updates_wait {
             draft.want_workflow_task();
             if complete.force_new_task && !something_new {
-                // The worker is still at the same work: its patience counts from the first task.
+                // The worker continues the same work, so the timeout counts from the first task.
                 let began = task.original_scheduled_at;
                 if let Some(next) = &mut draft.run.head.workflow_task {
                     next.original_scheduled_at = if began == 0 { next.scheduled_at } else { began };
@@ -110,7 +110,7 @@ fn finish(
     draft.done(Reply::WorkflowTaskCompleted(reply))
 }
 
-/// Starts the next task on the worker that has just finished one, instead of offering it.
+/// Starts the next task on the worker that has just completed one, instead of offering it.
 fn start_next(draft: &mut Draft<'_>, complete: &CompleteWorkflowTask, history_bytes: i64) -> bool {
     use crate::run::{Effect, StartWorkflowTask, TaskRef};
     let offered = draft.effects.iter().position(|effect| {
@@ -134,7 +134,7 @@ fn start_next(draft: &mut Draft<'_>, complete: &CompleteWorkflowTask, history_by
     true
 }
 
-/// The commands don't fit: the task failed, nothing of them took effect, and the worker hears why.
+/// Rejects the commands: the task fails, none of them takes effect, and the worker receives the reason.
 fn refuse(
     run: &Run,
     complete: &CompleteWorkflowTask,
@@ -167,8 +167,8 @@ fn refuse(
     draft.end(Err(rejection))
 }
 
-/// A task made for updates alone, none of which was accepted, leaves no trace. A worker that saw new events with
-/// it must be able to forget them.
+/// Whether the task leaves no event: it was speculative and no update was accepted. A worker that received new events
+/// with it must be able to roll them back.
 fn is_trace_free(run: &Run, task: &stored::WorkflowTask, complete: &CompleteWorkflowTask) -> bool {
     let brought_events = task.scheduled_event_id != run.head.previous_started_event_id + 2;
     task.kind() == stored::WorkflowTaskKind::Speculative
@@ -183,7 +183,7 @@ fn drop_speculative(run: &Run, complete: &CompleteWorkflowTask, cx: &Context<'_>
     let mut draft = run.draft(cx);
     draft.run.head.workflow_task = None;
     let updates = commands::rejections(&complete.messages);
-    // The worker goes back to what it had seen before: SDKs know that by the last task's start.
+    // The worker rolls back to the events it had before: SDKs identify them by the last task's start.
     let reset_history_event_id = run.head.previous_started_event_id;
     if complete.more_updates_wait {
         draft.schedule_speculative_task();

@@ -1,4 +1,4 @@
-//! Cron strings of workflows: when the next run of a chain begins.
+//! Cron schedules of workflows: when the next run of a chain begins.
 
 use jiff::Timestamp;
 use perennial_calendar::{Definition, Dialect, Error, Interval, NamedCalendars, Spec, Zones};
@@ -9,7 +9,7 @@ use crate::{Span, Time};
 const UNREADABLE: &str = "invalid CronSchedule.";
 const NEVER: &str = "invalid CronSchedule, no time can be found to satisfy the schedule";
 
-/// Whether the string can be read, and has a time; an empty one has none and needs none.
+/// Checks that the string can be parsed and has a future time. An empty string is valid.
 pub(super) fn check(cron: &str, now: Time, zones: &Zones) -> Result<(), CronFault> {
     if cron.is_empty() {
         return Ok(());
@@ -21,11 +21,11 @@ pub(super) fn check(cron: &str, now: Time, zones: &Zones) -> Result<(), CronFaul
     spec.next(now).map(|_| ()).ok_or_else(never)
 }
 
-/// What is wrong with a cron string.
+/// An error in a cron string.
 pub(super) struct CronFault {
-    /// In Temporal's words, which say no more.
+    /// Temporal's error message, which has no details.
     pub(super) sentence: &'static str,
-    /// Where it is wrong, and how to mend it; may be empty.
+    /// The position of the error and a hint; may be empty.
     pub(super) place: String,
 }
 
@@ -36,8 +36,8 @@ impl From<CronFault> for Rejection {
     }
 }
 
-/// How long from `now` to the next time: the first after `scheduled_at` that isn't past. Times that
-/// were missed are lost. `None` without cron, and when there is no further time.
+/// The delay from `now` to the next time: the first after `scheduled_at` that isn't past. Missed times are lost.
+/// `None` without cron, and if there is no further time.
 pub(super) fn delay(cron: &str, scheduled_at: Time, now: Time, zones: &Zones) -> Option<Span> {
     if cron.is_empty() {
         return None;
@@ -45,14 +45,14 @@ pub(super) fn delay(cron: &str, scheduled_at: Time, now: Time, zones: &Zones) ->
     if now < scheduled_at {
         return Some(scheduled_at.since(now));
     }
-    // A time that is right now is still to come.
+    // A time that equals `now` isn't past.
     let after = scheduled_at.max(Time(now.0.saturating_sub(1)));
     let next = spec(cron, scheduled_at, zones).ok()?.next(timestamp(after)?)?;
     let next = Time(i64::try_from(next.nominal.as_nanosecond()).ok()?);
     Some(next.since(now))
 }
 
-/// The string's times; what comes "every so often" is counted from `anchor`.
+/// Parses the string; intervals ("@every") count from `anchor`.
 fn spec(cron: &str, anchor: Time, zones: &Zones) -> Result<Spec, Error> {
     let mut definition = Definition::read(&[cron], Dialect::Classic)?;
     let anchor = anchor.0.div_euclid(1_000_000_000);

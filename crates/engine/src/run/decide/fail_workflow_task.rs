@@ -1,4 +1,4 @@
-//! A workflow task comes to nothing: the worker says so, or its commands make no sense.
+//! A workflow task fails: the worker reports it, or its commands are invalid.
 
 use perennial_proto::store as stored;
 use perennial_proto::temporal::enums::v1::WorkflowTaskFailedCause;
@@ -16,7 +16,7 @@ pub(super) fn decide(run: &Run, fail: FailWorkflowTask, cx: &Context<'_>) -> Dec
     run.task_of(fail.token)?;
     let mut draft = run.draft(cx);
     if fail.cause == WorkflowTaskFailedCause::GrpcMessageTooLarge {
-        // The worker can't tell what the workflow wants, and no other attempt will be smaller.
+        // The worker's answer is too large, and a retry won't be smaller.
         let (reason, identity) = (cause_name(fail.cause), SERVER_IDENTITY.to_owned());
         terminate(&mut draft, Terminate { reason, identity, ..Terminate::default() });
         return Ok(draft.done(Reply::Done));
@@ -36,7 +36,7 @@ pub(super) fn decide(run: &Run, fail: FailWorkflowTask, cx: &Context<'_>) -> Dec
     Ok(draft.done(Reply::Done))
 }
 
-/// Ends the started task as failed. A retry that fails again leaves no trace in the history.
+/// Ends the started task as failed. A failed retry leaves no event.
 pub(super) fn fail_task(draft: &mut Draft<'_>, mut failed: WorkflowTaskFailedEventAttributes) {
     let Some(task) = draft.run.head.workflow_task.clone() else { return };
     match task.kind() {
@@ -60,7 +60,7 @@ pub(super) fn fail_task(draft: &mut Draft<'_>, mut failed: WorkflowTaskFailedEve
     }
 }
 
-/// Lets in what waited, and has another worker try.
+/// Records the buffered events and schedules another workflow task.
 pub(super) fn try_again(draft: &mut Draft<'_>) {
     report_problem(draft);
     let something_new = !draft.run.buffered.is_empty();
@@ -71,7 +71,7 @@ pub(super) fn try_again(draft: &mut Draft<'_>) {
     draft.want_workflow_task();
 }
 
-/// From a number of failures on, lists and descriptions tell of them.
+/// Reports the problem in lists and descriptions after a number of failures.
 fn report_problem(draft: &mut Draft<'_>) {
     let enough = draft.cx.limits.reported_task_failures;
     let Some(problem) = &mut draft.run.head.workflow_task_problem else { return };
@@ -86,7 +86,7 @@ fn report_problem(draft: &mut Draft<'_>) {
     }
 }
 
-/// Ends the task because the run is closed from outside: its worker will hear "not found".
+/// Ends the task because the run is closed from outside: its worker will receive "not found".
 pub(super) fn abandon_task(draft: &mut Draft<'_>) {
     if draft.has_started_task() {
         fail_task(
@@ -104,12 +104,12 @@ pub(super) fn abandon_task(draft: &mut Draft<'_>) {
     draft.flush_buffer();
 }
 
-/// A cause as messages name it: `BadScheduleActivityAttributes`.
+/// The name of a cause in messages, like `BadScheduleActivityAttributes`.
 pub(in crate::run) fn cause_name(cause: WorkflowTaskFailedCause) -> String {
     camel_case(cause.as_str_name().trim_start_matches("WORKFLOW_TASK_FAILED_CAUSE_"))
 }
 
-/// `FAIL_WORKFLOW` as `FailWorkflow`.
+/// Converts `FAIL_WORKFLOW` to `FailWorkflow`.
 pub(in crate::run) fn camel_case(name: &str) -> String {
     let capital = |word: &str| {
         let mut letters = word.chars();
@@ -119,7 +119,7 @@ pub(in crate::run) fn camel_case(name: &str) -> String {
     name.split('_').map(capital).collect()
 }
 
-/// A failure that we, not a worker, report.
+/// A failure that the server reports, not a worker.
 pub(super) fn server_failure(message: String) -> Failure {
     Failure {
         message,

@@ -1,4 +1,4 @@
-//! A worker says that an activity is alive.
+//! A worker reports that an activity is alive.
 
 use super::Decided;
 use super::report_activity::running_activity;

@@ -1,11 +1,11 @@
-//! A history that is over its limit ends the run: nothing could ever replay it.
+//! Terminates a run whose history exceeds its limit, since no worker could replay it.
 
 use super::SERVER_IDENTITY;
 use super::terminate::terminate;
 use crate::run::draft::{Draft, Effect};
 use crate::run::{Context, Decision, Terminate, Transition};
 
-/// Ends the run if what was decided makes its history too long.
+/// Terminates the run if the decision makes its history too long.
 pub(super) fn enforce(decision: Decision, cx: &Context<'_>) -> Decision {
     let Decision { transition, reply } = decision;
     let transition = transition.map(|step| match exceeded(&step, cx) {
@@ -28,7 +28,7 @@ fn exceeded(step: &Transition, cx: &Context<'_>) -> Option<&'static str> {
 
 fn end(step: Transition, reason: &str, cx: &Context<'_>) -> Transition {
     let mut draft = Draft::resume(step, cx);
-    // Nobody is to take a task of a closed run.
+    // No worker may take a task of a closed run.
     draft.effects.retain(|effect| matches!(effect, Effect::Send(_)));
     let identity = SERVER_IDENTITY.to_owned();
     terminate(

@@ -1,4 +1,4 @@
-//! What follows from a command: one file for each.
+//! The transition function of a run: one file for each command.
 
 mod activity_attempt;
 mod admit_update;
@@ -33,21 +33,21 @@ mod wake;
 use super::draft::Draft;
 use super::{Command, Context, Decision, Rejection, Reply, Run};
 
-/// Who does what nobody asked for, as Temporal's own server calls itself.
+/// The identity in events that the server causes; the same as in Temporal's server.
 const SERVER_IDENTITY: &str = "history-service";
 
 pub use close::timeout_failure;
 
-/// Who a schedule is to the runs it starts and ends.
+/// A schedule's identity in events of the runs that it starts and ends.
 pub(crate) fn scheduler_identity(schedule_id: &str) -> String {
     format!("temporal-scheduler-{schedule_id}")
 }
 
-/// What a command to an existing run may end in before anything is recorded.
+/// A rejection here means that nothing changed.
 type Decided = Result<Decision, Rejection>;
 
 impl Run {
-    /// What follows from `command`. Reads, never mutates.
+    /// Decides what follows from `command`. Doesn't change the run.
     pub fn decide(&self, command: Command, cx: &Context<'_>) -> Decision {
         let decided = match command {
             Command::StartWorkflowTask(start) => start_workflow_task::decide(self, start, cx),
@@ -110,8 +110,8 @@ fn pass_over_sticky(run: &Run, cx: &Context<'_>) -> Decided {
     Ok(draft.done(Reply::Done))
 }
 
-/// An update can't wait for something else to happen: a task of its own brings it to the workflow, even before
-/// the first task is due. If the update is rejected, the run waits for its first task as before.
+/// Schedules a workflow task to deliver an update, even before the delayed first task is due. If the update is
+/// rejected, the run waits for its first task as before.
 fn want_task_for_update(run: &Run, cx: &Context<'_>) -> Decided {
     run.open()?;
     if run.head.workflow_task.is_some() || run.head.paused.is_some() {

@@ -1,4 +1,4 @@
-//! A run is held back, and let go on.
+//! Pausing and unpausing a run.
 
 use perennial_proto::store::WorkflowTaskKind;
 use perennial_proto::temporal::enums::v1::WorkflowTaskFailedCause;
@@ -13,7 +13,7 @@ use crate::run::draft::Draft;
 use crate::run::event::Attributes;
 use crate::run::{Context, Decision, PauseRun, Rejection, Reply, Run};
 
-/// No task is offered and no attempt begins until the run goes on; what is running may finish.
+/// Pauses the run: no task is offered until it is unpaused; running tasks may finish.
 pub(super) fn pause(run: &Run, request: PauseRun, cx: &Context<'_>) -> Decided {
     run.open()?;
     if let Some(paused) = &run.head.paused {
@@ -35,8 +35,8 @@ pub(super) fn pause(run: &Run, request: PauseRun, cx: &Context<'_>) -> Decided {
     Ok(draft.done(Reply::Done))
 }
 
-/// Takes back a workflow task that no worker has yet; the history says so, for it says that it was
-/// scheduled.
+/// Withdraws a workflow task that no worker has. The history has its scheduled event, so the withdrawal is recorded
+/// too.
 fn withdraw_task(draft: &mut Draft<'_>) {
     let Some(task) = &draft.run.head.workflow_task else { return };
     if task.started_at != 0 || task.kind() != WorkflowTaskKind::Normal {
@@ -52,7 +52,7 @@ fn withdraw_task(draft: &mut Draft<'_>) {
     );
 }
 
-/// Everything that was held back is offered, and the workflow hears of it.
+/// Unpauses the run: offers all tasks that were withheld, and schedules a workflow task.
 pub(super) fn unpause(run: &Run, request: PauseRun, cx: &Context<'_>) -> Decided {
     run.open()?;
     if run.head.paused.is_none() {

@@ -1,14 +1,14 @@
-//! What a run waited for when it closed: describe still shows it, and nothing else looks at it.
+//! The items that were pending when a run closed. Only describe shows them.
 
 use perennial_proto::store as stored;
 use prost::Message;
 
 use crate::run::Run;
 
-/// From this many bytes on, activities are noted without what workers said about them.
+/// Above this size, activities are kept without heartbeat details and failures.
 const BYTES_MAX: usize = 256 * 1024;
 
-/// Notes the activities and children of a run that is about to have none.
+/// Copies the pending activities and children, before the close clears them.
 pub(super) fn note(run: &mut Run) {
     if run.activities.is_empty() && run.children.is_empty() {
         return;
@@ -43,7 +43,7 @@ pub(super) fn note(run: &mut Run) {
     (noted.activities, noted.children) = (activities, children);
 }
 
-/// Notes a workflow task that no worker had taken.
+/// Copies a workflow task that no worker had taken.
 pub(super) fn note_task(run: &mut Run, task: stored::WorkflowTask) {
     let is_speculative = task.kind() == stored::WorkflowTaskKind::Speculative;
     if task.started_at == 0 && !is_speculative {

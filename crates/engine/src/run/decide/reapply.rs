@@ -1,4 +1,4 @@
-//! What came to a run after the point it is reset to comes to the new run too.
+//! Reset: applies events after the reset point to the new run.
 
 use perennial_proto::temporal::enums::v1::UpdateAdmittedEventOrigin;
 use perennial_proto::temporal::history::v1::{
@@ -10,7 +10,7 @@ use super::signal::is_repeated;
 use crate::run::draft::Draft;
 use crate::run::event::{Attributes, event};
 
-/// Which kinds of events come to the new run, beside what became of its children.
+/// The kinds of events to reapply, beside the outcomes of children.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reapply {
     pub(super) signals: bool,
@@ -22,7 +22,7 @@ impl Reapply {
         let Some(attributes) = happened.attributes.clone() else { return };
         match attributes {
             Attributes::WorkflowExecutionSignaledEventAttributes(signaled)
-                // Two runs of the chain may each have taken it, when its sender didn't know of the first.
+                // Two runs of the chain may both have received the request, if its sender retried.
                 if self.signals && !is_repeated(&draft.run, &signaled.request_id) =>
             {
                 let attributes =
@@ -34,7 +34,7 @@ impl Reapply {
             Attributes::WorkflowExecutionUpdateAdmittedEventAttributes(admitted) => {
                 self.update(draft, admitted.request);
             }
-            // Without the request it was admitted by an event, which has come already.
+            // If the event has no request, an earlier event admitted the update, and was reapplied.
             Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(accepted) => {
                 self.update(draft, accepted.accepted_request);
             }
@@ -62,7 +62,7 @@ impl Reapply {
     }
 }
 
-/// What became of a child that the new run has too.
+/// Reapplies the outcome of a child that the new run has too.
 fn reapply_child(draft: &mut Draft<'_>, mut happened: Attributes) {
     use Attributes as A;
     let (initiated_event_id, started_event_id) = match &mut happened {

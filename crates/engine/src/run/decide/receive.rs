@@ -1,4 +1,4 @@
-//! A message from another run. The same message again changes nothing, and is answered the same.
+//! A message from another entity. Delivering a message twice changes nothing and gives the same answer.
 
 use perennial_proto::store as stored;
 use perennial_proto::store::entity_message::Body;
@@ -27,7 +27,7 @@ pub(super) fn decide(run: &Run, message: &stored::EntityMessage, cx: &Context<'_
     }
 }
 
-/// The answer, and nothing changed.
+/// An answer without a transition.
 pub(super) fn answer(answer: Answer) -> Decision {
     Decision { transition: None, reply: Ok(Reply::Answered(answer)) }
 }
@@ -63,7 +63,7 @@ fn take_cancel(
     if is_itself(run, sender) {
         return answer(Answer::RunNotFound);
     }
-    // What has ended needs no canceling: that is a success.
+    // A closed run needs no cancellation: the request succeeds.
     if !run.is_open() {
         return answer(Answer::Taken);
     }
@@ -86,7 +86,7 @@ fn take_cancel(
     draft.done(Reply::Answered(Answer::Taken))
 }
 
-/// A schedule's overlap policy ends the run.
+/// Terminates the run for a schedule's overlap policy.
 fn take_terminate(
     run: &Run,
     message: &stored::EntityMessage,
@@ -110,7 +110,7 @@ fn identity_of(message: &stored::EntityMessage) -> String {
     }
 }
 
-/// The parent has closed: its policy says what becomes of this child.
+/// The parent has closed: its parent close policy applies to this child.
 fn parent_closed(
     run: &Run,
     message: &stored::EntityMessage,
@@ -118,7 +118,7 @@ fn parent_closed(
     body: &stored::ParentClosed,
     cx: &Context<'_>,
 ) -> Decision {
-    // The chain names the child beyond doubt. Its parent may have been reset since, and be another run.
+    // The chain identifies the child. The parent may have been reset since, and have another run id.
     let chain = message.target.as_ref().map_or("", |target| target.first_run_id.as_str());
     let parent = run.started.parent_workflow_execution.as_ref();
     let is_meant = run.first_run_id() == chain

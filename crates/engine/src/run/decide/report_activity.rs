@@ -1,4 +1,4 @@
-//! A worker says how an attempt of an activity ended.
+//! A worker reports how an attempt of an activity ended.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Dec
     Ok(draft.done(Reply::Done))
 }
 
-/// The activity a worker speaks of, if it still has it.
+/// The activity that a worker refers to, if the worker still has it.
 pub(super) fn running_activity<'a>(
     run: &'a Run,
     target: &ActivityTarget,

@@ -1,4 +1,4 @@
-//! Someone asks the workflow to stop in its own way.
+//! A client asks the workflow to cancel itself.
 
 use perennial_proto::temporal::history::v1::WorkflowExecutionCancelRequestedEventAttributes;
 
@@ -11,7 +11,7 @@ use crate::run::{Context, Decision, Reply, RequestCancel, Run};
 pub(super) fn decide(run: &Run, cancel: RequestCancel, cx: &Context<'_>) -> Decided {
     run.open()?;
     if run.head.cancel_requested {
-        // Asked twice is asked once.
+        // A second request has no effect.
         return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
     }
     let mut draft = run.draft(cx);
@@ -19,7 +19,7 @@ pub(super) fn decide(run: &Run, cancel: RequestCancel, cx: &Context<'_>) -> Deci
     Ok(draft.done(Reply::Done))
 }
 
-/// Tells the workflow, now: one that waits for its first task doesn't wait any longer.
+/// Records the request and schedules a workflow task at once, even if the first task is delayed.
 pub(super) fn request_cancel(draft: &mut Draft<'_>, cancel: RequestCancel) {
     let (external, initiated) = match cancel.external {
         Some((by, id)) => (Some(execution(&by.workflow_id, &by.run_id)), id),

@@ -1,4 +1,4 @@
-//! A run begins anew from a point of another one's history.
+//! Reset: a new run continues from a point in another run's history.
 
 use std::collections::BTreeMap;
 
@@ -24,44 +24,44 @@ use crate::{EntityKey, NamespaceKey, Span};
 
 const RESETTER_IDENTITY: &str = "history-resetter";
 
-/// Where and how a run is reset.
+/// Arguments of a reset.
 #[derive(Debug, Clone)]
 pub struct ResetRun {
-    /// Tells a repetition.
+    /// Identifies retries of the request.
     pub request_id: String,
-    /// Why.
+    /// The reason, for the history.
     pub reason: String,
-    /// Everything before this event is kept. It comes right after a workflow task was scheduled or started.
+    /// All events before this one are kept. It follows a scheduled or started event of a workflow task.
     pub event_id: i64,
-    /// Signals after the point aren't given to the new run.
+    /// Don't reapply signals after the reset point.
     pub exclude_signals: bool,
-    /// Updates after the point aren't given to the new run.
+    /// Don't reapply updates after the reset point.
     pub exclude_updates: bool,
-    /// The run's own namespace and those its events name, by id: what is pending there is asked for again.
+    /// The run's own namespace and those that its events name, by id: pending messages are sent there again.
     pub namespaces: BTreeMap<String, NamespaceRef>,
 }
 
-/// What a reset led to.
+/// The result of a reset.
 #[derive(Debug)]
 pub struct Reset {
-    /// The run that goes on.
+    /// The run id of the new run.
     pub run_id: String,
-    /// What it changed in the run whose history is used, unless that is the current one.
+    /// The transition of the run whose history is used, unless that is the current run.
     pub base: Option<Transition>,
-    /// What it changed in the current run: it is terminated if it was open.
+    /// The transition of the current run, which is terminated if it was open.
     pub current: Option<Transition>,
-    /// The new run; `None` if an earlier delivery of the request made it.
+    /// The transition of the new run; `None` if an earlier delivery of the request created it.
     pub created: Option<Transition>,
 }
 
-/// Makes a run whose history begins with that of `base` before the event of the request.
+/// Creates a run whose history begins with the events of `base` before the request's event.
 ///
-/// `kept` are those events; `later` are the ones after them, in `base` and in the runs that followed it,
-/// from which signals, updates and children's outcomes are given to the new run. `current` is the run
-/// that has the workflow id, which may be `base` itself.
+/// `kept` are those events. `later` are the events after them, in `base` and in the runs that followed it: their
+/// signals, updates and outcomes of children are reapplied. `current` is the current run of the workflow id, which may
+/// be `base` itself.
 ///
 /// # Errors
-/// If the event isn't one at which a run can be reset.
+/// If a run can't be reset at that event.
 pub fn reset(
     base: &Run,
     kept: &[HistoryEvent],
@@ -108,7 +108,7 @@ pub fn reset(
     Ok(Reset { run_id, base: base_step, current: current_step, created: Some(all_rows(draft)) })
 }
 
-/// The new run as the kept events tell it. Its timeouts begin anew.
+/// Rebuilds the new run from the kept events. Its timeouts count from now.
 fn rebuilt(
     base: &Run,
     kept: &[HistoryEvent],
@@ -142,7 +142,7 @@ fn rebuilt(
     Ok(run)
 }
 
-/// Whose branches hold the events up to this one.
+/// The history branches that hold the events up to this one.
 fn ancestors(base: &Run, last_event_id: i64) -> Vec<stored::BranchRange> {
     let own = stored::BranchRange { branch: base.key.0, last_event_id: i64::MAX };
     let mut ranges = Vec::new();
@@ -158,7 +158,7 @@ fn ancestors(base: &Run, last_event_id: i64) -> Vec<stored::BranchRange> {
     ranges
 }
 
-/// The task at the reset point comes to nothing: this is where the histories part.
+/// Fails the workflow task at the reset point. From this event on, the histories differ.
 fn fail_task(draft: &mut Draft<'_>, base: &Run, request: &ResetRun) -> Result<(), Rejection> {
     let Some(task) = draft.run.head.workflow_task.clone() else {
         return Err(Rejection::InvalidArgument(format!(
@@ -198,7 +198,8 @@ fn fail_task(draft: &mut Draft<'_>, base: &Run, request: &ResetRun) -> Result<()
     Ok(())
 }
 
-/// What is pending in the kept history is asked for again: nobody works on it for this run.
+/// Offers the pending activities and sends the pending messages of the kept history again: nobody processes them for
+/// this run.
 fn revive(draft: &mut Draft<'_>, request: &ResetRun) {
     let now = draft.now();
     let activities: Vec<_> = draft.run.activities.keys().copied().collect();
@@ -230,7 +231,7 @@ fn revive(draft: &mut Draft<'_>, request: &ResetRun) {
     }
 }
 
-/// Children that were asked for before the point, and never started, are asked for again.
+/// Sends the start of children again that were initiated before the reset point, and never started.
 fn start_unstarted(draft: &mut Draft<'_>, request: &ResetRun) {
     let unstarted: Vec<_> =
         draft.run.children.values().filter(|child| child.started_event_id == 0).cloned().collect();
@@ -250,7 +251,7 @@ fn own_namespace(draft: &Draft<'_>, request: &ResetRun) -> NamespaceRef {
     NamespaceRef::of_run(&draft.run, request.namespaces.values())
 }
 
-/// The current run gives way. If it goes on as the new run, its children and its parent aren't told.
+/// Closes the current run. If the new run continues its chain, its children and its parent aren't notified.
 fn replace(
     current: &Run,
     goes_on_as: Option<&str>,
@@ -269,7 +270,7 @@ fn replace(
         ));
         match goes_on_as {
             Some(_) => drop_pending(&mut draft),
-            // It only had the same workflow id: its parent and its children hear of its end.
+            // The current run belongs to another chain: its parent and its children are notified of its end.
             None => after_close(&mut draft),
         }
         draft.is_visible = true;
@@ -288,7 +289,7 @@ fn point_to(base: &Run, run_id: &str, cx: &Context<'_>) -> Transition {
     draft.into_transition()
 }
 
-/// Every row of the new run is new, whether a step touched it or not.
+/// Marks every row as changed, since all rows of the new run are new.
 fn all_rows(mut draft: Draft<'_>) -> Transition {
     draft.touched.extend(draft.run.part_keys());
     draft.into_transition()

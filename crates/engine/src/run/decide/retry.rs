@@ -1,4 +1,4 @@
-//! Retry policies: whether something is done again, and when.
+//! Retry policies: whether there is another attempt, and when.
 
 use perennial_proto::Duration;
 use perennial_proto::temporal::common::v1::RetryPolicy;
@@ -8,21 +8,21 @@ use perennial_proto::temporal::failure::v1::failure::FailureInfo;
 
 use crate::{Span, Time, checked_duration};
 
-/// What comes after a failure.
+/// What follows after a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
     /// Another attempt.
     Retry {
-        /// When.
+        /// When the next attempt is due.
         at: Time,
-        /// How long after the failure.
+        /// The backoff after the failure.
         interval: Span,
     },
-    /// None, and why.
+    /// No further attempt, with the reason.
     Final(RetryState),
 }
 
-/// What `policy` says after the attempt of this number ended with `failure` at `now`.
+/// Applies `policy` to attempt number `attempt`, which ended with `failure` at `now`.
 pub(super) fn ending(
     policy: Option<&RetryPolicy>,
     attempt: i32,
@@ -50,7 +50,7 @@ pub(super) fn ending(
     Ending::Retry { at, interval }
 }
 
-/// The wait after attempt number `attempt`: grows by the coefficient up to the maximum.
+/// The backoff after attempt number `attempt`: exponential, up to the maximum.
 fn backoff(policy: &RetryPolicy, attempt: i32) -> Span {
     let initial = Span::of(policy.initial_interval.as_ref()).get().unwrap_or(Span::seconds(1));
     let coefficient =
@@ -62,7 +62,7 @@ fn backoff(policy: &RetryPolicy, attempt: i32) -> Span {
     if grown.is_finite() && grown < maximum.0 as f64 { Span(grown as i64) } else { maximum }
 }
 
-/// A worker may say itself how long to wait.
+/// The retry delay that the worker asked for, if it did.
 fn asked_delay(failure: &Failure) -> Option<Span> {
     match &failure.failure_info {
         Some(FailureInfo::ApplicationFailureInfo(info)) => {
@@ -93,7 +93,7 @@ fn is_retryable(failure: &Failure, non_retryable_types: &[String]) -> bool {
     }
 }
 
-/// A policy with its defaults filled in.
+/// A retry policy with its defaults filled in.
 pub(crate) fn complete_policy(mut policy: RetryPolicy) -> RetryPolicy {
     if Span::of(policy.initial_interval.as_ref()) == Span::ZERO {
         policy.initial_interval = Some(Span::seconds(1).into());
@@ -108,19 +108,19 @@ pub(crate) fn complete_policy(mut policy: RetryPolicy) -> RetryPolicy {
     policy
 }
 
-/// What is wrong with a policy, if something is. Zero means the default.
+/// The error in a retry policy, if there is one. Zero means the default.
 pub(super) fn policy_fault(policy: &RetryPolicy) -> Option<String> {
     checked_retry_policy(policy.clone()).err()
 }
 
-/// A retry policy with what it leaves out filled in: the one rule for workflows, activities and schedules.
+/// Checks a retry policy and fills in defaults: the same rules for workflows, activities and schedules.
 ///
 /// # Errors
-/// What is wrong with it, by field.
+/// The first error, by field.
 pub fn checked_retry_policy(policy: RetryPolicy) -> Result<RetryPolicy, String> {
     let mut policy = complete_policy(policy);
     if policy.maximum_attempts == 1 {
-        // Without a second attempt the rest means nothing, so nothing in it is wrong.
+        // Without a second attempt the other fields have no meaning, so they aren't checked.
         return Ok(policy);
     }
     let interval = |duration: &Option<Duration>, name| {
@@ -149,13 +149,13 @@ pub fn checked_retry_policy(policy: RetryPolicy) -> Result<RetryPolicy, String> 
     Ok(policy)
 }
 
-/// As in `TemporalTimeout:StartToClose`, or by the full name of the enum's value.
+/// `TemporalTimeout:StartToClose`, or the full name of the enum's value.
 fn is_timeout_type(name: &str) -> bool {
     ["StartToClose", "ScheduleToStart", "ScheduleToClose", "Heartbeat"].contains(&name)
         || TimeoutType::from_str_name(name).is_some_and(|kind| kind != TimeoutType::Unspecified)
 }
 
-/// How long a run may take, given what its chain may: no longer, and as long if nothing is said.
+/// The run timeout, limited by the execution timeout; equal to it if none is given.
 pub(super) fn run_timeout(run: Span, execution: Span) -> Span {
     match (run.get(), execution.get()) {
         (Some(run), Some(execution)) => run.min(execution),

@@ -1,4 +1,4 @@
-//! A signal comes.
+//! A signal for the workflow.
 
 use super::Decided;
 use crate::run::draft::Draft;
@@ -21,7 +21,7 @@ pub(super) fn is_repeated(run: &Run, request_id: &str) -> bool {
     !request_id.is_empty() && run.requests.contains_key(request_id)
 }
 
-/// Whether the run may take one more signal.
+/// Checks that the run may take one more signal.
 pub(super) fn check_count(run: &Run, cx: &Context<'_>) -> Result<(), Rejection> {
     if run.head.signal_count < cx.limits.signals {
         return Ok(());
@@ -33,7 +33,7 @@ pub(super) fn check_count(run: &Run, cx: &Context<'_>) -> Result<(), Rejection> 
     )))
 }
 
-/// Gives the signal to the workflow.
+/// Records the signal and schedules a workflow task.
 pub(super) fn signal(draft: &mut Draft<'_>, signal: Signal) {
     let request_id = signal.attributes.request_id.clone();
     let mut signaled =
@@ -43,7 +43,7 @@ pub(super) fn signal(draft: &mut Draft<'_>, signal: Signal) {
     let is_buffered = draft.has_started_task();
     draft.happen_event(signaled);
     if is_buffered {
-        // In the buffer it has no id yet, but its repetition must be known already.
+        // A buffered signal has no event id yet, but retries of its request must be recognised already.
         draft.run.remember(&request_id, kind, 0, &mut draft.touched);
     }
     draft.want_workflow_task();

@@ -20,20 +20,20 @@ use crate::run::{
 };
 use crate::{EntityKey, NamespaceKey, Span, Time, Zones, checked_duration, fields};
 
-/// What a start led to.
+/// The result of a start.
 #[derive(Debug)]
 pub struct Start {
-    /// What it changed in the run that was there.
+    /// The transition of the run that had the workflow id.
     pub existing: Option<Transition>,
-    /// The new run.
+    /// The transition of the new run.
     pub created: Option<Transition>,
-    /// Whether the run that has the id now is from this request, or an earlier delivery of it.
+    /// Whether the current run was created by this request, or by an earlier delivery of it.
     pub is_new: bool,
     /// Whether the first workflow task was started for the caller.
     pub is_eager: bool,
 }
 
-/// Starts a run under a workflow id, as far as the policies and the run that is there, if any, allow.
+/// Starts a run under a workflow id, if the policies and the current run, if any, allow it.
 pub fn start(
     current: Option<&Run>,
     namespace: NamespaceKey,
@@ -89,11 +89,11 @@ pub(super) fn start_from(
 }
 
 impl StartRun {
-    /// Whether the cron string, the delay, the timeouts and the retry policy make sense, whatever run has the id:
-    /// the one rule for every start. Servers ask before a start reaches the cell, which asks again.
+    /// Checks the cron string, the delay, the timeouts and the retry policy, whichever run has the workflow id. All
+    /// kinds of starts use these rules. Servers call this before a start reaches the cell, which calls it again.
     ///
     /// # Errors
-    /// What is wrong, by field.
+    /// The first error, by field.
     pub fn check(&self, now: Time, zones: &Zones) -> Result<(), Rejection> {
         let bad = |message: String| Err(Rejection::InvalidArgument(message));
         let started = &self.started;
@@ -134,7 +134,7 @@ fn use_existing(current: &Run, request: StartRun, cx: &Context<'_>) -> Result<St
         if !is_repeated(current, &signal.attributes.request_id) {
             check_count(current, cx)?;
             let mut draft = current.draft(cx);
-            // Whoever starts the workflow wants it to run: it waits no longer for its first task.
+            // The caller wants the workflow to run, so a delayed first task is due now.
             draft.run.head.first_task_pending = false;
             super::signal::signal(&mut draft, *signal);
             existing = Some(draft.into_transition());
@@ -173,7 +173,7 @@ fn terminate_existing(current: &Run, by: &str, cx: &Context<'_>) -> Transition {
     draft.into_transition()
 }
 
-/// Where a run comes into the world.
+/// The namespace and ids of a new run.
 struct Place<'a> {
     namespace: NamespaceKey,
     workflow_id: &'a str,
@@ -237,7 +237,7 @@ fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Cont
     Start { existing, created: Some(created), is_new: true, is_eager }
 }
 
-/// Starts the first workflow task in the same step that made it.
+/// Starts the first workflow task in the transition that created it.
 fn start_with_it(created: &mut Transition, start: StartWorkflowTask, cx: &Context<'_>) -> bool {
     let Ok(decision) = super::start_workflow_task::in_step(&created.run, start, 0, cx) else {
         return false;
@@ -250,7 +250,7 @@ fn start_with_it(created: &mut Transition, start: StartWorkflowTask, cx: &Contex
     true
 }
 
-/// What it takes to bring a run into the world: a start, or the end of the run before it.
+/// The attributes of a new run, from a start or from the end of the run before it.
 pub(crate) struct Birth {
     pub(crate) identity: Identity,
     pub(crate) delay: Span,
@@ -258,7 +258,7 @@ pub(crate) struct Birth {
 }
 
 impl Birth {
-    /// A draft whose history has its first event, and no workflow task yet.
+    /// A draft whose history has the first event, and no workflow task yet.
     pub(crate) fn draft<'a>(
         self,
         cx: &'a Context<'a>,
@@ -276,27 +276,27 @@ impl Birth {
     }
 }
 
-/// Fills in what the start doesn't say, and cuts what is longer than the whole.
+/// Fills in missing timeouts, and shortens those that exceed the run timeout.
 fn complete_timeouts(started: &mut WorkflowExecutionStartedEventAttributes, limits: &Limits) {
     let of = |given: &Option<perennial_proto::Duration>| Span::of(given.as_ref());
     let execution = of(&started.workflow_execution_timeout);
     let run = run_timeout(of(&started.workflow_run_timeout), execution);
     let task = task_timeout(of(&started.workflow_task_timeout), run, limits);
-    // What nobody gave and nothing implies stays out: SDKs tell "none" from zero.
+    // A timeout that is neither given nor implied stays unset: SDKs tell unset from zero.
     if run > Span::ZERO {
         started.workflow_run_timeout = Some(run.into());
     }
     started.workflow_task_timeout = Some(task.into());
 }
 
-/// How long a workflow task may take: as given or by default, and no longer than the run.
+/// The workflow task timeout: as given or by default, and no longer than the run timeout.
 pub(super) fn task_timeout(given: Span, run: Span, limits: &Limits) -> Span {
     let task = given.get().unwrap_or(limits.workflow_task_timeout);
     let task = task.min(limits.workflow_task_timeout_max);
     run.get().map_or(task, |run| task.min(run))
 }
 
-/// A run's name as events have it.
+/// A workflow execution for events.
 pub(crate) fn execution(workflow_id: &str, run_id: &str) -> WorkflowExecution {
     WorkflowExecution { workflow_id: workflow_id.to_owned(), run_id: run_id.to_owned() }
 }

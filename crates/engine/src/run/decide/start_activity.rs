@@ -1,4 +1,4 @@
-//! A worker takes an activity.
+//! A worker polls and receives an activity.
 
 use super::Decided;
 use crate::run::{Context, Rejection, Reply, Run, StartActivity, TaskStamp};

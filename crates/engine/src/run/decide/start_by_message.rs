@@ -1,4 +1,4 @@
-//! A workflow asks for a child, or a schedule for a run: a start under a workflow id.
+//! A start by message: a workflow starts a child, or a schedule starts a run.
 
 use perennial_proto::store as stored;
 use perennial_proto::store::entity_message::Body;
@@ -8,11 +8,11 @@ use super::start::{Start, start_from};
 use crate::run::{Answer, Context, Origin, Rejection, Run, StartRun};
 use crate::{NamespaceKey, Span};
 
-/// Starts the run that `message` asks for, as far as the run that has its workflow id, if any, allows.
-/// The same message again changes nothing and is answered the same.
+/// Starts the run that `message` asks for, if the current run of its workflow id, if any, allows it. Delivering the
+/// message twice changes nothing and gives the same answer.
 ///
 /// # Errors
-/// If it isn't a message that asks for a run, or its cron string can't be read.
+/// If the message doesn't start a run, or its cron string can't be parsed.
 pub fn start_by_message(
     current: Option<&Run>,
     message: &stored::EntityMessage,

@@ -1,4 +1,4 @@
-//! A worker takes the workflow task.
+//! A worker polls and receives the workflow task.
 
 use perennial_proto::store as stored;
 use perennial_proto::temporal::enums::v1::SuggestContinueAsNewReason;
@@ -13,7 +13,8 @@ pub(super) fn decide(run: &Run, start: StartWorkflowTask, cx: &Context<'_>) -> D
     in_step(run, start, run.head.history_bytes, cx)
 }
 
-/// Starts a task in the step that scheduled it. The worker is told how long the history was before that step.
+/// Starts a task in the transition that scheduled it. `history_bytes` is the size of the history before that
+/// transition.
 pub(super) fn in_step(
     run: &Run,
     start: StartWorkflowTask,
@@ -26,7 +27,7 @@ pub(super) fn in_step(
     let kind = task.kind();
     let other_events_came = task.scheduled_event_id != run.head.next_event_id;
     if kind == stored::WorkflowTaskKind::Transient && other_events_came {
-        // It isn't the same task any more: there is something new to look at. It counts from one again.
+        // New events were recorded since, so this is another task, and its attempts count from one.
         draft.run.head.workflow_task = None;
         draft.run.head.next_task_attempt = 1;
         let scheduled = draft.scheduled_attributes(1);
@@ -78,7 +79,7 @@ fn record_start(draft: &mut Draft<'_>, start: StartWorkflowTask, history_bytes: 
     ));
 }
 
-/// Why the workflow had better continue as new, if it had.
+/// The reasons to advise the workflow to continue as new; empty if there are none.
 fn suggestion(run: &Run, cx: &Context<'_>) -> Vec<SuggestContinueAsNewReason> {
     let mut reasons = Vec::new();
     if run.head.history_bytes >= cx.limits.suggest_continue_bytes {

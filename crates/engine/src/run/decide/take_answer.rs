@@ -1,4 +1,4 @@
-//! What became of a message this run sent.
+//! The answer to a message that this run sent.
 
 use perennial_proto::store::entity_message::Body;
 use perennial_proto::temporal::enums::v1::{
@@ -36,7 +36,7 @@ pub(super) fn decide(run: &Run, taken: TakeAnswer, cx: &Context<'_>) -> Decided 
         Some(Body::Cancel(cancel)) => {
             cancel_answered(&mut draft, cancel.initiated_event_id, &taken)
         }
-        // The sender has closed, or was no run: nobody is left to hear.
+        // The sender has closed, or isn't a run: the answer has no receiver.
         Some(
             Body::ChildClosed(_)
             | Body::ParentClosed(_)

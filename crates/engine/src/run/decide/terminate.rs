@@ -1,4 +1,4 @@
-//! Someone ends the run.
+//! A client terminates the run.
 
 use perennial_proto::temporal::history::v1::WorkflowExecutionTerminatedEventAttributes;
 

@@ -1,4 +1,4 @@
-//! The poller was gone when its task was durable: the start is taken back.
+//! The poller disconnected before its task was durable: the start is undone.
 
 use perennial_proto::store as stored;
 use perennial_proto::temporal::enums::v1::TimeoutType;
@@ -24,7 +24,7 @@ pub(super) fn decide(run: &Run, task: TaskRef, cx: &Context<'_>) -> Decided {
                         timeout_type: TimeoutType::StartToClose.into(),
                     },
                 ));
-                // No worker had it, so none is to blame: it counts from one.
+                // No worker had the task, so its attempts count from one again.
                 draft.run.head.next_task_attempt = 1;
                 draft.run.head.workflow_task_problem = problem;
                 try_again(&mut draft);

@@ -1,4 +1,4 @@
-//! The options of a run are altered.
+//! A client changes the options of a run.
 
 use perennial_proto::temporal::history::v1::WorkflowExecutionOptionsUpdatedEventAttributes;
 

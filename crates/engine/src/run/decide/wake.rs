@@ -1,4 +1,4 @@
-//! Time has passed: whatever is due happens.
+//! Handles the deadlines that have passed.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) fn decide(run: &Run, cx: &Context<'_>) -> Decided {
         if !draft.run.is_open() {
             break;
         }
-        // What happened before may have settled it.
+        // An earlier deadline of this step may have made this one void.
         if draft.run.due(cx.now).iter().any(|(_, still)| *still == deadline) {
             happen(&mut draft, deadline);
         }
@@ -43,8 +43,8 @@ fn happen(draft: &mut Draft<'_>, deadline: Deadline) {
         Deadline::Execution | Deadline::Run => time_out(draft),
         Deadline::FirstTask => {
             draft.run.head.first_task_pending = false;
-            // The first task is due whatever becomes of an update that came before it: a task that is dropped
-            // with its update would leave the run without one.
+            // The first task is due, even if a speculative task for an update is pending: if that task is dropped with
+            // its update, the run would have none.
             draft.write_down_speculative_task();
             draft.want_workflow_task();
         }
@@ -64,7 +64,7 @@ fn happen(draft: &mut Draft<'_>, deadline: Deadline) {
     }
 }
 
-/// No sticky worker fetched the task: every worker of the normal queue may.
+/// Offers the workflow task on the normal queue, because the sticky worker didn't fetch it.
 fn give_up_sticky(draft: &mut Draft<'_>) {
     let Some(task) = draft.run.head.workflow_task.clone() else { return };
     draft.run.head.sticky = None;
@@ -155,7 +155,7 @@ fn activity_timeout(which: ActivityDeadline) -> Failure {
     timeout_failure(timeout_type, format!("activity {name} timeout"))
 }
 
-/// Whatever ended the last attempt: what the workflow has to hear is that all attempts together took too long.
+/// However the last attempt ended, the workflow learns that all attempts together took too long.
 fn no_time_to_retry() -> Failure {
     let message = "Not enough time to schedule next retry before activity ScheduleToClose timeout, giving up retrying";
     timeout_failure(TimeoutType::ScheduleToClose, message.to_owned())
@@ -173,7 +173,7 @@ fn timeout_failure(timeout_type: TimeoutType, message: String) -> Failure {
     }
 }
 
-/// The failure as the workflow hears of it: with the activity's last progress, and how the attempt before ended.
+/// The failure for the workflow: with the activity's last heartbeat details, and the failure of the attempt before.
 fn with_past_of(activity: &stored::PendingActivity, mut failure: Failure) -> Failure {
     if let Some(FailureInfo::TimeoutFailureInfo(info)) = &mut failure.failure_info {
         info.last_heartbeat_details.clone_from(&activity.heartbeat_details);

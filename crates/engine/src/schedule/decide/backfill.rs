@@ -1,4 +1,4 @@
-//! Starts for the times of a window, a bounded number at once.
+//! Backfills: runs for the times of a window, a bounded number per step.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::schedule::times::Next;
 use crate::schedule::{NewBackfill, Reply};
 use crate::{SchedulePart, Time};
 
-/// Starts that a backfill plans in one step.
+/// The most starts that backfills plan in one step.
 const PLANNED_AT_ONCE: usize = 500;
-/// Starts that may wait before a backfill waits too: the rest of a long one is a window, not rows.
+/// The most buffered starts of a backfill. The rest of a long backfill stays a window until there is room.
 const BUFFERED_MAX: usize = 1_000;
-/// Backfills that are over and still shown.
+/// Finished backfills that are kept for describe.
 const FINISHED_KEPT: usize = 20;
-/// Backfills that are not over, at most.
+/// The most unfinished backfills.
 const UNFINISHED_MAX: usize = 100;
 
 pub(super) fn begin(draft: &mut Draft<'_>, wanted: NewBackfill) -> Result<Reply, Rejection> {
     draft.schedule.present()?;
     if let Some(taken) = super::taken_before(draft, &wanted.request_id) {
-        // Requests of earlier versions have the number among those of starts.
+        // Requests of earlier versions share the sequence of starts.
         let number = if taken.backfill == 0 { taken.sequence } else { taken.backfill };
         return Ok(Reply::Backfill(number));
     }
@@ -55,7 +55,7 @@ pub(super) fn begin(draft: &mut Draft<'_>, wanted: NewBackfill) -> Result<Reply,
         from: wanted.from.0,
         to: wanted.to.0,
         overlap_policy: wanted.overlap_policy.into(),
-        // Times are strictly after this one.
+        // Times are searched strictly after this one.
         done_up_to: wanted.from.0.saturating_sub(1),
         created_at: draft.now().0,
         context: wanted.context,
@@ -88,7 +88,7 @@ pub(super) fn cancel(draft: &mut Draft<'_>, sequence: i64) -> Result<Reply, Reje
     Ok(Reply::Done)
 }
 
-/// Goes on with what isn't over, as far as one step may.
+/// Plans starts of the unfinished backfills, as many as one step may.
 pub(super) fn go_on(draft: &mut Draft<'_>) {
     let mut left = PLANNED_AT_ONCE;
     for sequence in unfinished(draft) {
@@ -109,7 +109,7 @@ pub(super) fn go_on(draft: &mut Draft<'_>) {
     }
 }
 
-/// Whether all that was asked for before this place, to be done one after the other, has its starts planned.
+/// Whether all sequential backfills that were requested before this place have planned all of their starts.
 pub(super) fn is_planned_before(draft: &Draft<'_>, place: i64) -> bool {
     let mut backfills = draft.schedule.backfills.values();
     !backfills.any(|backfill| {
@@ -120,17 +120,17 @@ pub(super) fn is_planned_before(draft: &Draft<'_>, place: i64) -> bool {
     })
 }
 
-/// Its place among the starts that wait. Those of earlier versions have their number among those of starts.
+/// The backfill's place among the buffered starts. Backfills of earlier versions share the sequence of starts.
 fn place_of(backfill: &stored::Backfill) -> i64 {
     if backfill.place == 0 { backfill.sequence } else { backfill.place }
 }
 
-/// Whether its starts wait for each other.
+/// Whether the backfill's starts wait for each other.
 fn is_sequential(draft: &Draft<'_>, backfill: &stored::Backfill) -> bool {
     draft.schedule.overlap_policy(backfill.overlap_policy()) == ScheduleOverlapPolicy::BufferAll
 }
 
-/// Backfills count by themselves, from 1. Those of earlier versions have numbers among those of starts.
+/// The next backfill number, from 1. Backfills of earlier versions share the sequence of starts.
 fn next_number(draft: &mut Draft<'_>) -> i64 {
     let last = draft.schedule.backfills.keys().max().copied().unwrap_or(0);
     let head = &mut draft.schedule.head;
@@ -138,7 +138,7 @@ fn next_number(draft: &mut Draft<'_>) -> i64 {
     head.last_backfill
 }
 
-/// A backfill is finished when each of its times has been started or skipped.
+/// Marks backfills as finished whose times have all been started or skipped.
 pub(super) fn finish(draft: &mut Draft<'_>) {
     let now = draft.now();
     for sequence in unfinished(draft) {
@@ -156,8 +156,8 @@ pub(super) fn unfinished(draft: &Draft<'_>) -> Vec<i64> {
     backfills.filter(|it| it.finished_at == 0).map(|it| it.sequence).collect()
 }
 
-/// Whether the next start of a backfill may be planned. One whose starts wait for each other fills the buffer no
-/// further than its room, and only when what was asked for before it is planned.
+/// Whether the next start of a backfill may be planned. A sequential backfill fills the buffer only as far as `room`,
+/// and only after the earlier ones are planned.
 fn may_plan(draft: &Draft<'_>, sequence: i64, room: usize) -> bool {
     let Some(backfill) = draft.schedule.backfills.get(&sequence) else { return false };
     !backfill.is_planned
@@ -166,7 +166,7 @@ fn may_plan(draft: &Draft<'_>, sequence: i64, room: usize) -> bool {
             || room > 0 && is_planned_before(draft, place_of(backfill)))
 }
 
-/// Plans the next start of a backfill. False if there is none.
+/// Plans the next start of a backfill. Returns false if there is none.
 fn plan_next(draft: &mut Draft<'_>, sequence: i64) -> bool {
     let Some(backfill) = draft.schedule.backfills.get(&sequence).cloned() else { return false };
     let to = Time(backfill.to);

@@ -1,4 +1,4 @@
-//! Creating a schedule: a command to a schedule id, which may have one already.
+//! Creates a schedule: a command to a schedule id, which may have a schedule already.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::schedule::draft::{Draft, Transition};
 use crate::schedule::{Command, CreateSchedule, Schedule, Status, Times};
 use crate::{EntityKey, NamespaceKey, SharedMap, fields};
 
-/// Makes a schedule under an id, if none has it. `None` if this very request made the one that is there.
+/// Creates a schedule, if none has the id. `None` if an earlier delivery of this request created the existing one.
 ///
 /// # Errors
-/// If a schedule has the id, or one that was deleted still waits for answers, or the spec can't be followed.
+/// If a schedule has the id, a deleted one still waits for answers, or the spec doesn't compile.
 pub fn create(
     existing: Option<&Schedule>,
     namespace: NamespaceKey,
@@ -23,7 +23,7 @@ pub fn create(
 ) -> Result<Option<Transition>, Rejection> {
     if let Some(existing) = existing {
         let head = &existing.head;
-        // Also if it is over by now: its runs were the last, or someone has deleted it.
+        // Also if that schedule was deleted since, by its maximum of runs or by a user.
         if !request.request_id.is_empty() && head.create_request_id == request.request_id {
             return Ok(None);
         }
@@ -36,8 +36,8 @@ pub fn create(
                 taken: Taken::Running,
             });
         }
-        // Answers find the latest schedule of an id: those to an earlier one would be lost, and its ledger
-        // would name runs that aren't there.
+        // An answer is routed to the latest schedule of an id. Answers to the deleted one would be lost, and its
+        // ledger would name runs that don't exist.
         if existing.running.values().any(|run| run.is_assumed) {
             return Err(Rejection::Busy(
                 "the deleted schedule of this id has starts that aren't answered; try again in a moment"
@@ -89,7 +89,7 @@ pub fn create(
     draft.audit_created(request.context);
     for command in request.first {
         match command {
-            // A new schedule has settled everything, and is asked only for these.
+            // A new schedule has no due times to settle first, and the API allows only these commands.
             command @ (Command::Trigger(_) | Command::Backfill(_)) => {
                 obey(&mut draft, command)?;
             }

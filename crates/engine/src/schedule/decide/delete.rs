@@ -1,4 +1,4 @@
-//! The end of a schedule. Its runs go on, and what is known about it stays to be read.
+//! Deletes a schedule. Its runs continue, and its ledger stays readable.
 
 use perennial_proto::perennial::CommandContext;
 use perennial_proto::store as stored;
@@ -28,7 +28,7 @@ pub(in crate::schedule) fn delete(
     draft.schedule.head.delete_reason = reason.to_owned();
     draft.has_more = false;
     draft.configured();
-    // Nothing comes after its end in the audit stream: what is on its way counts as started.
+    // Nothing follows the deletion in the audit stream, so unanswered starts are reported as started now.
     let running: Vec<_> = draft.schedule.running.values().cloned().collect();
     for run in running.iter().filter(|run| !run.is_started) {
         heard(draft, run);

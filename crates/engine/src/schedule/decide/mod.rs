@@ -1,4 +1,4 @@
-//! What follows from a command: one file a command, and what happens around each.
+//! The transition function of a schedule: one file for each command, and the work that follows every command.
 
 mod backfill;
 pub(super) mod create;
@@ -21,9 +21,9 @@ use super::{Command, Reply, Schedule};
 use crate::run::{Context, Rejection};
 use crate::{Span, Time};
 
-/// A schedule that is broken is looked at again this often.
+/// How often a schedule whose spec doesn't compile is checked again.
 const BROKEN_CHECKED_EVERY: Span = Span::seconds(3600);
-/// Requests that are remembered, so that their repetition doesn't take effect.
+/// The number of requests that are remembered, to recognise their retries.
 const REQUESTS_REMEMBERED: usize = 20;
 
 impl Schedule {
@@ -66,7 +66,7 @@ pub(super) fn obey(draft: &mut Draft<'_>, command: Command) -> Result<Reply, Rej
             draft.evaluates = true;
             settle::settle(draft);
             overlap::start_chosen(draft);
-            // What was due may have been its end.
+            // Settling may have used up the schedule's maximum of runs, which deletes it.
             if draft.schedule.present().is_ok() {
                 delete(draft, &reason, context);
             }
@@ -82,24 +82,24 @@ fn wake(draft: &mut Draft<'_>) {
     }
 }
 
-/// What happens after every command: what is due gets its verdict, and what waited takes its turn.
+/// The work that follows every command: settles due times, plans backfills and starts buffered runs.
 pub(super) fn go_on(draft: &mut Draft<'_>) {
     settle::settle(draft);
     overlap::drain(draft);
     backfill::go_on(draft);
-    // What waited for the backfill to be planned any further.
+    // Starts that waited for the backfill's plan to get this far.
     overlap::drain(draft);
     overlap::start_chosen(draft);
     backfill::finish(draft);
 }
 
-/// The request, if it took effect before.
+/// The remembered request, if it took effect before.
 fn taken_before(draft: &Draft<'_>, request_id: &str) -> Option<stored::TakenRequest> {
     let mut taken = draft.schedule.head.requests.iter();
     taken.find(|it| !request_id.is_empty() && it.request_id == request_id).cloned()
 }
 
-/// Remembers a request that takes effect, with the number of the start or the backfill that it leads to.
+/// Remembers a request with the number of its start or backfill.
 fn remember(draft: &mut Draft<'_>, request: stored::TakenRequest) {
     if request.request_id.is_empty() {
         return;
@@ -110,7 +110,7 @@ fn remember(draft: &mut Draft<'_>, request: stored::TakenRequest) {
     taken.drain(..surplus);
 }
 
-/// When the schedule has to be looked at though nobody asks.
+/// When the schedule has to be woken.
 pub(super) fn wake_at(draft: &Draft<'_>) -> Option<Time> {
     let (schedule, now) = (&draft.schedule, draft.now());
     if schedule.head.deleted_at != 0 {
@@ -119,7 +119,7 @@ pub(super) fn wake_at(draft: &Draft<'_>) -> Option<Time> {
     if draft.has_more {
         return Some(now);
     }
-    // The next answer brings it back.
+    // The next answer to a start wakes the schedule.
     if settle::has_enough_on_their_way(draft) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What happens to a start while another run goes on, and to those that waited when it ends.
+//! The overlap policy: what happens to a start while another run is open, and to buffered starts when it ends.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::backfill::is_planned_before;
 use crate::schedule::draft::{Draft, place};
 use crate::schedule::ledger::{Dropped, Skip, is_manual};
 
-/// Gives a new start its place: it goes at once, waits, or comes to nothing.
+/// Applies the overlap policy to a new start: it is started, buffered, or skipped.
 pub(super) fn take(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
     let policy = draft.schedule.overlap_policy(start.overlap_policy());
     if policy == Overlap::AllowAll {
@@ -34,13 +34,13 @@ pub(super) fn take(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
     }
 }
 
-/// Nothing runs, waits, or is about to run.
+/// Whether no run is open, no start is buffered, and none is chosen in this step.
 fn is_free(draft: &Draft<'_>) -> bool {
     draft.chosen.is_none() && draft.schedule.running.is_empty() && draft.schedule.buffer.is_empty()
 }
 
-/// The start leaves when the step is over. Its line is written then, and the times after it may have theirs
-/// before: they don't go on with what was said of the times before it.
+/// Chooses the start that leaves at the end of this step. Its ledger line is written then, perhaps after those of
+/// later times: so those must not extend the line before it.
 fn choose(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
     if !is_manual(&start) {
         draft.schedule.head.open_range = None;
@@ -61,11 +61,11 @@ fn buffer(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
     draft.put_buffered(Arc::new(start));
 }
 
-/// The start takes the place of whatever runs. It waits until that has ended; one that waited for the same
-/// is replaced.
+/// Ends all open runs to make room for the start. It is buffered until they have ended, and replaces a start that
+/// waited for the same.
 fn end_others(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>, terminate: bool) {
     if draft.schedule.running.is_empty() {
-        // What was to run hasn't begun: there is nothing to end.
+        // The chosen start hasn't left yet: there is no run to end.
         if let Some(replaced) = draft.chosen.take() {
             draft.skip(&replaced, Skip::Overlap);
         }
@@ -90,19 +90,19 @@ fn end_others(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>, terminate
 }
 
 fn end(draft: &mut Draft<'_>, run: &stored::ScheduledRun, terminate: bool) {
-    // One that is being canceled can still be terminated; nothing is asked twice, nor of one that has ended.
+    // A run that is being canceled can still be terminated. No request is sent twice, nor to a run that has ended.
     if run.closed_at != 0 || (run.is_ending && !terminate) {
         return;
     }
     let run = stored::ScheduledRun { is_ending: true, is_terminating: terminate, ..run.clone() };
-    // Its start may still be on its way, and what ends it would come first.
+    // If the start isn't answered yet, the message could arrive before it: it is sent after the answer.
     if run.is_started {
         tell_to_end(draft, &run);
     }
     draft.put_running(run);
 }
 
-/// Sends what cancels a run, or terminates it.
+/// Sends the message that cancels or terminates a run.
 pub(super) fn tell_to_end(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     let body = if run.is_terminating {
         let reason = "terminated by schedule overlap policy".to_owned();
@@ -119,7 +119,7 @@ pub(super) fn tell_to_end(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
             stored::RunName {
                 namespace: draft.schedule.head.namespace,
                 workflow_id: run.workflow_id.clone(),
-                // Its chain may have gone on in another run.
+                // The run's chain may have continued in another run.
                 first_run_id: run.run_id.clone(),
                 ..stored::RunName::default()
             }
@@ -131,15 +131,15 @@ pub(super) fn tell_to_end(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     });
 }
 
-/// Nothing runs any more: what waited takes its turn, in order. Starts that name no policy follow the one
-/// the schedule has now.
+/// Starts what is buffered, in order, if no run is open. Starts without a policy of their own follow the schedule's
+/// present one.
 pub(super) fn drain(draft: &mut Draft<'_>) {
     if !draft.schedule.running.is_empty() || draft.chosen.is_some() {
         return;
     }
     let mut kept = 0;
     for start in draft.waiting() {
-        // The rest of a backfill that was asked for before is still to be planned: it goes first.
+        // An earlier backfill still has starts to plan, which go first.
         if !is_planned_before(draft, place(&start)) {
             return;
         }
@@ -166,7 +166,7 @@ pub(super) fn drain(draft: &mut Draft<'_>) {
     }
 }
 
-/// The schedule has another policy: what waits and names none of its own meets that one.
+/// Applies a changed overlap policy to the buffered starts.
 pub(super) fn reconsider(draft: &mut Draft<'_>) {
     let waiting = draft.waiting();
     for start in &waiting {
@@ -177,7 +177,7 @@ pub(super) fn reconsider(draft: &mut Draft<'_>) {
     }
 }
 
-/// The start that was chosen leaves.
+/// Starts the chosen start.
 pub(super) fn start_chosen(draft: &mut Draft<'_>) {
     if let Some(start) = draft.chosen.take() {
         draft.start(&start);

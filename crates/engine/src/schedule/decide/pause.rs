@@ -1,4 +1,4 @@
-//! Pausing, and going on.
+//! Pausing and unpausing a schedule.
 
 use perennial_proto::perennial::CommandContext;
 
@@ -8,7 +8,7 @@ use crate::schedule::Reply;
 use crate::schedule::draft::Draft;
 use crate::schedule::ledger::Skip;
 
-/// What was due before is settled as it would have been; what waits and nobody asked for is dropped.
+/// Pauses the schedule: settles the times that were due before, and skips buffered starts that nobody asked for.
 pub(super) fn pause(
     draft: &mut Draft<'_>,
     notes: String,
@@ -30,7 +30,7 @@ pub(super) fn pause_now(draft: &mut Draft<'_>, notes: String, context: Option<Co
     }
 }
 
-/// Times that came while it was paused stay as they are: it counts from now.
+/// Unpauses the schedule. The times that passed while it was paused stay skipped.
 pub(super) fn unpause(
     draft: &mut Draft<'_>,
     notes: String,

@@ -1,7 +1,7 @@
-//! A run has ended, with all its retries and continuations.
+//! A run of the schedule has ended, with all its retries and continuations.
 //!
-//! What was due before the end sees the run going on, and isn't paused by its failure. If those times are more
-//! than one step settles, the end waits in the run's row until they have their verdict.
+//! For times that were due before the end, the run is still open, and its failure doesn't pause the schedule. If there
+//! are more such times than one step settles, the end waits in the run's row until they have their verdict.
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ pub(super) fn take(draft: &mut Draft<'_>, closed: &stored::ScheduledRunClosed) {
     let name = closed.run.clone().unwrap_or_default();
     let is_settled = super::settle::settle(draft);
     let running = &draft.schedule.running;
-    // One whose end waits has been heard of before.
+    // An end that already waits was reported before.
     let Some(run) = running.get(&name.first_run_id).filter(|run| run.closed_at == 0).cloned()
     else {
         return;
     };
-    // It may end before the schedule hears that it began.
+    // The run may end before the answer to its start arrives.
     heard(draft, &run);
     let end = End::of(closed.close_event.as_ref());
     let status = end.status();
@@ -54,7 +54,7 @@ pub(super) fn take(draft: &mut Draft<'_>, closed: &stored::ScheduledRunClosed) {
     }
 }
 
-/// Everything that was due before the run ended has its verdict: what comes now doesn't see it any more.
+/// Removes the ended run, once all times that were due before its end are settled.
 fn let_go(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     draft.remove_running(&run.run_id);
     if draft.schedule.head.deleted_at == 0
@@ -66,7 +66,7 @@ fn let_go(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     }
 }
 
-/// Runs whose end waits, in the order of their ends.
+/// The runs whose end waits, in the order of their ends.
 pub(super) fn waiting(draft: &Draft<'_>) -> Vec<Arc<stored::ScheduledRun>> {
     if draft.schedule.head.ends_waiting == 0 {
         return Vec::new();
@@ -77,8 +77,7 @@ pub(super) fn waiting(draft: &Draft<'_>) -> Vec<Arc<stored::ScheduledRun>> {
     waiting
 }
 
-/// The end of a run has waited long enough. What waited for that run takes its turn before times that are
-/// due later.
+/// Handles an end that waited. The starts that were buffered behind the run go before times that are due later.
 pub(super) fn go_on_without(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     draft.schedule.head.ends_waiting -= 1;
     let_go(draft, run);
@@ -86,7 +85,7 @@ pub(super) fn go_on_without(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     start_chosen(draft);
 }
 
-/// How a run ended, as far as a schedule cares.
+/// How a run ended, as far as the schedule is concerned.
 enum End {
     Completed(Option<perennial_proto::temporal::common::v1::Payloads>),
     Failed(Failure),
@@ -135,7 +134,7 @@ impl End {
     }
 }
 
-/// What the next run is told. A success resets the last failure; a failure leaves the last result.
+/// Stores what the next run receives. A success clears the last failure; a failure keeps the last result.
 fn remember(draft: &mut Draft<'_>, end: End) {
     let outcome = Arc::make_mut(&mut draft.schedule.outcome);
     match end {

@@ -1,4 +1,4 @@
-//! Times that are due get their verdict, in order, a bounded number at once.
+//! Settling: decides the verdicts of due times, in order, a bounded number per step.
 
 use std::sync::Arc;
 
@@ -15,35 +15,35 @@ use crate::schedule::ledger::Skip;
 use crate::schedule::times::{Moment, Next};
 use crate::{Span, Time};
 
-/// With so many starts unanswered a schedule sends no more: a slow machine is never buried in them.
+/// The most unanswered starts. Beyond it the schedule sends no more, so as not to flood a slow machine.
 const ON_THEIR_WAY_MAX: i64 = 100;
-/// Times that meet the overlap policy in one step.
+/// The most times that one step settles by the overlap policy.
 const SETTLED_AT_ONCE: usize = 500;
-/// Times that are found to be missed in one step: they cost little.
+/// The most times that one step settles as missed, which is cheap.
 const MISSED_AT_ONCE: usize = 10_000;
-/// A start that comes later than this is called late, whatever held it up.
+/// A start with more delay than this is recorded as late, whatever the cause.
 const LATE: Span = Span::seconds(10);
-/// Times left out by the spec that are written down between two others.
+/// The most left-out times that are recorded between two others.
 const LEFT_OUT_AT_ONCE: usize = 10_000;
-/// How often a command that has to see everything settled goes on with it.
+/// How many rounds of settling a command makes that needs all due times settled.
 const ROUNDS: usize = 20;
 
 const TOO_LATE: &str = "catchup_window";
 const NOT_CAUGHT_UP: &str = "catchup_mode";
 
-/// Settles what is due; the schedule says that there is more if there is. With many starts on their way it
-/// waits for answers, each of which brings it back here. False if not everything that is due is settled. A schedule
-/// that is evaluated on demand leaves what is due alone.
+/// Settles the due times, and sets `has_more` if one step isn't enough. With too many unanswered starts it waits for
+/// answers, each of which wakes the schedule. Returns false if some due times aren't settled. Does nothing in
+/// schedules that are evaluated on demand.
 pub(super) fn settle(draft: &mut Draft<'_>) -> bool {
     settle_while(draft, |draft| !has_enough_on_their_way(draft))
 }
 
-/// Whether so many starts haven't been answered that no more are sent.
+/// Whether so many starts are unanswered that no more are sent.
 pub(super) fn has_enough_on_their_way(draft: &Draft<'_>) -> bool {
     draft.schedule.head.starts_on_their_way >= ON_THEIR_WAY_MAX
 }
 
-/// Times and the ends of runs in their order: a run has ended for what was due after its end.
+/// Settles due times and handles ends of runs in the order of their times: for a time after its end, a run has ended.
 fn settle_while(draft: &mut Draft<'_>, may_go_on: impl Fn(&Draft<'_>) -> bool) -> bool {
     if !draft.evaluates {
         return true;
@@ -60,14 +60,14 @@ fn settle_while(draft: &mut Draft<'_>, may_go_on: impl Fn(&Draft<'_>) -> bool) -
     settle_up_to(draft, now, &mut done, &may_go_on)
 }
 
-/// What one step has settled.
+/// Counts what one step has settled.
 #[derive(Default)]
 struct Done {
     settled: usize,
     missed: usize,
 }
 
-/// Settles what is due by `until`, as far as one step may. False if there is more.
+/// Settles the times that are due by `until`, as many as one step may. Returns false if there are more.
 fn settle_up_to(
     draft: &mut Draft<'_>,
     until: Time,
@@ -127,8 +127,8 @@ fn settle_up_to(
     true
 }
 
-/// Settles what is due as one step may, and says what became of each time. Nothing else in the step settles more:
-/// each time is told of by the command that settled it.
+/// Settles the due times, as many as one step may, and returns the verdict of each. The rest of the step settles no
+/// more, so that each time is reported by the command that settled it.
 pub(super) fn evaluate(draft: &mut Draft<'_>) -> Reply {
     draft.evaluates = true;
     draft.settled.clear();
@@ -138,10 +138,10 @@ pub(super) fn evaluate(draft: &mut Draft<'_>) -> Reply {
     Reply::Evaluated { times: draft.evaluated_times(), has_more: !is_all }
 }
 
-/// Settles everything that is due.
+/// Settles all due times.
 ///
 /// # Errors
-/// If that is more than a command may do: the caller asks again in a moment. Or if it was the schedule's end.
+/// If that takes more than a command may do, and the caller has to retry; or if it deleted the schedule.
 pub(super) fn settle_all(draft: &mut Draft<'_>) -> Result<(), Rejection> {
     draft.evaluates = true;
     for _ in 0..ROUNDS {
@@ -177,7 +177,7 @@ fn fate(draft: &mut Draft<'_>, moment: Moment, now: Time) -> Fate {
     if !is_missed {
         return Fate::Started(reason);
     }
-    // Times of an earlier outage may still wait for their verdict: those belong to that one.
+    // Times of an earlier outage may still be unsettled: they belong to that outage.
     let head = &mut draft.schedule.head;
     if moment.due.0 >= head.outage_until {
         head.outage_until = evaluated_since.0;
@@ -195,7 +195,7 @@ fn fate(draft: &mut Draft<'_>, moment: Moment, now: Time) -> Fate {
     if is_caught_up { Fate::Started(reason) } else { Fate::Missed(NOT_CAUGHT_UP) }
 }
 
-/// Times between two others that the spec leaves out, by its exclusions or because the clock jumps.
+/// Records the times between two others that the spec leaves out, by its exclusions or because the clock jumps.
 fn record_left_out(draft: &mut Draft<'_>, after: Time, before: Time) {
     if !draft.schedule.times.leave_out() {
         return;
@@ -206,7 +206,7 @@ fn record_left_out(draft: &mut Draft<'_>, after: Time, before: Time) {
     }
 }
 
-/// Times that came while the schedule didn't act: one line for all of them, however many.
+/// Settles the times that passed while the schedule was paused or exhausted: one ledger line for all of them.
 fn pass_over(draft: &mut Draft<'_>, until: Time) {
     let times = &draft.schedule.times;
     let after = Time(draft.schedule.head.settled_up_to);

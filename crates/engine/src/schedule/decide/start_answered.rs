@@ -1,4 +1,4 @@
-//! A run that was to be started answers.
+//! The answer to a start.
 
 use perennial_proto::store as stored;
 use perennial_proto::store::Verdict;
@@ -12,7 +12,7 @@ use crate::schedule::ledger::{Skip, is_manual};
 pub(super) fn take(draft: &mut Draft<'_>, message: &stored::EntityMessage, answer: &Answer) {
     let run_id = match &message.body {
         Some(Body::StartRun(start)) => &start.run_id,
-        // What ends a run is answered by its end.
+        // Cancel and terminate requests need no answer: the end of the run is reported.
         _ => return,
     };
     let Some(run) = draft.schedule.running.get(run_id).cloned() else { return };
@@ -29,7 +29,7 @@ pub(super) fn take(draft: &mut Draft<'_>, message: &stored::EntityMessage, answe
     }
 }
 
-/// The run that isn't started after all, if that is what the answer to a message says.
+/// The run id of a refused start, if this answer to a message is a refusal.
 pub fn refused_start<'m>(message: &'m stored::EntityMessage, answer: &Answer) -> Option<&'m str> {
     match &message.body {
         Some(Body::StartRun(start)) if is_refusal(answer) => Some(&start.run_id),
@@ -47,7 +47,7 @@ fn is_refusal(answer: &Answer) -> bool {
     }
 }
 
-/// The run is there.
+/// Marks the run as started.
 pub(super) fn heard(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     if !run.is_started {
         draft.schedule.head.starts_on_their_way -= 1;
@@ -56,7 +56,7 @@ pub(super) fn heard(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     }
 }
 
-/// Another run has its id: the start came to nothing, and doesn't count.
+/// Undoes a start that was refused because another run has its workflow id. It doesn't count.
 fn refused(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     draft.remove_running(&run.run_id);
     let start = run.start.clone().unwrap_or_default();
@@ -70,11 +70,11 @@ fn refused(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     if start.backfill != 0 {
         draft.change_backfill(start.backfill, |backfill| backfill.started -= 1);
     }
-    // Its line of the ledger is there, whatever has come after it.
+    // The start has its ledger line already, which may not be the latest one.
     let open = draft.schedule.head.open_range.take();
     draft.record(&start, Verdict::Skipped, Skip::IdTaken.text(), None);
     draft.schedule.head.open_range = open;
-    // What is over doesn't tell of skips any more.
+    // A deleted schedule reports no skips.
     if draft.schedule.head.deleted_at == 0 {
         draft.skipped(&start, Skip::IdTaken);
     }

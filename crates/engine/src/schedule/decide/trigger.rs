@@ -1,4 +1,4 @@
-//! Someone wants a start now.
+//! A trigger: starts a run now.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::schedule::draft::Draft;
 use crate::schedule::ledger::{Dropped, Skip};
 use crate::schedule::{Reply, Trigger, Triggered};
 
-/// Pauses and limits don't stop it; the overlap policy may.
+/// Ignores pauses and limits; the overlap policy applies.
 pub(super) fn trigger(draft: &mut Draft<'_>, trigger: Trigger) -> Result<Reply, Rejection> {
     draft.schedule.present()?;
     if let Some(taken) = super::taken_before(draft, &trigger.request_id) {
         return Ok(Reply::Triggered(outcome_of(draft, taken.sequence)));
     }
-    // What was due or asked for before has its turn before.
+    // Times that were due and requests that were made before go first.
     settle(draft);
     super::backfill::go_on(draft);
     draft.schedule.present()?;
@@ -62,7 +62,7 @@ fn outcome_of(draft: &Draft<'_>, sequence: i64) -> Triggered {
     if schedule.buffer.contains_key(&sequence) {
         return Triggered::Buffered { depth: schedule.buffer.len() };
     }
-    // It has ended, or came to nothing.
+    // The run has ended, or the start was skipped.
     let taken = schedule.head.requests.iter().find(|taken| taken.sequence == sequence);
     match taken.filter(|taken| !taken.run_id.is_empty()) {
         Some(stored::TakenRequest { workflow_id, run_id, .. }) => {

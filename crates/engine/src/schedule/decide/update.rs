@@ -1,4 +1,4 @@
-//! Another configuration. What was due under the old one is settled first.
+//! Replaces the configuration, after settling the times that were due under the old one.
 
 use perennial_proto::store as stored;
 
@@ -30,7 +30,7 @@ pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Re
             Some(given) => fields::first(Some(given)),
             None => draft.schedule.config.search_attributes.clone(),
         },
-        // Temporal's API can't say them, so an update through it leaves them.
+        // Temporal's API has no fields for the extensions, so an update through it keeps them.
         extensions: update.config.extensions.or_else(|| draft.schedule.config.extensions.clone()),
         ..update.config
     };
@@ -81,7 +81,7 @@ fn set_state(draft: &mut Draft<'_>, state: State) {
     head.remaining_actions = state.remaining_actions.unwrap_or_default();
 }
 
-/// A time whose jittered time hasn't come goes with the spec it was of.
+/// Skips the time that has passed but whose jittered due time hasn't: it belongs to the old spec.
 fn give_up_pending(draft: &mut Draft<'_>) {
     let now = draft.now();
     if let Next::At(moment) = draft.schedule.times.after(Time(draft.schedule.head.settled_up_to))
@@ -91,7 +91,7 @@ fn give_up_pending(draft: &mut Draft<'_>) {
         draft.schedule.head.settled_up_to = at.0;
         draft.record_range((at, at), 1, stored::Verdict::Skipped, Skip::Updated.text());
     }
-    // Times that were started ahead may not be times any more.
+    // Times that were started early may not be times of the new spec.
     let ahead: Vec<_> = draft.schedule.ahead.iter().copied().collect();
     for nominal in ahead.into_iter().filter(|nominal| *nominal <= now.0) {
         draft.touched.insert(SchedulePart::Ahead(nominal));

@@ -1,4 +1,4 @@
-//! Activities a workflow wants scheduled or canceled.
+//! Commands that schedule or cancel activities.
 
 use perennial_proto::temporal::command::v1::{
     RequestCancelActivityTaskCommandAttributes, ScheduleActivityTaskCommandAttributes,
@@ -93,8 +93,8 @@ pub(super) fn schedule(
     Ok(())
 }
 
-/// The worker has room for them: no queue, no poll. Those that a later command of the same completion ended
-/// never start.
+/// Starts activities at once on the worker that completed the workflow task, without queue and poll. Activities that a
+/// later command of the same completion has ended aren't started.
 pub(in crate::run::decide) fn start_eager(
     draft: &mut Draft<'_>,
     scheduled_event_ids: &mut Vec<i64>,
@@ -128,7 +128,7 @@ pub(super) fn request_cancel(
     let activity = step.draft.run.activities.get(&id).cloned();
     let ended_in_buffer =
         step.draft.run.buffered.values().any(|event| ended_activity(event) == Some(id));
-    // An activity that ended while the worker was at this task may still be asked: it hasn't heard.
+    // An activity that ended during this workflow task may still be canceled: the workflow hasn't seen its outcome.
     let may_be_asked = match &activity {
         Some(activity) => activity.cancel_requested_event_id == 0,
         None => ended_in_buffer,
@@ -148,7 +148,7 @@ pub(super) fn request_cancel(
         },
     ));
     if activity.is_some_and(|activity| activity.started_at == 0) {
-        // Behind the events of all commands: SDKs know in advance which ids those get.
+        // After the events of all commands: SDKs predict the ids of those.
         step.draft.buffer(event(Attributes::ActivityTaskCanceledEventAttributes(
             ActivityTaskCanceledEventAttributes {
                 details: Some(json_text("ACTIVITY_ID_NOT_STARTED")),
@@ -162,7 +162,7 @@ pub(super) fn request_cancel(
     Ok(())
 }
 
-/// The activity whose outcome an event tells.
+/// The activity whose outcome an event reports.
 fn ended_activity(event: &HistoryEvent) -> Option<i64> {
     match event.attributes.as_ref()? {
         Attributes::ActivityTaskCompletedEventAttributes(it) => Some(it.scheduled_event_id),
@@ -173,7 +173,7 @@ fn ended_activity(event: &HistoryEvent) -> Option<i64> {
     }
 }
 
-/// As SDKs encode a text.
+/// A text as SDKs encode it.
 fn json_text(text: &str) -> Payloads {
     let payload = Payload {
         metadata: [("encoding".to_owned(), b"json/plain".to_vec())].into(),
@@ -191,7 +191,7 @@ struct Timeouts {
 }
 
 impl Timeouts {
-    /// As given, each filled in from the others and none longer than the run may take.
+    /// Reads the timeouts. Missing ones are derived from the others, and none is longer than the run timeout.
     fn read(
         step: &Step<'_, '_>,
         wanted: &ScheduleActivityTaskCommandAttributes,

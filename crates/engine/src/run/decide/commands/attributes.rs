@@ -1,4 +1,4 @@
-//! What a workflow writes down about itself: markers, search attributes, memo.
+//! Commands that record a workflow's own data: markers, search attributes, memo.
 
 use perennial_proto::temporal::command::v1::{
     ModifyWorkflowPropertiesCommandAttributes, RecordMarkerCommandAttributes,

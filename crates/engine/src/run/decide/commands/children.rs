@@ -1,4 +1,4 @@
-//! Children a workflow wants started.
+//! Commands that start child workflows.
 
 use perennial_proto::store as stored;
 use perennial_proto::store::entity_message::Body;
@@ -45,8 +45,8 @@ pub(super) fn start(
     Ok(())
 }
 
-/// Asks for the child to be started. Its run id is chosen here, so that a second delivery finds the
-/// child of the first, and so that it can be named before the answer comes.
+/// Sends the message that starts the child. The run id is chosen here, so that a second delivery finds the child of
+/// the first, and the child can be named before the answer arrives.
 pub(in crate::run::decide) fn send_start(
     draft: &mut Draft<'_>,
     initiated_event_id: i64,
@@ -86,7 +86,7 @@ pub(in crate::run::decide) fn send_start(
     }));
 }
 
-/// The child's first event, without what its own start fills in.
+/// The attributes of the child's first event, without those that its own start fills in.
 fn first_event(
     draft: &Draft<'_>,
     initiated_event_id: i64,
@@ -172,7 +172,7 @@ fn initiated(
     }
 }
 
-/// Which child it is, for messages.
+/// The child's description, for error messages.
 fn about(
     wanted: &StartChildWorkflowExecutionCommandAttributes,
     namespace: &NamespaceRef,

@@ -1,4 +1,4 @@
-//! A workflow ends, or continues as new.
+//! Commands that close the run.
 
 use perennial_proto::temporal::command::v1::{
     CancelWorkflowExecutionCommandAttributes, CompleteWorkflowExecutionCommandAttributes,
@@ -28,7 +28,7 @@ pub(super) fn complete(
     wanted: CompleteWorkflowExecutionCommandAttributes,
 ) -> Result<(), CommandFailure> {
     nothing_unseen(step)?;
-    // The cause is Temporal's for any payload that is too large, whatever the command.
+    // Temporal uses this cause for any payload that is too large, whatever the command.
     let cause = WorkflowTaskFailedCause::BadScheduleActivityAttributes;
     let bytes = wanted.result.as_ref().map_or(0, Message::encoded_len);
     step.check_payloads(cause, bytes, "CompleteWorkflowExecutionCommandAttributes.Result")?;
@@ -83,8 +83,8 @@ pub(super) fn cancel(
     wanted: CancelWorkflowExecutionCommandAttributes,
 ) -> Result<(), CommandFailure> {
     nothing_unseen(step)?;
-    // A cancel request is about this run alone: the next cron time comes all the same. The event has no
-    // place to say so.
+    // A cancel request is for this run alone: the next cron run is started all the same. The event has no field for
+    // it.
     let last_result = step.draft.run.started.last_completion_result.clone();
     let next = next_cron(step.draft, None, last_result);
     let successor = next.map(|next| continue_chain(step.draft, next)).unwrap_or_default();
@@ -174,7 +174,7 @@ pub(super) fn continue_as_new(
     );
     let (run_timeout, task_timeout) = (Some(run_timeout.into()), Some(task_timeout.into()));
     let delay = Span::of(wanted.backoff_start_interval.as_ref());
-    // The workflow says what the next run has: what it leaves out is gone.
+    // The workflow gives the complete attributes of the next run: what it leaves out isn't inherited.
     let memo = fields::first(wanted.memo);
     let (retry_policy, cron_schedule) =
         (wanted.retry_policy.map(retry::complete_policy), wanted.cron_schedule);
@@ -230,7 +230,7 @@ pub(super) fn continue_as_new(
     Ok(())
 }
 
-/// A workflow that closes without having seen what came in the meantime would lose it.
+/// A workflow mustn't close before it has seen all events, or they would be lost.
 fn nothing_unseen(step: &Step<'_, '_>) -> Result<(), CommandFailure> {
     if !step.progress.has_unseen {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Signals and cancel requests a workflow sends to others.
+//! Commands that signal or cancel other workflows.
 
 use perennial_proto::store as stored;
 use perennial_proto::store::entity_message::Body;
@@ -74,7 +74,7 @@ pub(super) fn request_cancel(
     Ok(())
 }
 
-/// Sends the signal that the event of this id initiated.
+/// Sends the signal that this event initiated.
 pub(in crate::run::decide) fn send_signal(
     draft: &mut Draft<'_>,
     initiated_event_id: i64,
@@ -101,7 +101,7 @@ pub(in crate::run::decide) fn send_signal(
     send(draft, &to.workflow_id, &to.run_id, namespace, request_id, body);
 }
 
-/// Sends the cancel request that the event of this id initiated.
+/// Sends the cancel request that this event initiated.
 pub(in crate::run::decide) fn send_cancel(
     draft: &mut Draft<'_>,
     initiated_event_id: i64,
@@ -206,7 +206,7 @@ fn check_cancel(
             "Invalid RunId set on {COMMAND}. WorkflowId={id} RunId={run} Namespace={ns}"
         ));
     }
-    // The child isn't there yet, and whoever has its id now isn't meant.
+    // The child doesn't exist yet, so the message would reach another run of the same workflow id.
     if step.initiated_children.contains(id) {
         return bad(format!(
             "Start and RequestCancel for child workflow is not allowed in same workflow task. WorkflowId={id} RunId={run} Namespace={ns}"
@@ -219,7 +219,7 @@ fn check_cancel(
     )
 }
 
-/// Empty means whichever run is current.
+/// An empty text stands for the current run.
 fn is_run_id(text: &str) -> bool {
     text.is_empty() || uuid::Uuid::try_parse(text).is_ok()
 }

@@ -1,4 +1,4 @@
-//! A workflow's answers to updates.
+//! The workflow's answers to updates: accepted, rejected, completed.
 
 use perennial_proto::temporal::command::v1::ProtocolMessageCommandAttributes;
 use perennial_proto::temporal::enums::v1::WorkflowTaskFailedCause;
@@ -16,8 +16,8 @@ use crate::run::{CompleteWorkflowTask, UpdateProgress};
 
 const BAD: WorkflowTaskFailedCause = WorkflowTaskFailedCause::BadUpdateWorkflowExecutionMessage;
 
-/// The messages of a completion. A command says where among the other commands each takes effect; the
-/// rest take effect at the end.
+/// The messages of a completion. A command gives the position of a message among the other commands; the remaining
+/// messages take effect at the end.
 pub(super) struct Messages<'a> {
     complete: &'a CompleteWorkflowTask,
     waiting: Vec<&'a ProtocolMessage>,
@@ -28,7 +28,7 @@ impl<'a> Messages<'a> {
         Self { complete, waiting: complete.messages.iter().collect() }
     }
 
-    /// The message that a command points to takes effect here.
+    /// Carries out the message that a command refers to.
     pub(super) fn carry_out(
         &mut self,
         step: &mut Step<'_, '_>,
@@ -59,7 +59,7 @@ impl<'a> Messages<'a> {
         Ok(())
     }
 
-    /// The run has closed. What the workflow refused before is refused all the same.
+    /// Handles the remaining messages of a run that has closed: rejections still count.
     pub(super) fn reject_rest(self, progress: &mut Progress) {
         progress.updates.extend(self.waiting.into_iter().filter_map(refused));
     }
@@ -75,7 +75,7 @@ impl<'a> Messages<'a> {
             Some(UpdateAnswer::Accepted(accepted)) => {
                 let admitted = self.complete.admitted_updates.get(&id).cloned();
                 let stored = draft.run.updates.get(&id).and_then(|it| it.admitted_request.clone());
-                // A request that an event admitted stands in that event.
+                // An update that an event admitted has its request in that event.
                 let request = match stored {
                     Some(_) => None,
                     None => {
@@ -135,19 +135,19 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// Whether a message refuses an update.
+/// Whether a message rejects an update.
 pub(in crate::run::decide) fn is_rejection(message: &ProtocolMessage) -> bool {
     matches!(UpdateAnswer::read(message), Some(UpdateAnswer::Rejected(_)))
 }
 
-/// What became of the updates, if all are refused.
+/// The updates that these messages reject, if all messages are rejections.
 pub(in crate::run::decide) fn rejections(
     messages: &[ProtocolMessage],
 ) -> Vec<(String, UpdateProgress)> {
     messages.iter().filter_map(refused).collect()
 }
 
-/// The update that a message refuses.
+/// The update that a message rejects.
 fn refused(message: &ProtocolMessage) -> Option<(String, UpdateProgress)> {
     match UpdateAnswer::read(message)? {
         UpdateAnswer::Rejected(rejection) => {

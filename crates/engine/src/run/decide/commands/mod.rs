@@ -1,4 +1,4 @@
-//! What a workflow wants done, command by command.
+//! The commands of a workflow, as they come with a completed workflow task.
 
 mod activities;
 mod attributes;
@@ -23,14 +23,14 @@ use crate::run::event::{Attributes, event};
 use crate::run::{CompleteWorkflowTask, NamespaceRef, Rejection, UpdateProgress};
 use crate::search_attributes::{Unfit, check};
 
-/// A command that can't be carried out: the whole workflow task fails.
+/// A command that can't be carried out, so that the whole workflow task fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CommandFailure {
     pub(super) cause: WorkflowTaskFailedCause,
     pub(super) message: String,
-    /// It is so bad that the run ends.
+    /// The failure also closes the run.
     pub(super) ends_run: bool,
-    /// The request makes so little sense that the task isn't even failed: the worker may answer again.
+    /// The request is so wrong that it is rejected and the task stays started: the worker may answer again.
     pub(super) leaves_task: Option<Box<Rejection>>,
 }
 
@@ -43,7 +43,7 @@ impl CommandFailure {
         Self { ends_run: true, ..Self::new(cause, message) }
     }
 
-    /// Whether the worker is to blame, and the workflow may go on nevertheless.
+    /// Whether the worker is to blame, and the workflow can continue.
     pub(super) fn is_workers(&self) -> bool {
         self.cause != WorkflowTaskFailedCause::UnhandledCommand && !self.ends_run
     }
@@ -54,31 +54,31 @@ impl CommandFailure {
     }
 }
 
-/// What the commands led to so far, beside events.
+/// The results of the commands so far, beside events.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// To be started at once on the worker.
+    /// Activities to be started at once on the worker.
     pub(super) eager_activities: Vec<i64>,
-    /// Something happened while the worker was at the task, and the workflow hasn't seen it.
+    /// Whether events arrived during the task that the workflow hasn't seen.
     pub(super) has_unseen: bool,
-    /// What became of updates.
+    /// The progress of updates.
     pub(super) updates: Vec<(String, UpdateProgress)>,
 }
 
-/// One command on its way.
+/// The state while one command is carried out.
 struct Step<'d, 'a> {
     draft: &'d mut Draft<'a>,
     complete: &'d CompleteWorkflowTask,
     completed_event_id: i64,
     progress: &'d mut Progress,
-    /// For people; goes with the event.
+    /// The command itself, whose metadata is copied to the event.
     command: &'d Command,
     /// Workflow ids of the children that this completion starts.
     initiated_children: &'d mut BTreeSet<String>,
 }
 
 impl Step<'_, '_> {
-    /// Records the command's event, with what the workflow says about it to people.
+    /// Records the command's event, with the user metadata of the command.
     fn record(&mut self, attributes: Attributes) -> i64 {
         let mut event = event(attributes);
         event.user_metadata.clone_from(&self.command.user_metadata);
@@ -117,7 +117,7 @@ impl Step<'_, '_> {
         Err(CommandFailure::ending_run(cause, format!("{what} exceeds size limit.")))
     }
 
-    /// Whether one more may be pending.
+    /// Checks that one more item may be pending.
     fn check_pending(
         &self,
         cause: WorkflowTaskFailedCause,
@@ -136,15 +136,14 @@ impl Step<'_, '_> {
         ))
     }
 
-    /// Search attributes as they are taken: known ones with values that fit, which say their type. `about` says
-    /// of what isn't taken where it stood.
+    /// Checks search attributes, and writes the type into each value. `about` adds the place to an error message.
     fn typed_search_attributes(
         &self,
         mut attributes: Option<SearchAttributes>,
         namespace: &NamespaceRef,
         about: impl FnOnce(String) -> String,
     ) -> Result<Option<SearchAttributes>, CommandFailure> {
-        // Those of another namespace aren't known here: its own start looks at them.
+        // Attributes of another namespace aren't known here: that namespace checks them at the start.
         let is_own = namespace.key.0 == self.draft.run.head.namespace;
         let Some(own) = attributes.as_mut().filter(|_| is_own) else { return Ok(attributes) };
         let known = &self.complete.search_attribute_types;
@@ -205,7 +204,7 @@ pub(super) fn carry_out(
     Ok(progress)
 }
 
-/// Nothing may come after the command that closes the run.
+/// Checks that the command that closes the run is the last one.
 fn check_sequence(commands: &[Command]) -> Result<(), CommandFailure> {
     let closes = |command: &&Command| {
         matches!(

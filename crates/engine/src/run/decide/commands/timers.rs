@@ -1,4 +1,4 @@
-//! Timers a workflow wants started or canceled.
+//! Commands that start or cancel timers.
 
 use perennial_proto::temporal::command::v1::{
     CancelTimerCommandAttributes, StartTimerCommandAttributes,
@@ -62,8 +62,7 @@ pub(super) fn cancel(
     let pending = step.draft.run.timers.values().find(|timer| timer.timer_id == wanted.timer_id);
     let started_event_id = match pending {
         Some(timer) => timer.started_event_id,
-        // It fired while the workflow decided to cancel it, and the workflow hasn't seen that: the
-        // cancellation wins.
+        // The timer has fired, but the workflow hasn't seen that: the cancellation wins.
         None => take_fired(step, &wanted.timer_id).ok_or_else(|| {
             CommandFailure::new(
                 cause,
@@ -83,7 +82,8 @@ pub(super) fn cancel(
     Ok(())
 }
 
-/// Takes the timer's firing out of the buffer, if it is there. Returns the event that started it.
+/// Removes the timer's fired event from the buffer, if it is there. Returns the id of the event that started the
+/// timer.
 fn take_fired(step: &mut Step<'_, '_>, timer_id: &str) -> Option<i64> {
     let (sequence, started_event_id) =
         step.draft.run.buffered.iter().find_map(|(sequence, event)| match &event.attributes {
