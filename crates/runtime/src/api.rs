@@ -1,4 +1,4 @@
-//! What a server asks of the runtime, and what it hears.
+//! Arguments and results of the runtime's methods.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
 use perennial_proto::temporal::query::v1::WorkflowQuery;
 use perennial_store::Fragment;
 
-/// Why a request wasn't done.
+/// Why a request failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Refusal {
-    /// The engine says no.
+    /// The engine rejected it.
     #[error(transparent)]
     Rejected(#[from] Rejection),
-    /// It may or may not have happened; ask again.
+    /// The outcome is unknown: retry.
     #[error("{0}")]
     Unavailable(String),
-    /// Too much waits already; ask again later.
+    /// A limit on waiting requests is reached: retry later (backpressure).
     #[error("{0}")]
     Overloaded(String),
-    /// Storage has no room: writes are refused until there is, reads are served.
+    /// The disk is full: writes are refused, reads are served.
     #[error("{0}")]
     Exhausted(String),
-    /// The stored rows of what was asked for can't be read: asking again won't help.
+    /// The stored rows are damaged: a retry won't help.
     #[error("{0}")]
     Damaged(String),
-    /// Pages of a completion aren't there: the worker sends all of them again.
+    /// Pages of a completion are lost: the worker sends all of them again.
     #[error("{0}")]
     PagesLost(String),
-    /// The caller's time is up.
+    /// The caller's deadline has passed.
     #[error("deadline exceeded")]
     TimedOut,
 }
@@ -46,7 +46,7 @@ impl From<perennial_store::Error> for Refusal {
         use perennial_store::Error;
         let message = error.to_string();
         match error {
-            // Whoever owns the cell now can be asked; a cell that lost its lease begins anew.
+            // A retry reaches the new owner, or the cell after its restart.
             Error::Fenced(_) | Error::Conflict(_) | Error::Unavailable(_) => {
                 Self::Unavailable(message)
             }
@@ -56,76 +56,76 @@ impl From<perennial_store::Error> for Refusal {
     }
 }
 
-/// What a start led to.
+/// Result of a start.
 #[derive(Debug, Clone)]
 pub struct Started {
-    /// The run that has the id now.
+    /// The current run of the workflow id.
     pub run: Arc<Run>,
-    /// Whether this request (or an earlier delivery of it) made it.
+    /// Whether this request, or an earlier delivery of it, started the run.
     pub is_new: bool,
-    /// The first workflow task, if the caller takes it at once.
+    /// The first workflow task, for an eager start.
     pub eager_task: Option<WorkflowTaskGrant>,
 }
 
-/// A command's answer and the run after it.
+/// Result of a command.
 #[derive(Debug, Clone)]
 pub struct Sent {
-    /// What the run said.
+    /// The run's answer.
     pub reply: Reply,
     /// The run after the command.
     pub run: Arc<Run>,
-    /// With a completed workflow task: the next one, if it was asked for and is there.
+    /// After a completed workflow task: the next one, if it was requested and is ready.
     pub next_task: Option<WorkflowTaskGrant>,
-    /// With a completed workflow task: activities the worker takes at once.
+    /// After a completed workflow task: activities for eager execution.
     pub eager_activities: Vec<ActivityGrant>,
 }
 
 /// A worker that waits for a task.
 #[derive(Debug, Clone)]
 pub struct Poller {
-    /// Whose queue.
+    /// Namespace of the queue.
     pub namespace: NamespaceKey,
     /// The queue's name; a sticky queue's own name.
     pub queue: String,
     /// For a sticky queue: the normal queue beside it.
     pub normal_queue: Option<String>,
-    /// Of the worker.
+    /// Identity of the worker.
     pub identity: String,
-    /// The worker's build, if it told: it goes into the history.
+    /// The worker's build, if given. It is recorded in the history.
     pub worker_version: Option<WorkerVersionStamp>,
-    /// The worker's deployment, if it told: people are shown it.
+    /// The worker's deployment, if given. Queue descriptions show it.
     pub deployment: Option<WorkerDeploymentOptions>,
-    /// Which worker process, so that its shutdown can end its polls.
+    /// Key of the worker process. Its shutdown ends its polls.
     pub worker_instance_key: String,
-    /// Tasks a second the worker allows for the whole queue, if it told (activities).
+    /// Rate limit that the worker sets for the whole queue, in tasks per second, if given (activities).
     pub max_tasks_per_second: Option<f64>,
 }
 
-/// A worker that goes, and what it leaves.
+/// A worker that shuts down, and the queues it polled.
 #[derive(Debug, Clone)]
 pub struct LeavingWorker {
-    /// Where its queues are.
+    /// Namespace of its queues.
     pub namespace: NamespaceKey,
-    /// As it polled. Several workers of a process may say the same.
+    /// Key in its polls. Several workers of a process may share one.
     pub worker_instance_key: String,
-    /// The queue it polled; empty if it doesn't say, and then no poll ends.
+    /// The queue it polled. If empty, no poll ends.
     pub queue: String,
     /// Whether it polled that queue for workflow tasks.
     pub leaves_workflow_tasks: bool,
-    /// And for activities.
+    /// Whether it polled that queue for activities.
     pub leaves_activities: bool,
-    /// Its own queue: tasks in it go to the normal one.
+    /// Its sticky queue: tasks in it move to the normal one.
     pub sticky_queue: String,
 }
 
-/// How busy a queue was when a poll of it ended with a task. Workers choose by it which queue they poll next, and
-/// with how many polls: it speaks of the polled queue alone, so that a worker's own queue isn't preferred for the
-/// tasks that wait in the normal one. All zero for tasks that nobody polled for.
+/// Load of a queue when a poll got a task. Workers use it to choose the next queue and the number of polls. It covers
+/// only the polled queue, so that tasks in the normal queue don't attract polls to the sticky one. All zero for tasks
+/// that were given without a poll.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Demand {
     /// Tasks that wait in the queue behind this one.
     pub backlog: i64,
-    /// How many polls more the worker should have open: one less if this one waited for long.
+    /// Suggested change of the worker's number of polls: -1 if this poll waited long, 1 if there is a backlog.
     pub polls_delta: i32,
 }
 
@@ -134,39 +134,39 @@ pub struct Demand {
 pub struct WorkflowTaskGrant {
     /// The run as the task was started; `run.head.workflow_task` is the task.
     pub run: Arc<Run>,
-    /// A query by itself: no task was started. Its id goes into the token.
+    /// A query without a workflow task. Its id is part of the token.
     pub query: Option<(String, WorkflowQuery)>,
-    /// Queries that travel with the task, by id.
+    /// Queries sent with the task, by id.
     pub queries: BTreeMap<String, WorkflowQuery>,
     /// Updates for the workflow.
     pub messages: Vec<ProtocolMessage>,
-    /// It was taken from the sticky queue: history from where the worker left off is enough.
+    /// The task is from the sticky queue: the worker needs only the new history.
     pub sticky: bool,
     /// How busy the polled queue is.
     pub demand: Demand,
-    /// The history that goes with it, if all of it is at hand: saves reading it.
+    /// The history for the worker, if all of it is cached.
     pub recent: Vec<Fragment>,
 }
 
 /// A page of a workflow task's completion, but not the last one.
 #[derive(Debug, Clone)]
 pub struct CompletionPage {
-    /// From the worker's token.
+    /// The task, from the worker's token.
     pub task: TaskStamp,
-    /// Where it stands among the others, from 0.
+    /// Page number, from 0.
     pub number: usize,
-    /// What the workflow wants done.
+    /// Commands of the workflow.
     pub commands: Vec<Command>,
-    /// Of the worker.
+    /// Identity of the worker.
     pub identity: String,
 }
 
-/// A run that came as far as someone waited for.
+/// Result of a wait for an event or for the close of a run.
 #[derive(Debug, Clone)]
 pub struct Watched {
-    /// As it is now.
+    /// Its current state.
     pub run: Arc<Run>,
-    /// Its history from the event that was waited for, or its last one, if that is at hand.
+    /// Its history from the awaited event, or its last one, if it is cached.
     pub recent: Vec<Fragment>,
 }
 
@@ -175,25 +175,25 @@ pub struct Watched {
 pub struct ActivityGrant {
     /// The run as the activity was started.
     pub run: Arc<Run>,
-    /// Which of its activities.
+    /// Identifies the activity.
     pub scheduled_event_id: i64,
     /// How busy the polled queue is.
     pub demand: Demand,
 }
 
-/// How a query ended.
+/// Result of a query.
 #[derive(Debug, Clone)]
-#[allow(clippy::large_enum_variant, reason = "there is one at a time, and not for long")]
+#[allow(clippy::large_enum_variant, reason = "short-lived, one per query")]
 pub enum QueryOutcome {
-    /// With an answer.
+    /// The worker's answer.
     Answered(Option<Payloads>),
-    /// The worker said no.
+    /// The worker's error.
     Failed(String, Option<Failure>),
-    /// The run's status is one the caller doesn't want.
+    /// Rejected by the caller's condition on the run's status.
     Rejected(WorkflowExecutionStatus),
 }
 
-/// How far an update came, and whose it is.
+/// Progress of an update.
 #[derive(Debug, Clone)]
 pub struct UpdateStatus {
     /// The run that has it.
@@ -204,32 +204,32 @@ pub struct UpdateStatus {
     pub progress: Option<UpdateProgress>,
 }
 
-/// A queue, for people.
+/// Description of a task queue.
 #[derive(Debug, Clone, Default)]
 pub struct QueueDescription {
-    /// Who polled it lately: identity, when, tasks a second allowed, deployment.
+    /// Recent pollers: identity, last poll, rate limit in tasks per second, deployment.
     pub pollers: Vec<(String, Time, f64, Option<WorkerDeploymentOptions>)>,
-    /// How many tasks wait.
+    /// Waiting tasks.
     pub backlog: i64,
-    /// For how long the oldest has waited, in nanoseconds.
+    /// Age of the oldest waiting task in nanoseconds.
     pub backlog_age_nanos: i64,
-    /// Tasks added a second, of late.
+    /// Tasks added per second, recently.
     pub tasks_add_rate: f32,
-    /// Tasks taken a second, of late.
+    /// Tasks dispatched per second, recently.
     pub tasks_dispatch_rate: f32,
 }
 
-/// Where and how a run is reset.
+/// Options of a reset.
 #[derive(Debug, Clone)]
 pub struct ResetOptions {
-    /// Tells a repetition.
+    /// Idempotency key.
     pub request_id: String,
-    /// Why.
+    /// Reason, recorded in the history.
     pub reason: String,
-    /// A workflow task completed, failed, timed out or started event: everything up to before it is kept.
+    /// A workflow task completed, failed, timed out or started event. Events before it are kept.
     pub event_id: i64,
-    /// Signals after the point aren't given to the new run.
+    /// Don't reapply signals after the reset point.
     pub exclude_signals: bool,
-    /// Updates after the point aren't given to the new run.
+    /// Don't reapply updates after the reset point.
     pub exclude_updates: bool,
 }

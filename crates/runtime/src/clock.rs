@@ -1,27 +1,26 @@
-//! Monotonic real time, beside the time that entities see.
+//! Monotonic real time, a type separate from entity time.
 //!
-//! Entities live in [`Time`](perennial_engine::Time), which an operator may set and a test may move. How long a poll
-//! waits and how many tasks a second a queue hands out is a matter of real time: that is measured with [`Monotonic`],
-//! so the two can't be mixed up.
+//! Entities use [`Time`](perennial_engine::Time), which an operator may set and a test may move. Poll waits and rate
+//! limits use [`Monotonic`], so the compiler keeps the two apart.
 
 use std::time::Duration;
 
-/// An instant of real time. It only goes forward, also while the machine is suspended.
+/// An instant of real time. It never goes back, and includes time in which the machine is suspended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Monotonic(Duration);
 
 impl Monotonic {
-    /// The instant so long after the clock began.
+    /// The instant this long after the clock's origin.
     pub(crate) fn at(since_begin: Duration) -> Self {
         Self(since_begin)
     }
 
-    /// How long ago an earlier instant was; nothing if it is later.
+    /// Time since an earlier instant; zero if it is later.
     pub(crate) fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The instant so much later.
+    /// The instant later by this duration.
     pub(crate) fn after(self, time: Duration) -> Self {
         Self(self.0.saturating_add(time))
     }

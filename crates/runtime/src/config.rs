@@ -1,4 +1,4 @@
-//! How a runtime is set up.
+//! Configuration of a runtime.
 
 use std::sync::Arc;
 
@@ -8,33 +8,32 @@ use perennial_engine::run::Limits;
 
 use crate::cell::KEYS_PER_LEASE_MAX;
 
-/// How a runtime is set up.
+/// Configuration of a runtime.
 #[derive(Clone)]
 pub struct RuntimeConfig {
-    /// How many cells share the slots; `None` for as many as the store has. A store begins with one.
+    /// Number of cells; `None` for as many as the store has. A new store has one.
     pub cells: Option<u32>,
-    /// How many entities each cell keeps in memory.
+    /// Entities that each cell caches.
     pub entities_cached: usize,
-    /// Bytes of memory for what grows with use: entities in memory, requests that aren't answered, pages of
-    /// completions, waiting tasks.
+    /// Memory in bytes for cached entities, unanswered requests, pages of completions and waiting tasks.
     pub memory_budget: usize,
-    /// Keys that a cell makes under one lease before it takes the next: 2^31 at most.
+    /// Keys that a cell assigns under one lease before it takes the next: 2^31 at most.
     pub keys_per_lease: u32,
-    /// How much is allowed.
+    /// Limits on runs, payloads and requests.
     pub limits: Limits,
-    /// The zones that cron strings are read in.
+    /// Time zones for cron strings and schedules.
     pub zones: Arc<Zones>,
-    /// Who looks at schedules when their time comes.
+    /// What triggers the evaluation of due schedules.
     pub evaluation: Evaluation,
 }
 
-/// Who looks at schedules when their time comes.
+/// What triggers the evaluation of due schedules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Evaluation {
-    /// They are looked at when they are due.
+    /// The clock: schedules are evaluated when they are due.
     #[default]
     ByItself,
-    /// Only when someone asks, with [`crate::Runtime::evaluate_schedules`].
+    /// Only a call of [`crate::Runtime::evaluate_schedules`].
     OnDemand,
 }
 
@@ -54,7 +53,7 @@ impl RuntimeConfig {
 }
 
 impl Default for RuntimeConfig {
-    /// The defaults, with the embedded time zone database: nothing is read from the machine.
+    /// The defaults, with the embedded time zone database. Reads nothing from the machine.
     fn default() -> Self {
         Self::new(Arc::new(Zones::new(TimeZoneDatabase::bundled())))
     }

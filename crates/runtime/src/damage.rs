@@ -1,4 +1,4 @@
-//! What of the store can't be read: logged once each, counted, and left where it is.
+//! Damaged rows in the store: each is logged once, counted, and kept.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::sync::{Mutex, PoisonError};
 
 use perennial_engine::{EntityRef, Kind};
 
-/// No more than this is told apart: a store in ruins fills neither the memory nor the log.
-const NOTICED_MAX: usize = 1_000;
+/// Limit on reported rows, so that a badly damaged store fills neither memory nor log.
+const REPORTED_MAX: usize = 1_000;
 
-/// How much of the store was found damaged since the start. Each thing counts once, up to a thousand of all kinds.
+/// Number of damaged rows found since the start. Each counts once, up to a thousand in total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DamageCount {
-    /// Runs that can't be loaded, by run id and as the current one: callers hear
+    /// Runs that can't be loaded, by run id and as the current one. Requests for them fail with
     /// [`Refusal::Damaged`](crate::Refusal::Damaged).
     pub runs: usize,
     /// Schedules that can't be loaded. They don't act.
@@ -21,11 +21,11 @@ pub struct DamageCount {
     pub tasks: usize,
     /// Messages between entities that can't be decoded, or whose receiver is damaged. They aren't delivered.
     pub messages: usize,
-    /// Batch jobs that can't be decoded. They don't go on.
+    /// Batch jobs that can't be decoded. They don't continue.
     pub batch_jobs: usize,
 }
 
-/// Something in the store that can't be read.
+/// A stored item that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Damaged {
     Entity(EntityRef),
@@ -52,41 +52,41 @@ impl fmt::Display for Damaged {
 }
 
 impl Damaged {
-    /// What follows from it, for the log.
+    /// The effect of the damage, for the log.
     fn consequence(&self) -> &'static str {
         match self {
-            Self::Entity(_) => "it doesn't act, and calls for it are answered DATA_LOSS",
+            Self::Entity(_) => "it doesn't run, and requests for it fail with DATA_LOSS",
             Self::Task { .. } => "no worker gets it",
             Self::Message { .. } => "it isn't delivered before the next start",
-            Self::BatchJob { .. } => "it doesn't go on",
+            Self::BatchJob { .. } => "it doesn't continue",
         }
     }
 }
 
-/// What was found damaged. One for all cells of a node.
+/// Damaged rows found so far, shared by all cells of a node.
 #[derive(Default)]
 pub(crate) struct Damage {
-    noticed: Mutex<BTreeSet<Damaged>>,
+    reported: Mutex<BTreeSet<Damaged>>,
 }
 
 impl Damage {
-    /// Logs and counts it, if it is met for the first time.
-    pub(crate) fn notice(&self, what: Damaged, why: &dyn fmt::Display) {
-        let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
-        if noticed.len() >= NOTICED_MAX || noticed.contains(&what) {
+    /// Logs and counts a damaged row, once.
+    pub(crate) fn report(&self, what: Damaged, why: &dyn fmt::Display) {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        if reported.len() >= REPORTED_MAX || reported.contains(&what) {
             return;
         }
         let consequence = what.consequence();
         tracing::error!("{what} can't be read: {why}; {consequence}; it is kept in the store");
-        noticed.insert(what);
-        if noticed.len() == NOTICED_MAX {
-            tracing::error!("{NOTICED_MAX} things in the store can't be read; no more are logged");
+        reported.insert(what);
+        if reported.len() == REPORTED_MAX {
+            tracing::error!("{REPORTED_MAX} stored items can't be read; no more are logged");
         }
     }
 
     pub(crate) fn count(&self) -> DamageCount {
         let mut count = DamageCount::default();
-        for what in &*self.noticed.lock().unwrap_or_else(PoisonError::into_inner) {
+        for what in &*self.reported.lock().unwrap_or_else(PoisonError::into_inner) {
             match what {
                 Damaged::Entity(EntityRef { id, .. }) => match id.kind {
                     Kind::Run => count.runs += 1,
@@ -109,12 +109,12 @@ mod tests {
     fn each_thing_counts_once_and_not_more_than_the_memory_holds() {
         let damage = Damage::default();
         for _ in 0..2 {
-            damage.notice(Damaged::Task { key: 7 }, &"torn");
+            damage.report(Damaged::Task { key: 7 }, &"torn");
         }
         assert_eq!(damage.count(), DamageCount { tasks: 1, ..DamageCount::default() });
         for key in 0..5_000 {
-            damage.notice(Damaged::Message { key }, &"torn");
+            damage.report(Damaged::Message { key }, &"torn");
         }
-        assert_eq!(damage.count().messages, NOTICED_MAX - 1);
+        assert_eq!(damage.count().messages, REPORTED_MAX - 1);
     }
 }

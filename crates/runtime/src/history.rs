@@ -1,4 +1,4 @@
-//! Histories, read from the branches that runs have them in.
+//! Reads histories from the branches of runs.
 
 use perennial_engine::EntityKey;
 use perennial_engine::run::Run;
@@ -60,7 +60,7 @@ pub(crate) fn damaged_history(run: &Run, error: &prost::DecodeError) -> Refusal 
     ))
 }
 
-/// Which branches hold the events `first..=last` of a run, in order.
+/// The branches with the events `first..=last` of a run, in order.
 fn branches(run: &Run, first: i64, last: i64) -> Vec<HistoryRange> {
     let own = perennial_proto::store::BranchRange { branch: run.key.0, last_event_id: i64::MAX };
     let mut begins = 1;
@@ -79,7 +79,7 @@ fn branches(run: &Run, first: i64, last: i64) -> Vec<HistoryRange> {
     ranges
 }
 
-/// A fragment may reach beyond the part of its branch that is the run's: that is another run's history.
+/// Cuts a fragment to the run's part of the branch. The rest is another run's history.
 fn within(fragment: Fragment, range: HistoryRange) -> Fragment {
     let is_inside = fragment.first_event_id >= range.first_event_id
         && fragment.last_event_id <= range.last_event_id;

@@ -1,7 +1,7 @@
-//! The only loop: cells, timers, task queues, messages and long polls.
+//! Runs entities: cells, timers, task queues, messages and long polls.
 //!
-//! A [`Runtime`] is what a server holds. Every request becomes a command to the cell that owns the
-//! workflow id; the answer comes when what it follows from is durable.
+//! A server holds a [`Runtime`]. Every request goes to the cell that owns the workflow id, and is answered when
+//! its effects are durable.
 
 mod api;
 mod batch_jobs;
@@ -11,10 +11,10 @@ mod config;
 mod damage;
 mod history;
 mod listing;
-mod memory;
+mod memory_limits;
+mod namespace_deletion;
 mod namespaces;
 mod node;
-mod purge;
 mod queues;
 mod schedules;
 pub mod simulation;
@@ -25,7 +25,7 @@ pub use api::{
 };
 pub use config::{Evaluation, RuntimeConfig};
 pub use damage::DamageCount;
-pub use memory::Admitted;
+pub use memory_limits::Admitted;
 pub use namespaces::Namespaces;
 pub use schedules::{
     EvaluatedSchedule, EvaluationPass, Ledger, LedgerPage, LedgerQuery, SchedulePage,
@@ -53,56 +53,56 @@ use self::cell::{Incoming, ReplyTo, Request, ResetFrom, Response, RunRequest, Wo
 use self::node::Node;
 use self::queues::{Grant, QueueKind, QueueName};
 
-/// A reset reads the history again this often while the run goes on.
+/// Attempts of a reset while the run continues.
 const RESET_ATTEMPTS: usize = 10;
-/// Runs of a chain whose signals are looked through for a reset.
+/// Runs of a chain that a reset searches for signals.
 const CHAIN_MAX: usize = 1_000;
 
-/// What a server holds: cheap to clone, shared by all its requests.
+/// Handle of a running node: cheap to clone, shared by all requests of a server.
 #[derive(Clone)]
 pub struct Runtime {
     node: Arc<Node>,
-    /// Namespaces change one at a time.
-    changing: Arc<Mutex<()>>,
+    /// Serialises changes of records: namespaces, batch jobs, cluster records.
+    record_lock: Arc<Mutex<()>>,
 }
 
-/// What is to change of a namespace, or why it can't.
+/// A change of a namespace, or the reason why it is rejected.
 pub type NamespaceChange = Box<dyn FnOnce(&mut NamespaceRecord) -> Result<(), Rejection> + Send>;
 
-/// Why a runtime can't begin.
+/// Why a runtime can't start.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The store says no.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] perennial_store::Error),
-    /// The system gives no thread.
+    /// The system can't start a thread.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] std::io::Error),
 }
 
 impl Runtime {
-    /// Begins to run what is in the store.
+    /// Starts a runtime on a store.
     pub fn open(store: Arc<dyn Store>, config: &RuntimeConfig) -> Result<Self, OpenError> {
-        Ok(Self { node: Node::open(store, config)?, changing: Arc::default() })
+        Ok(Self { node: Node::open(store, config)?, record_lock: Arc::default() })
     }
 
-    /// Ends: what was acknowledged is durable, nothing more is handled. Blocks until it is done.
+    /// Stops all threads and blocks until they have ended. Acknowledged requests are durable; later ones fail.
     pub fn stop(&self) {
         self.node.stop();
     }
 
-    /// Done when the runtime can't go on, with the reason: a thread has died, or the store may not be written any
-    /// more. What was acknowledged is in the store; the process had better end.
+    /// Resolves with the reason when the runtime has failed: a thread panicked, or the node was fenced from the store.
+    /// Acknowledged requests are durable. The process should exit.
     pub async fn failed(&self) -> Arc<str> {
         self.node.failure.wait().await
     }
 
-    /// Why the runtime can't go on, if it can't.
+    /// The reason of a fatal failure, if there was one.
     pub fn failure(&self) -> Option<Arc<str>> {
         self.node.failure.reason()
     }
 
-    /// What keeps the runtime from its work now: nothing, a store that takes no writes, or a failure.
+    /// Health: an error while the store takes no writes, and after a fatal failure.
     pub fn health(&self) -> Result<(), String> {
         if let Some(reason) = self.failure() {
             return Err(reason.to_string());
@@ -110,60 +110,60 @@ impl Runtime {
         self.node.store_problem().map_or(Ok(()), Err)
     }
 
-    /// The time, as entities see it.
+    /// Entity time.
     pub fn now(&self) -> Time {
         self.node.now()
     }
 
     /// A new id.
     pub fn fresh_id(&self) -> String {
-        self.node.surroundings.fresh_ids().next(self.now())
+        self.node.environment.fresh_ids().next(self.now())
     }
 
-    /// The zones that schedules and cron strings are read in.
+    /// Time zones for schedules and cron strings.
     pub fn zones(&self) -> &Zones {
         &self.node.zones
     }
 
-    /// How much is allowed.
+    /// Limits on runs, payloads and requests.
     pub fn limits(&self) -> &Limits {
         &self.node.limits
     }
 
-    /// What of the store was found damaged since the start.
+    /// Damaged rows found in the store since the start.
     pub fn damage(&self) -> DamageCount {
         self.node.damage.count()
     }
 
-    /// The namespaces there are now.
+    /// A snapshot of the namespaces.
     pub fn namespaces(&self) -> Arc<Namespaces> {
         self.node.namespaces()
     }
 
-    /// Adds a namespace; refused if the name is taken. Its key is set here.
+    /// Adds a namespace and assigns its key. Rejected if the name is taken.
     pub async fn register_namespace(
         &self,
         mut record: NamespaceRecord,
     ) -> Result<Arc<NamespaceRecord>, Refusal> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _lock = self.record_lock.lock().await;
         let present = self.namespaces();
         if present.by_name(&record.name).is_some() {
             let why = "Namespace already exists.".to_owned();
             return Err(Rejection::FailedPrecondition(why).into());
         }
-        // Keys of deleted namespaces aren't given again: their rows may still be there.
+        // Keys of deleted namespaces aren't reused: their rows may still exist.
         let stored = self.with_store(namespaces::stored).await?;
         record.key = stored.iter().map(|record| record.key).max().unwrap_or(0) + 1;
         self.put_namespace(record, None).await
     }
 
-    /// Alters a namespace by a function of its present record, durably.
+    /// Changes a namespace durably by a function of its current record.
     pub async fn update_namespace(
         &self,
         key: NamespaceKey,
         change: NamespaceChange,
     ) -> Result<Arc<NamespaceRecord>, Refusal> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _lock = self.record_lock.lock().await;
         let present = self.namespaces();
         let Some(record) = present.by_key(key) else {
             return Err(Rejection::NotFound("the namespace is gone".to_owned()).into());
@@ -174,7 +174,7 @@ impl Runtime {
         self.put_namespace(record, Some(before)).await
     }
 
-    /// Writes a namespace, unless the stored record isn't `before`: then another node has changed it since.
+    /// Writes a namespace if the stored record is still `before` (compare and set).
     async fn put_namespace(
         &self,
         record: NamespaceRecord,
@@ -193,7 +193,7 @@ impl Runtime {
             })
             .await?;
         if !is_written {
-            let why = "the namespace was changed at the same time; ask again".to_owned();
+            let why = "the namespace was changed concurrently; retry".to_owned();
             return Err(Refusal::Unavailable(why));
         }
         let record = Arc::new(record);
@@ -201,19 +201,19 @@ impl Runtime {
         Ok(record)
     }
 
-    /// The id of what is in the store, the same for ever: made when it is first asked for.
+    /// The permanent id of the database, created on first use.
     pub async fn cluster_id(&self) -> Result<String, Refusal> {
         let id = self.cluster_record("id", || self.fresh_id().into_bytes()).await?;
         Ok(String::from_utf8_lossy(&id).into_owned())
     }
 
-    /// A record about the database as a whole: made when it is first asked for, and the same from then on.
+    /// A permanent record of the database, created on first use.
     pub async fn cluster_record(
         &self,
         key: &'static str,
         make: impl FnOnce() -> Vec<u8> + Send,
     ) -> Result<Vec<u8>, Refusal> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _lock = self.record_lock.lock().await;
         let kind = RecordKind::Cluster;
         let made = make();
         self.with_store(move |store| {
@@ -224,7 +224,7 @@ impl Runtime {
             if store.compare_and_set(&record, None)? {
                 return Ok(made);
             }
-            // Another node has made it at the same time.
+            // Another node has created it concurrently.
             stored_record(store, kind, key)?.ok_or_else(|| {
                 perennial_store::Error::Unavailable(format!("the record {key} was removed"))
             })
@@ -232,7 +232,7 @@ impl Runtime {
         .await
     }
 
-    /// Starts a workflow, or finds the one that is there.
+    /// Starts a workflow, or finds the current run.
     pub async fn start(
         &self,
         namespace: NamespaceKey,
@@ -247,7 +247,7 @@ impl Runtime {
         }
     }
 
-    /// Gives a run a command.
+    /// Sends a command to a run.
     pub async fn send(&self, target: RunName, command: Command) -> Result<Sent, Refusal> {
         match self.ask_run(target, RunRequest::Command(command)).await? {
             Response::Sent(sent) => Ok(*sent),
@@ -255,7 +255,7 @@ impl Runtime {
         }
     }
 
-    /// A run as it is now.
+    /// The current state of a run.
     pub async fn read(&self, target: RunName) -> Result<Arc<Run>, Refusal> {
         match self.ask_run(target, RunRequest::Read).await? {
             Response::Run(run) => Ok(run),
@@ -263,7 +263,7 @@ impl Runtime {
         }
     }
 
-    /// A run as soon as it has an event of this id, or is closed.
+    /// Waits until a run has an event of this id, or is closed.
     pub async fn watch(&self, target: RunName, event_id: i64) -> Result<Watched, Refusal> {
         match self.ask_run(target, RunRequest::Watch { event_id }).await? {
             Response::Watched(watched) => Ok(watched),
@@ -271,7 +271,7 @@ impl Runtime {
         }
     }
 
-    /// A run as soon as it is closed.
+    /// Waits until a run is closed.
     pub async fn watch_close(&self, target: RunName) -> Result<Watched, Refusal> {
         self.watch(target, i64::MAX).await
     }
@@ -287,7 +287,7 @@ impl Runtime {
         loop {
             attempts += 1;
             match self.try_reset(target.clone(), &reset).await {
-                // The run went on while its history was read: read again, but not for ever.
+                // The run continued while its history was read: retry, a bounded number of times.
                 Err(Refusal::Unavailable(_)) if attempts < RESET_ATTEMPTS => {}
                 done => return done,
             }
@@ -299,7 +299,7 @@ impl Runtime {
         let mut kept = self.events(&base).await?;
         let mut later = kept.split_off(kept.partition_point(|it| it.event_id < reset.event_id));
         let mut followed = Arc::clone(&base);
-        // Bounded: a chain of runs each of which adds nothing would be a loop in the store.
+        // Bounded, in case the stored chain has a loop.
         for _ in 0..CHAIN_MAX {
             let is_chain = followed.head.status() == WorkflowExecutionStatus::ContinuedAsNew;
             if !is_chain || followed.head.successor_run_id.is_empty() {
@@ -334,7 +334,9 @@ impl Runtime {
         let (grant, demand) = self.poll(poller, QueueKind::Workflow).await?;
         match grant {
             Grant::Workflow(grant) => Ok(WorkflowTaskGrant { demand, ..*grant }),
-            Grant::Activity(_) => Err(Refusal::Unavailable("another kind of task".to_owned())),
+            Grant::Activity(_) => {
+                Err(Refusal::Unavailable("the poll got a task of another kind".to_owned()))
+            }
         }
     }
 
@@ -343,7 +345,9 @@ impl Runtime {
         let (grant, demand) = self.poll(poller, QueueKind::Activity).await?;
         match grant {
             Grant::Activity(grant) => Ok(ActivityGrant { demand, ..grant }),
-            Grant::Workflow(_) => Err(Refusal::Unavailable("another kind of task".to_owned())),
+            Grant::Workflow(_) => {
+                Err(Refusal::Unavailable("the poll got a task of another kind".to_owned()))
+            }
         }
     }
 
@@ -351,39 +355,39 @@ impl Runtime {
         let since = self.node.monotonic();
         let (poller, mut granted) = queues::WaitingPoll::new(poller, kind);
         let (queues, queue) = (&self.node.queues, poller.queue.clone());
-        let mut met = queues.poll(poller, since);
-        let held = queues.held(&queue);
-        // Nothing else is awake to hand out what a queue's pace holds back: the polls that wait for it are.
+        let mut matched = queues.poll(poller, since);
+        let recheck = queues.recheck(&queue);
+        // The waiting polls themselves match rate-limited tasks when the limit allows: no other thread does.
         loop {
-            self.node.dispatch(met.take());
-            let mut is_held = std::pin::pin!(held.notified());
-            is_held.as_mut().enable();
+            self.node.dispatch(matched.take());
+            let mut rechecked = std::pin::pin!(recheck.notified());
+            rechecked.as_mut().enable();
             self.node.read_tasks_if_few(&queue);
-            let held_for = queues.held_for(&queue, self.node.monotonic());
+            let rate_limited_for = queues.rate_limited_for(&queue, self.node.monotonic());
             tokio::select! {
                 biased;
                 grant = &mut granted => {
                     let grant = grant.map_err(|_| Refusal::TimedOut)?;
                     return Ok((grant, queues.demand(&queue, since, self.node.monotonic())));
                 }
-                () = is_held => {}
-                () = sleep(held_for) => met = queues.hand_out(&queue, self.node.monotonic()),
+                () = rechecked => {}
+                () = sleep(rate_limited_for) => matched = queues.match_next(&queue, self.node.monotonic()),
             }
         }
     }
 
-    /// Ends the polls of a worker that goes: they return [`Refusal::TimedOut`]. Tasks in its own queue go to the
-    /// normal one.
+    /// Ends the polls of a worker that shuts down: they return [`Refusal::TimedOut`]. Tasks in its sticky queue move
+    /// to the normal one.
     pub fn end_polls(&self, leaving: &LeavingWorker) {
         self.node.queues.end_polls(leaving, self.node.monotonic());
     }
 
-    /// Keeps a page of a workflow task's completion for as long as the worker has the task.
+    /// Buffers a page of a workflow task's completion while the worker has the task.
     pub async fn keep_page(&self, target: RunName, page: CompletionPage) -> Result<(), Refusal> {
         self.ask_run(target, RunRequest::KeepPage(Box::new(page))).await.map(|_| ())
     }
 
-    /// Hands out what is in the first pages of a completion, in order, and keeps none of them.
+    /// Removes the first pages of a completion and returns their commands in order.
     pub async fn take_pages(
         &self,
         target: RunName,
@@ -396,7 +400,7 @@ impl Runtime {
         }
     }
 
-    /// Asks a run a question.
+    /// Queries a run.
     pub async fn query(
         &self,
         target: RunName,
@@ -409,7 +413,7 @@ impl Runtime {
         }
     }
 
-    /// A worker answers a query that went to it by itself.
+    /// A worker answers a query that was sent without a workflow task.
     pub async fn answer_query(
         &self,
         target: RunName,
@@ -419,7 +423,7 @@ impl Runtime {
         self.ask_run(target, RunRequest::AnswerQuery { query_id, result }).await.map(|_| ())
     }
 
-    /// Gives a run an update, and waits until it is as far as `wait`.
+    /// Sends an update to a run, and waits until it has reached the stage `wait`.
     pub async fn update(
         &self,
         target: RunName,
@@ -433,7 +437,7 @@ impl Runtime {
         }
     }
 
-    /// Waits for an update that was given before.
+    /// Waits for an update that was sent before.
     pub async fn poll_update(
         &self,
         target: RunName,
@@ -446,7 +450,7 @@ impl Runtime {
         }
     }
 
-    /// Starts a workflow (or finds it) and gives it an update.
+    /// Starts a workflow, or finds the current run, and sends it an update.
     pub async fn start_with_update(
         &self,
         namespace: NamespaceKey,
@@ -462,8 +466,8 @@ impl Runtime {
             self.ask(Request::Workflow { id, ask })
         };
         let answer = match ask().await? {
-            // The run that was there closed before it looked at the update: the start takes effect after all. Once
-            // is enough: a workflow that closes again is told of.
+            // The existing run closed before it handled the update, so the start applies after all. Retried once: if
+            // the next run closes too, the caller gets the error.
             Response::StartedWithUpdate(started, Err(Refusal::Rejected(why)))
                 if !started.is_new && why == Rejection::UpdateAborted =>
             {
@@ -477,7 +481,7 @@ impl Runtime {
         }
     }
 
-    /// What is known of a queue.
+    /// Describes a task queue.
     pub fn describe_queue(
         &self,
         namespace: NamespaceKey,
@@ -492,7 +496,7 @@ impl Runtime {
         self.node.queues.describe(&name, self.node.monotonic(), self.now())
     }
 
-    /// The runs of a namespace that a filter finds, a page of them, after the last of the page before.
+    /// A page of a namespace's runs that match a filter, after the last run of the previous page.
     pub async fn list(
         &self,
         namespace: &NamespaceRecord,
@@ -504,7 +508,7 @@ impl Runtime {
         self.list_found(NamespaceKey(namespace.key), query, page_size, after).await
     }
 
-    /// The same for a query that isn't text.
+    /// [`Self::list`] for a parsed query.
     pub async fn list_found(
         &self,
         key: NamespaceKey,
@@ -515,7 +519,7 @@ impl Runtime {
         self.with_store(move |store| store.list(key, &query, page_size, after.as_ref())).await
     }
 
-    /// How many runs of a namespace a filter finds, in groups if it says so.
+    /// Number of a namespace's runs that match a filter, by group if the filter groups.
     pub async fn count(&self, namespace: &NamespaceRecord, filter: &str) -> Result<Count, Refusal> {
         let query = parse_filter(namespace, filter)?;
         let key = NamespaceKey(namespace.key);
@@ -530,23 +534,23 @@ impl Runtime {
         let admitted = self.admit(request.bytes())?;
         let (reply, answered) = oneshot::channel();
         self.node.ask(Incoming { request, reply: ReplyTo::Caller(reply, admitted) });
-        let ended = || Refusal::Unavailable("the server is stopping; ask again".to_owned());
+        let ended = || Refusal::Unavailable("the server is stopping; retry".to_owned());
         answered.await.unwrap_or_else(|_| Err(ended()))
     }
 
-    /// Makes room for a request of so many bytes that is about to be read, or refuses it with
-    /// [`Refusal::Overloaded`]. The caller holds on to the room until the request is answered.
+    /// Reserves memory for a request of this size, or refuses it with [`Refusal::Overloaded`]. The caller keeps the
+    /// reservation until the request is answered.
     pub fn admit(&self, bytes: usize) -> Result<Admitted, Refusal> {
-        self.node.door.admit(bytes)
+        self.node.admission.admit(bytes)
     }
 
-    /// Works with the store without holding up the caller's thread.
+    /// Uses the store on a blocking thread.
     async fn with_store<T: Send + 'static>(
         &self,
         reading: impl FnOnce(&dyn Store) -> Result<T, perennial_store::Error> + Send + 'static,
     ) -> Result<T, Refusal> {
         let store = Arc::clone(&self.node.store);
-        if self.node.surroundings.is_simulated() {
+        if self.node.environment.is_simulated() {
             return reading(store.as_ref()).map_err(Refusal::from);
         }
         let read = tokio::task::spawn_blocking(move || reading(store.as_ref())).await;
@@ -560,12 +564,12 @@ fn stored_record(
     kind: RecordKind,
     key: &str,
 ) -> Result<Option<Vec<u8>>, perennial_store::Error> {
-    // The first key that begins so is the shortest one.
+    // Of the keys with this prefix, the first is the shortest.
     let found = store.records(kind, key, "", 1)?.into_iter().find(|(found, _)| found == key);
     Ok(found.map(|(_, value)| value))
 }
 
-/// Ends after that time, or never.
+/// Sleeps for a duration, or forever.
 async fn sleep(time: Option<Duration>) {
     match time {
         Some(time) => tokio::time::sleep(time).await,
@@ -579,5 +583,5 @@ fn parse_filter(namespace: &NamespaceRecord, filter: &str) -> Result<Query, Reje
 }
 
 fn unexpected(response: &Response) -> Refusal {
-    Refusal::Unavailable(format!("the cell answered something else: {response:?}"))
+    Refusal::Unavailable(format!("unexpected response of the cell: {response:?}"))
 }

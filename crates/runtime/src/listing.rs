@@ -1,4 +1,4 @@
-//! Runs and schedules as lists show them.
+//! Visibility rows of runs and schedules.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use perennial_store::visibility::{
 use prost::Message;
 use serde_json::Value as Json;
 
-/// The row of a run: written when it starts, closes, or says something new about itself.
+/// The visibility row of a run, written when it starts, closes, or changes a visible field.
 pub(crate) fn row_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Row {
     let head = &run.head;
     let (values, search_attributes) = typed(run.shown_search_attributes(), namespace);
@@ -46,21 +46,21 @@ pub(crate) fn row_of(run: &Run, namespace: Option<&NamespaceRecord>) -> Row {
     Row { namespace: head.namespace, execution, values }
 }
 
-/// What is new in a run's row if all that happened to it is that it closed. Nothing if there is more.
+/// The close of a run, if nothing else in its row has changed.
 pub(crate) fn close_of(run: &Run, before: &Run) -> Option<Closed> {
     let (head, earlier) = (&run.head, &before.head);
     let is_the_same = head.search_attributes == earlier.search_attributes
         && head.memo == earlier.memo
         && head.started_at == earlier.started_at
         && head.first_task_at == earlier.first_task_at
-        // How a run was started never changes; to compare it would mean to read its whole input.
+        // The start never changes. Comparing it by value would read its whole input.
         && Arc::ptr_eq(&run.started, &before.started)
         && run.reported_problems() == before.reported_problems()
         && before.paused_activity_types().is_empty();
     closed(run).filter(|_| is_the_same)
 }
 
-/// Whether a step that changed these rows of a run held back an activity, or let go of one.
+/// Whether a step that changed these parts of a run paused or unpaused an activity.
 pub(crate) fn pauses_differ<'a>(
     run: &Run,
     before: &Run,
@@ -77,7 +77,7 @@ fn closed(run: &Run) -> Option<Closed> {
     let head = &run.head;
     (!run.is_open()).then(|| Closed {
         time_nanos: head.closed_at,
-        // Less than nothing if it closed before its first task was due.
+        // Negative if it closed before its first task was due.
         execution_duration_nanos: head.closed_at.saturating_sub(head.first_task_at),
         history_length: run.last_event_id(),
         history_size_bytes: head.history_bytes,
@@ -85,10 +85,10 @@ fn closed(run: &Run) -> Option<Closed> {
     })
 }
 
-/// Schedules are in a division of their namespace that lists of workflows leave out.
+/// The namespace division of schedules, which lists of workflows exclude.
 pub(crate) const SCHEDULE_DIVISION: &str = "TemporalScheduler";
 
-/// The row of a schedule: written when people change it. What it does by itself isn't in it.
+/// The visibility row of a schedule, written when a client changes it. It contains nothing about its runs.
 pub(crate) fn schedule_row(schedule: &Schedule, namespace: Option<&NamespaceRecord>) -> Row {
     let (head, config) = (&schedule.head, &schedule.config);
     let given = config.search_attributes.clone().unwrap_or_default();
@@ -137,7 +137,7 @@ pub(crate) fn schedule_row(schedule: &Schedule, namespace: Option<&NamespaceReco
     Row { namespace: head.namespace, execution, values }
 }
 
-/// What a namespace's filters may ask about.
+/// Search attributes that a namespace's filters may use.
 pub(crate) fn attributes_of(namespace: &NamespaceRecord) -> Attributes {
     namespace.search_attributes.iter().fold(Attributes::builtin(), |known, attribute| {
         let column = column_of(attribute.value_type, attribute.column);
@@ -146,8 +146,7 @@ pub(crate) fn attributes_of(namespace: &NamespaceRecord) -> Attributes {
     })
 }
 
-/// Attributes as filters read them, and as lists show them, encoded: one value each, written in one way however it
-/// was given.
+/// Search attributes as typed values for filters, and encoded for lists. Each value is normalised.
 fn typed(
     mut attributes: SearchAttributes,
     namespace: Option<&NamespaceRecord>,
@@ -168,7 +167,7 @@ fn typed(
                 Value::Double(number) => number_text(number).into_bytes(),
                 _ => json.to_string().into_bytes(),
             };
-            // The value was read as the column's type, so it is of it.
+            // The value has the column's type.
             let _ = values.set(column, value);
         }
     }
@@ -207,7 +206,7 @@ fn column_of(value_type: i32, number: i32) -> Option<AttributeColumn> {
     Some(AttributeColumn::Custom { value_type, number: u8::try_from(number).ok()? })
 }
 
-/// A value of this type; `None` if it isn't one. What a client sent was checked when it came.
+/// A value of this type; `None` if it has another one. Values of clients were validated on arrival.
 fn value_of(json: &Json, value_type: ValueType) -> Option<Value> {
     let text = || json.as_str().map(str::to_owned);
     match value_type {

@@ -1,4 +1,4 @@
-//! The namespaces there are.
+//! Snapshot of all namespaces.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use perennial_proto::store::NamespaceRecord;
 use perennial_store::{Error, RecordKind, Store};
 use prost::Message;
 
-/// The namespaces there are. A snapshot: ask again for a later one.
+/// A snapshot of all namespaces that aren't deleted.
 #[derive(Debug, Clone, Default)]
 pub struct Namespaces {
     by_name: BTreeMap<String, Arc<NamespaceRecord>>,
@@ -17,12 +17,12 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// Those of the records that aren't deleted.
+    /// A snapshot of the records that aren't deleted.
     pub(crate) fn of(records: impl IntoIterator<Item = NamespaceRecord>) -> Self {
         Self::default().and(records.into_iter().map(Arc::new))
     }
 
-    /// These and one more, or one altered.
+    /// A snapshot with a record added or replaced.
     pub(crate) fn with(&self, record: Arc<NamespaceRecord>) -> Self {
         self.clone().and([record])
     }
@@ -61,13 +61,13 @@ impl Namespaces {
     }
 }
 
-/// A namespace as the engine speaks of it.
+/// The engine's reference to a namespace.
 pub(crate) fn reference(record: &NamespaceRecord) -> NamespaceRef {
     let (key, id, name) = (NamespaceKey(record.key), record.id.clone(), record.name.clone());
     NamespaceRef { key, id, name }
 }
 
-/// All there are in the store, the deleted ones too.
+/// All stored namespaces, including deleted ones.
 pub(crate) fn stored(store: &dyn Store) -> Result<Vec<NamespaceRecord>, Error> {
     const PAGE: usize = 1_000;
     let mut records = Vec::new();

@@ -1,20 +1,20 @@
 //! The threads of a node: one for each cell, one that commits for several cells, a few that read.
 //!
-//! What a thread does in one turn is a function of its own, so a simulated world takes the same turns in an
-//! order of its choice, without threads ([`crate::simulation`]).
+//! One turn of each thread is a function, so the simulator calls the same functions in any order, without
+//! threads ([`crate::simulation`]).
 
-mod attendance;
 pub(crate) mod cell_loop;
 mod cell_thread;
 pub(crate) mod commits;
+mod environment;
+mod evaluation_gaps;
 mod failure;
 pub(crate) mod loads;
 mod read_tasks;
-mod surroundings;
+mod store_health;
 mod suspension;
-mod watch;
 
-pub(crate) use self::surroundings::Surroundings;
+pub(crate) use self::environment::Environment;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
@@ -34,7 +34,7 @@ use crate::cell::{
 };
 use crate::clock::Monotonic;
 use crate::damage::{Damage, Damaged};
-use crate::memory::{Door, Shares};
+use crate::memory_limits::{Admission, Shares};
 use crate::namespaces::{self, Namespaces};
 use crate::queues::{Grant, Match, Queues};
 use crate::{Evaluation, OpenError, RuntimeConfig};
@@ -42,51 +42,51 @@ use crate::{Evaluation, OpenError, RuntimeConfig};
 /// Rows read from the store at a time.
 const PAGE: usize = 1_000;
 
-/// What the threads of a node share.
+/// State shared by the threads of a node.
 pub(crate) struct Node {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) queues: Queues,
     pub(crate) limits: Arc<Limits>,
     pub(crate) zones: Arc<Zones>,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) environment: Environment,
     pub(crate) damage: Arc<Damage>,
     namespaces: RwLock<Arc<Namespaces>>,
     cells: Vec<CellInbox>,
     /// Names this node as the owner of its cells.
     id: String,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    /// Ends the thread that looks after the store.
-    watching: Mutex<Option<watch::StopWatching>>,
+    /// Stops the thread that checks the store's health.
+    store_checks: Mutex<Option<store_health::StopChecks>>,
     pub(crate) failure: Failure,
-    /// What keeps the store from its work, as it was a second ago.
+    /// The store's problem at the last health check, if it had one.
     store_problem: Mutex<Option<String>>,
-    /// The last reading of the store failed.
+    /// The last read from the store failed.
     reads_fail: AtomicBool,
     entities_cached: usize,
     pub(crate) shares: Shares,
-    pub(crate) door: Arc<Door>,
+    pub(crate) admission: Arc<Admission>,
     keys_per_lease: u32,
     evaluation: Evaluation,
 }
 
-/// A cell of this node: its slots, and where what it is told goes.
+/// A cell of this node: its slots and the sender of its inbox.
 struct CellInbox {
     slots: SlotRange,
     inbox: mpsc::Sender<ToCell>,
 }
 
-/// What a cell's thread is told.
+/// An entry in a cell's inbox.
 pub(crate) enum ToCell {
     Input(Input),
-    /// What is of use only under this lease: what was read for the cell, and what became of its messages.
+    /// An input that is valid only under this lease: a read, or the answer to a message.
     UnderLease(Epoch, Input),
     /// The batch in flight is durable.
     Committed,
     /// The batch in flight may or may not be durable.
     CommitFailed(perennial_store::Error),
-    /// A message that was sent under this lease and couldn't be delivered: again in a moment.
+    /// A message that was sent under this lease and couldn't be delivered. The cell retries it.
     DeliverLater(Epoch, Arc<EntityMessage>),
-    /// Finish what is in flight, then end.
+    /// Finish the batch in flight, then end.
     Stop,
 }
 
@@ -95,7 +95,7 @@ impl Node {
         store: Arc<dyn Store>,
         config: &RuntimeConfig,
     ) -> Result<Arc<Self>, OpenError> {
-        let (node, inboxes) = Self::without_threads(store, config, Surroundings::System)?;
+        let (node, inboxes) = Self::without_threads(store, config, Environment::System)?;
         let (loads, mut threads) = loads::start(&node)?;
         let mut helpers = Helpers { commits: None, loads };
         if inboxes.len() > 1 {
@@ -106,20 +106,19 @@ impl Node {
         for (index, inbox) in inboxes.into_iter().enumerate() {
             threads.push(cell_thread::start(&node, index, inbox, helpers.clone())?);
         }
-        let (stop, thread) = watch::start(&node)?;
+        let (stop, thread) = store_health::start(&node)?;
         threads.push(thread);
-        *lock(&node.watching) = Some(stop);
+        *lock(&node.store_checks) = Some(stop);
         *lock(&node.threads) = threads;
         node.offer_stored_tasks()?;
         Ok(node)
     }
 
-    /// A node in which nothing happens before someone takes turns for its threads, and what arrives for each
-    /// of its cells.
+    /// A node without threads, and the inbox of each of its cells. The caller takes the turns of the threads.
     pub(crate) fn without_threads(
         store: Arc<dyn Store>,
         config: &RuntimeConfig,
-        surroundings: Surroundings,
+        environment: Environment,
     ) -> Result<(Arc<Self>, Vec<mpsc::Receiver<ToCell>>), OpenError> {
         let (cells, inboxes): (Vec<_>, Vec<_>) = slot_ranges(store.as_ref(), config.cells)?
             .into_iter()
@@ -133,44 +132,44 @@ impl Node {
         let node = Arc::new(Self {
             store,
             queues: Queues::new(shares.tasks),
-            id: surroundings.fresh_ids().next(surroundings.now()),
+            id: environment.fresh_ids().next(environment.now()),
             limits: Arc::new(config.limits.clone()),
             zones: Arc::clone(&config.zones),
-            surroundings,
+            environment,
             damage: Arc::default(),
             namespaces: RwLock::new(Arc::new(namespaces)),
             cells,
             threads: Mutex::default(),
-            watching: Mutex::default(),
+            store_checks: Mutex::default(),
             failure: Failure::default(),
             store_problem: Mutex::default(),
             reads_fail: AtomicBool::new(false),
             entities_cached: config.entities_cached,
             shares,
-            door: Door::new(shares.requests),
+            admission: Admission::new(shares.requests),
             keys_per_lease: config.keys_per_lease,
             evaluation: config.evaluation,
         });
         Ok((node, inboxes))
     }
 
-    /// Lets every cell finish what it has begun, and ends all threads. Nothing is handled afterwards.
+    /// Lets every cell commit its open batch, and ends all threads. Later requests aren't handled.
     pub(crate) fn stop(&self) {
         for cell in &self.cells {
             let _ = cell.inbox.send(ToCell::Stop);
         }
-        *lock(&self.watching) = None;
+        *lock(&self.store_checks) = None;
         for thread in std::mem::take(&mut *lock(&self.threads)) {
-            // One that panicked has said so.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }
 
-    /// Brings back the tasks for workers that a cell left in the store.
+    /// Reloads waiting tasks from the store after a cell has restarted.
     ///
-    /// Other cells' tasks are read again too: how many of those in the store are whose isn't known here. Tasks that
-    /// another cell has at hand and that aren't stored stay.
-    pub(crate) fn restore(&self, slots: SlotRange) -> Result<(), perennial_store::Error> {
+    /// Stored tasks of other cells are reloaded too, because the queues don't know which cell a stored task belongs
+    /// to. Tasks of other cells that aren't stored stay in memory.
+    pub(crate) fn reload_tasks(&self, slots: SlotRange) -> Result<(), perennial_store::Error> {
         self.queues.forget_tasks(|task| {
             let run = task.run.as_ref();
             let slot = |run: &RunName| Slot::of(NamespaceKey(run.namespace), &run.workflow_id);
@@ -179,7 +178,7 @@ impl Node {
         self.offer_stored_tasks()
     }
 
-    /// Offers every task that is in the store.
+    /// Puts every stored task into its queue.
     pub(crate) fn offer_stored_tasks(&self) -> Result<(), perennial_store::Error> {
         let mut after = i64::MIN;
         loop {
@@ -189,16 +188,16 @@ impl Node {
             for row in rows {
                 match WaitingTask::decode(row.value.as_slice()) {
                     Ok(task) => {
-                        let met = self.queues.offer(task, true, self.monotonic());
-                        self.dispatch(met);
+                        let matched = self.queues.offer(task, true, self.monotonic());
+                        self.dispatch(matched);
                     }
-                    Err(error) => self.damage.notice(Damaged::Task { key: row.key }, &error),
+                    Err(error) => self.damage.report(Damaged::Task { key: row.key }, &error),
                 }
             }
         }
     }
 
-    /// The messages that entities in these slots have sent and that aren't answered.
+    /// The unanswered messages of the entities in these slots.
     fn stored_messages(
         &self,
         slots: SlotRange,
@@ -212,13 +211,13 @@ impl Node {
             for row in rows {
                 match EntityMessage::decode(row.value.as_slice()) {
                     Ok(message) => messages.push(message.with_addresses()),
-                    Err(error) => self.damage.notice(Damaged::Message { key: row.key }, &error),
+                    Err(error) => self.damage.report(Damaged::Message { key: row.key }, &error),
                 }
             }
         }
     }
 
-    /// What keeps the store from its work, if anything does.
+    /// The store's problem at the last health check, if it had one.
     pub(crate) fn store_problem(&self) -> Option<String> {
         lock(&self.store_problem).clone()
     }
@@ -229,12 +228,12 @@ impl Node {
 
     /// The time that entities see.
     pub(crate) fn now(&self) -> Time {
-        self.surroundings.now()
+        self.environment.now()
     }
 
     /// Real time, for polls and rates.
     pub(crate) fn monotonic(&self) -> Monotonic {
-        self.surroundings.monotonic()
+        self.environment.monotonic()
     }
 
     pub(crate) fn namespaces(&self) -> Arc<Namespaces> {
@@ -246,10 +245,10 @@ impl Node {
         *namespaces = Arc::new(namespaces.with(record));
     }
 
-    /// Gives a request to the cell that owns its slot.
+    /// Sends a request to the cell that owns its slot.
     pub(crate) fn ask(&self, incoming: Incoming) {
         let cell = self.cell_of(incoming.request.slot());
-        self.tell(cell, ToCell::Input(Input::Asked(Box::new(incoming))));
+        self.send_to_cell(cell, ToCell::Input(Input::Asked(Box::new(incoming))));
     }
 
     /// The cell that owns a slot: each has a range of them.
@@ -267,54 +266,54 @@ impl Node {
         self.cells.get(cell).map_or(SlotRange::ALL, |cell| cell.slots)
     }
 
-    /// A cell that has ended is told nothing: what it owned waits in the store.
-    pub(crate) fn tell(&self, cell: usize, what: ToCell) {
+    /// Sends to a cell's inbox. A cell that has ended gets nothing: its entities are in the store.
+    pub(crate) fn send_to_cell(&self, cell: usize, what: ToCell) {
         if let Some(cell) = self.cells.get(cell) {
             let _ = cell.inbox.send(what);
         }
     }
 
-    /// Lets something leave a cell, which has this lease.
+    /// Sends out a release of a cell that has this lease.
     pub(crate) fn release(&self, release: Release, epoch: Epoch) {
         match release {
             Release::Reply(reply, response) => reply.send(*response),
             Release::Grant(poller, grant) => {
                 if let Err(grant) = poller.give(grant) {
-                    self.undo(grant);
+                    self.return_grant(grant);
                 }
             }
             Release::Offer { task, is_stored } => {
-                let met = self.queues.offer(task, is_stored, self.monotonic());
-                self.dispatch(met);
+                let matched = self.queues.offer(task, is_stored, self.monotonic());
+                self.dispatch(matched);
             }
             Release::OfferQuery(task) => {
-                let met = self.queues.offer_query(task);
-                self.dispatch(met);
+                let matched = self.queues.offer_query(task);
+                self.dispatch(matched);
             }
             Release::Repoll(poller) => {
-                let met = self.queues.poll_again(poller, self.monotonic());
-                self.dispatch(met);
+                let matched = self.queues.poll_again(poller, self.monotonic());
+                self.dispatch(matched);
             }
             Release::Deliver(message) => self.deliver(message, epoch),
         }
     }
 
-    /// What would have left isn't durable: callers ask again, pollers wait on.
-    pub(crate) fn take_back(&self, release: Release, why: &perennial_store::Error) {
+    /// Undoes a release whose batch isn't durable: callers get an error, pollers wait again.
+    pub(crate) fn undo_release(&self, release: Release, why: &perennial_store::Error) {
         match release {
             Release::Reply(reply, _) => reply.send(Err(crate::Refusal::from(why.clone()))),
             Release::Grant(poller, _) | Release::Repoll(poller) => {
-                let met = self.queues.poll_again(poller, self.monotonic());
-                self.dispatch(met);
+                let matched = self.queues.poll_again(poller, self.monotonic());
+                self.dispatch(matched);
             }
-            // Whatever is durable of these is read from the store again.
+            // The durable ones are read from the store again.
             Release::Offer { .. } | Release::OfferQuery(_) | Release::Deliver(_) => {}
         }
     }
 
-    /// Hands a task or a query that met a poller to the cell of its run.
-    pub(crate) fn dispatch(&self, met: Option<Match>) {
-        let dispatch = match met {
+    /// Sends a match of a task or query with a poller to the cell of its run.
+    pub(crate) fn dispatch(&self, matched: Option<Match>) {
+        let dispatch = match matched {
             None => return,
             Some(Match::Task(task, poller)) => Dispatch::Task(task, poller),
             Some(Match::Query(task, poller)) => Dispatch::Query(task, poller),
@@ -323,8 +322,8 @@ impl Node {
         self.ask(Incoming { request, reply: ReplyTo::Nobody });
     }
 
-    /// The poller was gone when its task was durable.
-    fn undo(&self, grant: Grant) {
+    /// Returns a task whose poller had gone by the time the task was durable.
+    fn return_grant(&self, grant: Grant) {
         use perennial_engine::run::{Command, TaskRef, TaskStamp};
         let (run, task) = match grant {
             Grant::Workflow(grant) => {
@@ -349,10 +348,10 @@ impl Node {
 }
 
 impl Node {
-    /// Takes a message to its receiver, and the answer back to its sender's cell if that still has this lease.
+    /// Delivers a message, and returns the answer to the sender's cell if that still has this lease.
     ///
-    /// A cell that begins anew has its messages delivered again. It mustn't hear two answers to one: a start that
-    /// was refused the first time may find nothing in its way the second time.
+    /// A restarted cell delivers its messages again. It must not get two answers to one message: a start that was
+    /// refused the first time may succeed the second time.
     pub(crate) fn deliver(&self, message: Arc<EntityMessage>, epoch: Epoch) {
         let cell_of_sender = self.cells.get(self.cell_of(slot_of_sender(&message)));
         let cell_of_sender = cell_of_sender.map(|cell| cell.inbox.clone());
@@ -365,9 +364,9 @@ impl Node {
                     let incoming = Incoming { request, reply: ReplyTo::Nobody };
                     ToCell::UnderLease(epoch, Input::Asked(Box::new(incoming)))
                 }
-                // Trying again and again wouldn't repair the receiver. The message stays in the store.
+                // A retry wouldn't repair the receiver. The message stays in the store.
                 Err(crate::Refusal::Damaged(why)) => {
-                    return damage.notice(Damaged::Message { key: sent.key }, &why);
+                    return damage.report(Damaged::Message { key: sent.key }, &why);
                 }
                 Ok(_) | Err(_) => ToCell::DeliverLater(epoch, sent),
             };
@@ -379,7 +378,7 @@ impl Node {
     }
 }
 
-/// The slots of each cell, after dividing them if another number of cells is wanted.
+/// The slots of each cell. Divides them again if the configured number of cells differs from the stored one.
 fn slot_ranges(
     store: &dyn Store,
     wanted: Option<u32>,

@@ -1,13 +1,13 @@
 //! Task queues: pollers that wait for tasks, and tasks that wait for pollers.
 //!
-//! All of it is a hint. A run's own cell decides whether a task is still to be started, and the rows of
-//! waiting tasks are the cell's; what is here can be lost and read again.
+//! The queues are a cache. A run's cell decides whether a task may still start, and owns the rows of waiting tasks.
+//! After a loss the queues are read from the store again.
 
 mod backlog;
-mod departures;
-mod pace;
-mod room;
+mod backlog_memory;
+mod rate_limit;
 mod waiting_poll;
+mod worker_shutdowns;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,24 +21,24 @@ pub(crate) use self::backlog::{Page, Reading, level_of};
 pub(crate) use self::waiting_poll::{Grant, WaitingPoll};
 
 use self::backlog::Backlog;
-use self::departures::Departures;
-use self::pace::Pace;
-use self::room::Room;
+use self::backlog_memory::BacklogMemory;
+use self::rate_limit::RateLimit;
+use self::worker_shutdowns::WorkerShutdowns;
 use crate::api::{Demand, LeavingWorker, QueueDescription};
 use crate::clock::Monotonic;
 
-/// A queue counts as polled this long after its last poll.
+/// A queue counts as polled for this long after its last poll.
 const POLLED_WITHIN: Duration = Duration::from_secs(10);
-/// Pollers are shown to people this long after their last poll.
+/// Queue descriptions list a poller for this long after its last poll.
 const SHOWN_FOR: Duration = Duration::from_secs(300);
 
-/// A poll that waited this long for its task was one too many.
+/// A poll that waited this long for its task makes the worker poll less.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
 
-/// From this many queues on, those that nobody uses are forgotten.
+/// With more queues than this, unused ones are dropped.
 const QUEUES_KEPT: usize = 1_000;
 
-/// What kind of tasks a queue holds: a name has one queue of each.
+/// Kind of a queue's tasks. A name has one queue of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum QueueKind {
     Workflow,
@@ -53,7 +53,7 @@ pub(crate) struct QueueName {
     pub(crate) kind: QueueKind,
 }
 
-/// A query that goes to a worker by itself. Never stored.
+/// A query sent to a worker without a workflow task. Never stored.
 #[derive(Debug, Clone)]
 pub(crate) struct QueryTask {
     pub(crate) queue: QueueName,
@@ -62,7 +62,7 @@ pub(crate) struct QueryTask {
     pub(crate) is_sticky: bool,
 }
 
-/// What a poller got.
+/// A poller matched with a task or a query.
 pub(crate) enum Match {
     Task(WaitingTask, WaitingPoll),
     Query(QueryTask, WaitingPoll),
@@ -70,71 +70,74 @@ pub(crate) enum Match {
 
 /// All queues of a node.
 pub(crate) struct Queues {
-    room: Room,
+    memory: BacklogMemory,
     queues: Mutex<HashMap<QueueName, Queue>>,
-    /// A poll that was on its way when its worker went ends at once.
-    departures: Departures,
+    /// Polls of workers that have shut down end immediately.
+    worker_shutdowns: WorkerShutdowns,
 }
 
 struct Queue {
     pollers: VecDeque<WaitingPoll>,
     backlog: Backlog,
     queries: VecDeque<QueryTask>,
-    /// `None` if its worker has gone, or nobody has polled it yet.
+    /// `None` before the first poll, and after the queue's worker has shut down.
     last_polled: Option<Monotonic>,
-    seen: BTreeMap<String, Seen>,
+    seen: BTreeMap<String, SeenPoller>,
     added: Rate,
     taken: Rate,
-    /// As the worker asked that spoke of it last.
-    pace: Option<Pace>,
-    /// Tells the polls that a task is held back, or has to be read from the store.
-    held: Arc<Notify>,
+    /// As the last worker with a limit asked for.
+    rate_limit: Option<RateLimit>,
+    /// Wakes the waiting polls when a task is rate limited or has to be read from the store.
+    recheck: Arc<Notify>,
 }
 
-struct Seen {
+struct SeenPoller {
     at: Monotonic,
     rate: f64,
     deployment: Option<perennial_proto::temporal::deployment::v1::WorkerDeploymentOptions>,
 }
 
 impl Queues {
-    /// No queues yet, and room in memory for so many bytes of tasks.
+    /// No queues yet, with a memory limit in bytes for waiting tasks.
     pub(crate) fn new(bytes_max: usize) -> Self {
-        let room = Room::of(bytes_max);
-        Self { room, queues: Mutex::default(), departures: Departures::default() }
+        let memory = BacklogMemory::of(bytes_max);
+        Self { memory, queues: Mutex::default(), worker_shutdowns: WorkerShutdowns::default() }
     }
 
-    /// A poller comes. A task that waits for it is taken at once, and the caller brings both together.
+    /// Adds a poller. Returns a match if a task waits.
     pub(crate) fn poll(&self, poller: WaitingPoll, now: Monotonic) -> Option<Match> {
-        if self.departures.include(&poller) {
+        if self.worker_shutdowns.contains(&poller) {
             return None;
         }
         let mut queues = self.lock();
         if queues.len() > QUEUES_KEPT && !queues.contains_key(&poller.queue) {
-            queues.retain(|_, queue| !queue.is_forgotten(now));
+            queues.retain(|_, queue| !queue.is_unused(now));
         }
         let queue = self.entry(&mut queues, poller.queue.clone());
         queue.last_polled = Some(now);
         if let Some(per_second) = poller.info.max_tasks_per_second {
-            queue.pace.get_or_insert_with(|| Pace::new(per_second, now)).set(per_second, now);
+            queue
+                .rate_limit
+                .get_or_insert_with(|| RateLimit::new(per_second, now))
+                .set(per_second, now);
         }
-        let seen = Seen {
+        let seen = SeenPoller {
             at: now,
             rate: poller.info.max_tasks_per_second.unwrap_or(100_000.0),
             deployment: poller.info.deployment.clone(),
         };
         queue.seen.insert(poller.identity().to_owned(), seen);
         queue.seen.retain(|_, seen| now.since(seen.at) < SHOWN_FOR);
-        queue.meet(poller, now)
+        queue.add_poller(poller, now)
     }
 
-    /// A poller that got nothing after all waits on.
+    /// Adds a poller again whose match came to nothing.
     pub(crate) fn poll_again(&self, poller: WaitingPoll, now: Monotonic) -> Option<Match> {
         let mut queues = self.lock();
-        self.entry(&mut queues, poller.queue.clone()).meet(poller, now)
+        self.entry(&mut queues, poller.queue.clone()).add_poller(poller, now)
     }
 
-    /// A task waits, with a row in the store or without. A poller that came meanwhile takes it at once.
+    /// Adds a task, stored or not. Returns a match if a poller waits.
     pub(crate) fn offer(
         &self,
         task: WaitingTask,
@@ -145,45 +148,45 @@ impl Queues {
         let queue = self.entry(&mut queues, queue_of(&task));
         queue.added.count(now);
         queue.backlog.push(task, is_stored);
-        queue.hand_out(now)
+        queue.match_next(now)
     }
 
-    /// Rows to be read for a queue that has few tasks left in memory, by the one who asks.
+    /// The range of rows to read for a queue with few tasks left in memory. The caller reads them.
     pub(crate) fn begin_reading(&self, queue: &QueueName) -> Option<Reading> {
         self.lock().get_mut(queue)?.backlog.begin_reading()
     }
 
-    /// They couldn't be read.
-    pub(crate) fn unread(&self, queue: &QueueName, reading: Reading) {
+    /// The read failed.
+    pub(crate) fn read_failed(&self, queue: &QueueName, reading: Reading) {
         if let Some(queue) = self.lock().get_mut(queue) {
-            queue.backlog.unread(reading);
+            queue.backlog.read_failed(reading);
         }
     }
 
-    /// They were read: what pollers get of them.
+    /// Adds the tasks of a read. Returns the matches with waiting pollers.
     pub(crate) fn take_page(&self, queue: &QueueName, page: Page, now: Monotonic) -> Vec<Match> {
         let mut queues = self.lock();
         let Some(queue) = queues.get_mut(queue) else { return Vec::new() };
         queue.backlog.take_page(page);
-        std::iter::from_fn(|| queue.hand_out(now)).collect()
+        std::iter::from_fn(|| queue.match_next(now)).collect()
     }
 
-    /// How long a task is held back though a poller waits for it. Nothing if none is.
-    pub(crate) fn held_for(&self, queue: &QueueName, now: Monotonic) -> Option<Duration> {
-        self.lock().get_mut(queue)?.held_for(now)
+    /// How long the rate limit holds back a task for which a poller waits. `None` if no task is held back.
+    pub(crate) fn rate_limited_for(&self, queue: &QueueName, now: Monotonic) -> Option<Duration> {
+        self.lock().get_mut(queue)?.rate_limited_for(now)
     }
 
-    /// Tells when a task begins to be held back.
-    pub(crate) fn held(&self, queue: &QueueName) -> Arc<Notify> {
-        Arc::clone(&self.entry(&mut self.lock(), queue.clone()).held)
+    /// Notifies when a task is rate limited or has to be read from the store.
+    pub(crate) fn recheck(&self, queue: &QueueName) -> Arc<Notify> {
+        Arc::clone(&self.entry(&mut self.lock(), queue.clone()).recheck)
     }
 
-    /// A task that was held back goes, if it may by now.
-    pub(crate) fn hand_out(&self, queue: &QueueName, now: Monotonic) -> Option<Match> {
-        self.lock().get_mut(queue)?.hand_out(now)
+    /// Matches a rate-limited task if the limit allows it now.
+    pub(crate) fn match_next(&self, queue: &QueueName, now: Monotonic) -> Option<Match> {
+        self.lock().get_mut(queue)?.match_next(now)
     }
 
-    /// A query waits.
+    /// Adds a query. Returns a match if a poller waits.
     pub(crate) fn offer_query(&self, task: QueryTask) -> Option<Match> {
         let mut queues = self.lock();
         let queue = self.entry(&mut queues, task.queue.clone());
@@ -196,17 +199,17 @@ impl Queues {
         }
     }
 
-    /// A poller that waits on the queue, taken off it, if nothing else waits for one.
+    /// Removes a waiting poller from the queue, unless a task waits for one.
     pub(crate) fn claim(&self, queue: &QueueName, now: Monotonic) -> Option<WaitingPoll> {
         let mut queues = self.lock();
         let queue = queues.get_mut(queue)?;
-        if !queue.backlog.is_empty() || !queue.has_pollers() || !queue.may_go(now) {
+        if !queue.backlog.is_empty() || !queue.has_pollers() || !queue.try_acquire(now) {
             return None;
         }
         queue.claim()
     }
 
-    /// Whether someone polls the queue, or did a moment ago.
+    /// Whether a worker polls the queue, or did so recently.
     pub(crate) fn is_polled(&self, queue: &QueueName, now: Monotonic) -> bool {
         let mut queues = self.lock();
         queues.get_mut(queue).is_some_and(|queue| {
@@ -215,16 +218,16 @@ impl Queues {
         })
     }
 
-    /// Ends the polls of a worker that goes, also those still to come, and forgets that its own queue was
+    /// Ends the polls of a worker that shuts down, also those that arrive later, and marks its sticky queue as not
     /// polled.
     pub(crate) fn end_polls(&self, leaving: &LeavingWorker, now: Monotonic) {
-        self.departures.note(leaving, now);
+        self.worker_shutdowns.record(leaving, now);
         let mut queues = self.lock();
         for (name, queue) in queues.iter_mut() {
             if name.namespace != leaving.namespace {
                 continue;
             }
-            queue.pollers.retain(|poller| !self.departures.include(poller));
+            queue.pollers.retain(|poller| !self.worker_shutdowns.contains(poller));
             if !leaving.sticky_queue.is_empty() && name.name == leaving.sticky_queue {
                 queue.pollers.clear();
                 queue.last_polled = None;
@@ -232,14 +235,14 @@ impl Queues {
         }
     }
 
-    /// Forgets the tasks that have rows, which are about to be read again, and these of the others.
+    /// Drops stored tasks, which will be read again, and the selected ones of the others.
     pub(crate) fn forget_tasks(&self, is_meant: impl Fn(&WaitingTask) -> bool) {
         for queue in self.lock().values_mut() {
             queue.backlog.forget(&is_meant);
         }
     }
 
-    /// How busy a queue is, as a poll sees it that came then and got a task now.
+    /// Load of a queue, for a poll that arrived at `polled_at` and got a task now.
     pub(crate) fn demand(&self, queue: &QueueName, polled_at: Monotonic, now: Monotonic) -> Demand {
         let backlog = self.lock().get(queue).map_or(0, |queue| queue.backlog.len() as i64);
         let polls_delta = match backlog {
@@ -250,7 +253,7 @@ impl Queues {
         Demand { backlog, polls_delta }
     }
 
-    /// What is known of a queue. Its pollers are shown by the clock of people, of which it is `shown_now`.
+    /// Describes a queue. Times of pollers are shown in wall-clock time, which is now `shown_now`.
     pub(crate) fn describe(
         &self,
         queue: &QueueName,
@@ -283,7 +286,7 @@ impl Queues {
         queues: &'a mut HashMap<QueueName, Queue>,
         name: QueueName,
     ) -> &'a mut Queue {
-        queues.entry(name).or_insert_with(|| Queue::new(self.room.clone()))
+        queues.entry(name).or_insert_with(|| Queue::new(self.memory.clone()))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<QueueName, Queue>> {
@@ -292,29 +295,29 @@ impl Queues {
 }
 
 impl Queue {
-    fn new(room: Room) -> Self {
+    fn new(memory: BacklogMemory) -> Self {
         Self {
             pollers: VecDeque::new(),
-            backlog: Backlog::new(room),
+            backlog: Backlog::new(memory),
             queries: VecDeque::new(),
             last_polled: None,
             seen: BTreeMap::new(),
             added: Rate::default(),
             taken: Rate::default(),
-            pace: None,
-            held: Arc::default(),
+            rate_limit: None,
+            recheck: Arc::default(),
         }
     }
 
-    /// Nobody polls it, and nothing waits in it: a worker's own queue after the worker has gone.
-    fn is_forgotten(&self, now: Monotonic) -> bool {
+    /// Whether the queue is empty and not polled, such as the sticky queue of a worker that has shut down.
+    fn is_unused(&self, now: Monotonic) -> bool {
         self.backlog.is_empty()
             && self.queries.is_empty()
             && self.pollers.iter().all(WaitingPoll::is_gone)
             && self.last_polled.is_none_or(|last| now.since(last) > SHOWN_FOR)
     }
 
-    fn meet(&mut self, poller: WaitingPoll, now: Monotonic) -> Option<Match> {
+    fn add_poller(&mut self, poller: WaitingPoll, now: Monotonic) -> Option<Match> {
         if poller.is_gone() {
             return None;
         }
@@ -322,22 +325,22 @@ impl Queue {
             return Some(Match::Query(query, poller));
         }
         self.pollers.push_back(poller);
-        self.hand_out(now)
+        self.match_next(now)
     }
 
-    /// Brings a waiting task and a waiting poller together, if there are both and the task may go.
-    fn hand_out(&mut self, now: Monotonic) -> Option<Match> {
+    /// Matches a waiting task with a waiting poller, if the rate limit allows.
+    fn match_next(&mut self, now: Monotonic) -> Option<Match> {
         if self.backlog.is_empty() || !self.has_pollers() {
             return None;
         }
         if self.backlog.must_read() {
-            self.held.notify_waiters();
+            self.recheck.notify_waiters();
         }
         if !self.backlog.has_next() {
             return None;
         }
-        if !self.may_go(now) {
-            self.held.notify_waiters();
+        if !self.try_acquire(now) {
+            self.recheck.notify_waiters();
             return None;
         }
         let (task, poller) = (self.backlog.pop()?, self.claim()?);
@@ -345,14 +348,14 @@ impl Queue {
         Some(Match::Task(task, poller))
     }
 
-    fn held_for(&mut self, now: Monotonic) -> Option<Duration> {
+    fn rate_limited_for(&mut self, now: Monotonic) -> Option<Duration> {
         let is_held = self.backlog.has_next() && self.has_pollers();
-        self.pace.as_mut().filter(|_| is_held).map(|pace| pace.wait(now))
+        self.rate_limit.as_mut().filter(|_| is_held).map(|rate_limit| rate_limit.wait(now))
     }
 
-    /// Whether a task may go now: then it counts.
-    fn may_go(&mut self, now: Monotonic) -> bool {
-        self.pace.as_mut().is_none_or(|pace| pace.take(now))
+    /// Whether the rate limit allows a task now. If so, it is counted.
+    fn try_acquire(&mut self, now: Monotonic) -> bool {
+        self.rate_limit.as_mut().is_none_or(|rate_limit| rate_limit.take(now))
     }
 
     fn has_pollers(&mut self) -> bool {
@@ -378,7 +381,7 @@ pub(crate) fn queue_of(task: &WaitingTask) -> QueueName {
     }
 }
 
-/// Things a second, over the last half minute.
+/// Events per second over the last 30 seconds.
 #[derive(Default)]
 struct Rate {
     since: Monotonic,

@@ -1,4 +1,4 @@
-//! What a server asks of schedules.
+//! The runtime's methods for schedules.
 
 use std::sync::Arc;
 
@@ -26,22 +26,22 @@ use crate::{Refusal, Runtime, unexpected};
 /// Wake-ups read at a time.
 const DUE_PAGE: usize = 1_000;
 
-/// Times that one pass tells of, about: the rest stays due.
+/// Times evaluated in one pass, approximately. The rest stays due.
 const EVALUATED_MAX: usize = 10_000;
 
-/// Schedules looked at before the list is read again, when zones have changed.
+/// Page size of the schedule list when time zones have changed.
 const ZONES_PAGE: usize = 200;
 
 /// A page of schedules, and where the next one begins.
 #[derive(Debug)]
 pub struct SchedulePage {
-    /// As they were committed.
+    /// Their committed state.
     pub schedules: Vec<Schedule>,
     /// `None` if this is the last page.
     pub next: Option<Position>,
 }
 
-/// What one pass over schedules came to.
+/// Result of one evaluation pass.
 #[derive(Debug, Default)]
 pub struct EvaluationPass {
     /// In the order they were due.
@@ -59,47 +59,47 @@ impl EvaluationPass {
 /// A schedule after it was evaluated.
 #[derive(Debug)]
 pub struct EvaluatedSchedule {
-    /// As it is now.
+    /// Its current state.
     pub schedule: Arc<Schedule>,
-    /// What became of the times that this pass settled.
+    /// Outcome of each time evaluated in this pass.
     pub times: Vec<EvaluatedTime>,
 }
 
-/// Which ledger of a schedule.
+/// A ledger of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ledger {
-    /// Its own times.
+    /// Times of its spec.
     Scheduled,
-    /// Times that people asked for.
+    /// Times requested by clients: triggers and backfills.
     Manual,
 }
 
-/// Which lines of a ledger.
+/// Selects lines of a ledger.
 #[derive(Debug, Clone, Copy)]
 pub struct LedgerQuery {
-    /// Of which one.
+    /// The ledger to read.
     pub ledger: Ledger,
-    /// The first and the last time. A line that begins before and reaches into it is there too.
+    /// The first and the last time. Includes a line that begins before the window and overlaps it.
     pub window: (Time, Time),
-    /// Where the page before ended.
+    /// End position of the previous page.
     pub after: Option<i64>,
-    /// No more than so many.
+    /// Maximum number of lines.
     pub limit: usize,
-    /// The latest first.
+    /// Return the latest lines first.
     pub reverse: bool,
 }
 
 /// A page of a ledger.
 #[derive(Debug)]
 pub struct LedgerPage {
-    /// May be fewer than asked for, though there are more.
+    /// May be fewer than the limit even if more follow.
     pub lines: Vec<Occurrence>,
-    /// Where the page ended, if it isn't the last.
+    /// End position of the page, if more follow.
     pub next: Option<i64>,
 }
 
 impl Runtime {
-    /// Makes a schedule.
+    /// Creates a schedule.
     pub async fn create_schedule(
         &self,
         namespace: NamespaceKey,
@@ -111,7 +111,7 @@ impl Runtime {
         self.ask_schedule(target, ask).await.map(|(schedule, _)| schedule)
     }
 
-    /// Gives a schedule a command. It comes back as it is afterwards.
+    /// Sends a command to a schedule. Returns its state afterwards.
     pub async fn send_to_schedule(
         &self,
         target: ScheduleName,
@@ -120,7 +120,7 @@ impl Runtime {
         self.ask_schedule(target, ScheduleRequest::Command(command)).await
     }
 
-    /// A schedule as it is now, deleted or not.
+    /// The current state of a schedule, deleted or not.
     pub async fn read_schedule(&self, target: ScheduleName) -> Result<Arc<Schedule>, Refusal> {
         self.ask_schedule(target, ScheduleRequest::Read).await.map(|(schedule, _)| schedule)
     }
@@ -136,7 +136,7 @@ impl Runtime {
         }
     }
 
-    /// The schedules of a namespace that a filter finds, a page of them.
+    /// A page of a namespace's schedules that match a filter.
     pub async fn list_schedules(
         &self,
         namespace: &NamespaceRecord,
@@ -161,7 +161,7 @@ impl Runtime {
             let page = store.list(key, &query, page_size, after.as_ref())?;
             let keys: Vec<_> = page.executions.iter().map(|row| EntityKey(row.run_key)).collect();
             let stored = store.load_by_keys(&keys)?;
-            // One that can't be read isn't in the way of the others.
+            // A damaged schedule doesn't fail the list.
             let readable = |stored: &StoredEntity| match read_entity(stored, &node.zones) {
                 Ok(Entity::Schedule(schedule)) => Some(Arc::unwrap_or_clone(schedule)),
                 Ok(Entity::Run(_)) => None,
@@ -169,7 +169,7 @@ impl Runtime {
                     let row = page.executions.iter().find(|row| row.run_key == stored.key.0);
                     let schedule_id = row.map(|row| row.workflow_id.clone()).unwrap_or_default();
                     let entity = EntityRef::current(EntityId::schedule(key, schedule_id));
-                    node.damage.notice(Damaged::Entity(entity), &why);
+                    node.damage.report(Damaged::Entity(entity), &why);
                     None
                 }
             };
@@ -179,7 +179,7 @@ impl Runtime {
         .await
     }
 
-    /// A schedule whose id may have been used again since.
+    /// A schedule by incarnation. Its id may have been reused since.
     pub async fn earlier_schedule(
         &self,
         namespace: &NamespaceRecord,
@@ -193,7 +193,7 @@ impl Runtime {
         Ok(page.schedules.into_iter().find(|it| it.head.schedule_id == schedule_id))
     }
 
-    /// How many schedules of a namespace a filter finds, in groups if it says so.
+    /// Number of a namespace's schedules that match a filter, by group if the filter groups.
     pub async fn count_schedules(
         &self,
         namespace: &NamespaceRecord,
@@ -204,7 +204,7 @@ impl Runtime {
         self.with_store(move |store| store.count(key, &query)).await
     }
 
-    /// What happened to a schedule, after an event of its audit stream.
+    /// Events of a schedule's audit stream, after a sequence number.
     pub async fn schedule_events(
         &self,
         key: EntityKey,
@@ -219,7 +219,7 @@ impl Runtime {
         .await
     }
 
-    /// What became of a schedule's times, a page of it.
+    /// A page of a schedule's ledger: the outcome of each time.
     pub async fn schedule_ledger(
         &self,
         key: EntityKey,
@@ -248,15 +248,15 @@ impl Runtime {
             let next = page.last().filter(|_| !rest.is_empty()).map(|line| line.position);
             let lines = page.iter().map(|line| decode(&line.value));
             let mut lines = lines.collect::<Result<Vec<Occurrence>, _>>()?;
-            // What was asked for by hand stands with its second, not with its fraction.
+            // Manual times are stored by their second, without its fraction.
             lines.retain(|line| line.until >= from.0 && line.nominal_at <= to.0);
             Ok(LedgerPage { lines, next })
         })
         .await
     }
 
-    /// Evaluates schedules that are due, in the order they are due, `limit` of them at most. Passes that overlap share
-    /// out what is due: each time is in the answer of the one that settled it.
+    /// Evaluates up to `limit` due schedules, in the order they are due. Concurrent passes share the due times: each time
+    /// is in the result of the pass that evaluated it.
     pub async fn evaluate_schedules(
         &self,
         namespace: Option<NamespaceKey>,
@@ -282,7 +282,7 @@ impl Runtime {
                 let target = ScheduleName { namespace: of.0, schedule_id, key: wake.key.0 };
                 match self.evaluate_schedule(target).await {
                     Ok(evaluated) => pass.schedules.push(evaluated),
-                    // Deleted, or followed by another of the same id, or damaged: the others have their turn.
+                    // Deleted, replaced by another of the same id, or damaged: continue with the others.
                     Err(Refusal::Rejected(_) | Refusal::Damaged(_)) => {}
                     Err(unanswered) => return Err(unanswered),
                 }
@@ -290,7 +290,7 @@ impl Runtime {
         }
     }
 
-    /// Settles everything that is due in a schedule, in as many steps as that takes.
+    /// Evaluates all due times of a schedule, in as many steps as needed.
     async fn evaluate_schedule(&self, target: ScheduleName) -> Result<EvaluatedSchedule, Refusal> {
         let mut all = Vec::new();
         loop {
@@ -306,8 +306,8 @@ impl Runtime {
         }
     }
 
-    /// If the zone database is another than the last time, every schedule that depends on it is looked at:
-    /// its next time may have moved. Cron chains keep the time they have stored.
+    /// Re-evaluates every schedule that uses time zones if the zone database has changed since the last start: its next
+    /// time may have moved. Cron chains keep their stored time.
     pub async fn take_up_zones(&self) -> Result<(), Refusal> {
         const KEY: &str = "zones";
         let zones = Arc::clone(&self.node.zones);
@@ -327,7 +327,7 @@ impl Runtime {
                     self.list_schedules(namespace, "", false, ZONES_PAGE, after.take()).await?;
                 for schedule in page.schedules.iter().filter(|it| it.times.depend_on_zones()) {
                     match self.send_to_schedule(schedule.name(), Command::Wake).await {
-                        // Deleted meanwhile, or followed by another of the same id, or damaged.
+                        // Deleted, replaced by another of the same id, or damaged.
                         Ok(_) | Err(Refusal::Rejected(_) | Refusal::Damaged(_)) => {}
                         Err(unanswered) => return Err(unanswered),
                     }
@@ -338,19 +338,19 @@ impl Runtime {
                 }
             }
         }
-        // Only now: a process that ends before begins again.
+        // Written last: a process that ends before this starts again.
         let record =
             RecordWrite { kind: RecordKind::Cluster, key: KEY.to_owned(), value: Some(present) };
         self.ask(Request::PutRecord { slot: Slot::CLUSTER, record }).await.map(|_| ())
     }
 
-    /// All rows of a schedule go.
+    /// Deletes all rows of a schedule.
     pub(crate) async fn purge_schedule(&self, target: ScheduleName) -> Result<(), Refusal> {
         self.ask(Request::Schedule { target, ask: ScheduleRequest::Purge }).await.map(|_| ())
     }
 }
 
-/// What people ask of schedules; deleted ones only if they are asked for.
+/// A client's filter, restricted to schedules. Deleted ones only if requested.
 fn among_schedules(
     namespace: &NamespaceRecord,
     filter: &str,
@@ -360,7 +360,7 @@ fn among_schedules(
         .map_err(|error| Rejection::InvalidArgument(error.to_string()))
 }
 
-/// The filters that hold for schedules and for nothing else.
+/// Filters that select schedules.
 fn schedules(with_deleted: bool) -> Vec<Filter> {
     let division = AttributeColumn::Predefined(Predefined::TemporalNamespaceDivision);
     let mut filters = vec![Filter::is_keyword(Column::Attribute(division), SCHEDULE_DIVISION)];

@@ -1,7 +1,7 @@
-//! A node without threads: a simulated world takes its turns, one at a time, in an order of its choice.
+//! A node without threads, for deterministic simulation: the caller takes its turns one at a time, in any order.
 //!
-//! Everything else is the server's own: cells, queues, messages, batches. With the same store, seed, times
-//! and order of turns the same happens, every time. The crate `perennial-simulator` builds a world on it.
+//! Cells, queues, messages and batches are those of the server. The same store, seed, times and order of turns give
+//! the same result. The crate `perennial-simulator` builds on it.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -28,13 +28,13 @@ use perennial_proto::store::EntityMessage;
 use perennial_store::{CellId, Store};
 
 use crate::cell::slot_of_sender;
-use crate::node::cell_loop::{CellLoop, Next, STEP_INPUTS};
+use crate::node::cell_loop::{CellLoop, INPUTS_PER_STEP, Next};
 use crate::node::commits::{self, Commit};
 use crate::node::loads::Load;
-use crate::node::{self, Surroundings, ToCell};
+use crate::node::{self, Environment, ToCell};
 use crate::{OpenError, Runtime, RuntimeConfig};
 
-/// A clock that someone sets. Clones show the same time.
+/// A settable clock. Clones share the time.
 #[derive(Debug, Clone)]
 pub struct Clock {
     now: Arc<AtomicI64>,
@@ -42,39 +42,39 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that shows this time until it is set.
+    /// A clock at this time.
     pub fn at(now: Time) -> Self {
         Self { now: Arc::new(AtomicI64::new(now.0)), since_boot: Arc::default() }
     }
 
-    /// What it shows.
+    /// The current time.
     pub fn now(&self) -> Time {
         Time(self.now.load(Ordering::SeqCst))
     }
 
-    /// Time passes: that is noticed even by what can't see the clock being set.
+    /// Lets time pass, on the monotonic clock too.
     pub fn pass(&self, span: Span) {
         self.now.fetch_add(span.0, Ordering::SeqCst);
         self.since_boot.fetch_add(span.0.max(0), Ordering::SeqCst);
     }
 
-    /// Sets it, forwards or back. No time passes.
+    /// Sets the clock, forward or back. The monotonic clock doesn't change.
     pub fn set(&self, now: Time) {
         self.now.store(now.0, Ordering::SeqCst);
     }
 }
 
-/// When a cell hears that its batch is durable.
+/// When a cell gets the acknowledgement of its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Acknowledge {
-    /// When it is.
+    /// When the batch is durable.
     #[default]
     AfterCommit,
-    /// At once, whether it will be or not: what no server does, to see that it is noticed.
+    /// Immediately, before the commit. A fault that the simulator must detect.
     BeforeCommit,
 }
 
-/// The turns of a node's threads, taken by hand. Dropping it is a crash: what isn't in the store is gone.
+/// A node whose turns the caller takes. Dropping it simulates a crash.
 pub struct Node {
     node: Arc<node::Node>,
     runtime: Runtime,
@@ -84,7 +84,7 @@ pub struct Node {
     acknowledge: Acknowledge,
 }
 
-/// What there is for one cell to do.
+/// A cell and its inbox.
 struct Turns {
     /// `None` once it has ended.
     cell: Option<CellLoop>,
@@ -93,7 +93,7 @@ struct Turns {
 }
 
 impl Node {
-    /// Takes over what is in the store, as [`Runtime::open`] does. All ids and all chance follow from `seed`.
+    /// Opens a node on a store, as [`Runtime::open`] does. All ids and random numbers follow from `seed`.
     pub fn open(
         store: Arc<dyn Store>,
         config: &RuntimeConfig,
@@ -101,8 +101,8 @@ impl Node {
         seed: u64,
     ) -> Result<Self, OpenError> {
         let Clock { now, since_boot } = clock.clone();
-        let surroundings = Surroundings::Simulated { now, since_boot, seed: AtomicU64::new(seed) };
-        let (node, inboxes) = node::Node::without_threads(store, config, surroundings)?;
+        let environment = Environment::Simulated { now, since_boot, seed: AtomicU64::new(seed) };
+        let (node, inboxes) = node::Node::without_threads(store, config, environment)?;
         let mut cells = Vec::new();
         for (index, inbox) in inboxes.into_iter().enumerate() {
             let cell = Some(CellLoop::lease(&node, index)?);
@@ -110,7 +110,7 @@ impl Node {
         }
         node.offer_stored_tasks()?;
         Ok(Self {
-            runtime: Runtime { node: Arc::clone(&node), changing: Arc::default() },
+            runtime: Runtime { node: Arc::clone(&node), record_lock: Arc::default() },
             node,
             cells,
             commits: VecDeque::new(),
@@ -119,27 +119,27 @@ impl Node {
         })
     }
 
-    /// What clients and workers hold.
+    /// The handle for clients and workers.
     pub fn runtime(&self) -> Runtime {
         self.runtime.clone()
     }
 
-    /// From now on cells hear of their commits like this.
+    /// Sets when cells get the acknowledgement of their batches.
     pub fn set_acknowledge(&mut self, acknowledge: Acknowledge) {
         self.acknowledge = acknowledge;
     }
 
-    /// Its cells, in the order of their slots.
+    /// Ids of the cells, in the order of their slots.
     pub fn cell_ids(&self) -> Vec<CellId> {
         (0..self.cells.len()).map(|cell| CellId(self.node.slots_of(cell).first())).collect()
     }
 
-    /// How many cells there are.
+    /// Number of cells.
     pub fn cells(&self) -> usize {
         self.cells.len()
     }
 
-    /// How much has arrived for a cell, or is due in it. 0 if a turn would do nothing.
+    /// Number of inputs for a cell, plus one if it is due. 0 if a turn would do nothing.
     pub fn arrived(&mut self, cell: usize) -> usize {
         let Some(turns) = self.cells.get_mut(cell) else { return 0 };
         turns.arrived.extend(turns.inbox.try_iter());
@@ -152,17 +152,17 @@ impl Node {
         turns.arrived.len() + usize::from(is_due)
     }
 
-    /// Lets a cell handle the first `inputs` of what has arrived.
+    /// Lets a cell handle its first `inputs` inputs.
     pub fn step(&mut self, cell: usize, inputs: usize) {
         self.arrived(cell);
         let Some(turns) = self.cells.get_mut(cell) else { return };
         let Some(running) = &mut turns.cell else { return };
-        let inputs = inputs.min(turns.arrived.len()).min(STEP_INPUTS);
+        let inputs = inputs.min(turns.arrived.len()).min(INPUTS_PER_STEP);
         let next = running.turn(&self.node, turns.arrived.drain(..inputs));
         match next {
-            Next::GoOn(work) => {
+            Next::Continue(work) => {
                 if self.acknowledge == Acknowledge::BeforeCommit && work.commit.is_some() {
-                    self.node.tell(cell, commits::told(Ok(())));
+                    self.node.send_to_cell(cell, commits::commit_result(Ok(())));
                 }
                 self.commits.extend(work.commit.map(|batch| (cell, batch)));
                 self.loads.extend(work.loads);
@@ -179,7 +179,7 @@ impl Node {
         cell.is_some_and(CellLoop::is_suspended)
     }
 
-    /// When a cell next has something to do though nothing arrives, seen from now.
+    /// When the first cell has to take a turn if no input arrives.
     pub fn next_wake(&self) -> Option<Time> {
         let waits = self.cells.iter().filter_map(|turns| turns.cell.as_ref());
         let waits = waits.map(|cell| cell.until_next_turn(&self.node));
@@ -188,42 +188,42 @@ impl Node {
         Some(Time(now.0.saturating_add(i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX))))
     }
 
-    /// Bytes of the runs and schedules that all cells have in memory, as they are counted.
+    /// Bytes of the cached runs and schedules of all cells.
     pub fn cached_bytes(&self) -> usize {
         self.cells.iter().filter_map(|turns| turns.cell.as_ref()).map(CellLoop::cached_bytes).sum()
     }
 
-    /// How many batches wait to be committed.
+    /// Number of batches that wait for a commit.
     pub fn uncommitted(&self) -> usize {
         self.commits.len()
     }
 
-    /// Commits the first `batches` of those that wait, together.
+    /// Commits the first `batches` waiting batches together.
     pub fn commit(&mut self, batches: usize) {
         let count = batches.min(self.commits.len());
         let batches = self.commits.drain(..count).collect();
-        for (cell, told) in commits::commit(self.node.store.as_ref(), batches) {
-            let was_told =
-                matches!(told, ToCell::Committed) && self.acknowledge == Acknowledge::BeforeCommit;
-            if !was_told {
-                self.node.tell(cell, told);
+        for (cell, result) in commits::commit(self.node.store.as_ref(), batches) {
+            let is_acknowledged = matches!(result, ToCell::Committed)
+                && self.acknowledge == Acknowledge::BeforeCommit;
+            if !is_acknowledged {
+                self.node.send_to_cell(cell, result);
             }
         }
     }
 
-    /// How many readings cells wait for.
+    /// Number of reads that cells wait for.
     pub fn unread(&self) -> usize {
         self.loads.len()
     }
 
-    /// Reads for a cell what it waits for: the one of this place in line.
+    /// Performs the waiting read at this position.
     pub fn read(&mut self, index: usize) {
         if let Some(load) = self.loads.remove(index) {
             self.node.load(load);
         }
     }
 
-    /// Brings a message to its receiver, for the first time or again.
+    /// Delivers a message, for the first time or again.
     pub fn deliver(&self, message: EntityMessage) {
         let sender = self.node.cell_of(slot_of_sender(&message));
         let cell = self.cells.get(sender).and_then(|turns| turns.cell.as_ref());
@@ -237,7 +237,7 @@ impl Node {
         self.cells.iter().all(|turns| turns.cell.is_none())
     }
 
-    /// Takes the first turn that does something. False if nothing is to be done before time passes.
+    /// Takes the first possible turn. False if nothing is due before time passes.
     pub fn take_any_turn(&mut self) -> bool {
         if self.unread() > 0 {
             self.read(0);

@@ -1,9 +1,8 @@
-//! Batch jobs: one operation on every run that a query finds.
+//! Batch jobs: one operation on every run that matches a query.
 //!
-//! A job is a record. Whoever starts it has it written before the first run is touched; each page of runs
-//! is followed by a record of how far it came, so after a crash it goes on from there. Operations that were
-//! done again for that reason change nothing: a signal has the job's id as its request's, and what has
-//! ended stays as it is.
+//! A job is a record, written before the first run is changed. Its progress is written after each page of runs, so it
+//! continues there after a crash. Repeated operations are idempotent: a signal has the job's id as its request id, and
+//! closed runs stay as they are.
 
 mod operation;
 mod work;
@@ -21,11 +20,11 @@ use crate::damage::Damaged;
 use crate::{Refusal, Runtime};
 
 impl Runtime {
-    /// Begins a job; refused if its id is taken. It needs a query or runs, and an operation.
+    /// Starts a job with a query or a list of runs, and an operation. Rejected if its id is taken.
     pub async fn start_batch(&self, mut job: BatchJob) -> Result<(), Refusal> {
         let namespace = NamespaceKey(job.namespace);
         {
-            let _one_at_a_time = self.changing.lock().await;
+            let _lock = self.record_lock.lock().await;
             if self.find_batch(namespace, &job.job_id).await?.is_some() {
                 return Err(Rejection::AlreadyStarted {
                     workflow_id: job.job_id.clone(),
@@ -45,9 +44,9 @@ impl Runtime {
         Ok(())
     }
 
-    /// Ends a job after the page it is at.
+    /// Stops a job after its current page.
     pub async fn stop_batch(&self, namespace: NamespaceKey, job_id: &str) -> Result<(), Refusal> {
-        let _one_at_a_time = self.changing.lock().await;
+        let _lock = self.record_lock.lock().await;
         let mut job = self.batch_or_refusal(namespace, job_id).await?;
         if job.state() != BatchOperationState::Running {
             return Err(Rejection::AlreadyClosed.into());
@@ -57,12 +56,12 @@ impl Runtime {
         self.put_batch(&job).await
     }
 
-    /// A job as it is now.
+    /// The current state of a job.
     pub async fn batch(&self, namespace: NamespaceKey, job_id: &str) -> Result<BatchJob, Refusal> {
         self.batch_or_refusal(namespace, job_id).await
     }
 
-    /// Jobs of a namespace by id, a page of them, after the one of id `after`.
+    /// A page of a namespace's jobs by id, after the id `after`.
     pub async fn batches(
         &self,
         namespace: NamespaceKey,
@@ -77,7 +76,7 @@ impl Runtime {
         found.iter().map(|(_, value)| decoded(value)).collect()
     }
 
-    /// Goes on with the jobs that were under way when the process ended.
+    /// Continues with jobs that were running when the process ended.
     pub async fn resume_batches(&self) -> Result<(), Refusal> {
         const PAGE: usize = 100;
         for namespace in self.namespaces().iter() {
@@ -97,7 +96,7 @@ impl Runtime {
                             self.spawn_batch(job);
                         }
                         Ok(_) => {}
-                        Err(error) => self.node.damage.notice(Damaged::BatchJob { key }, &error),
+                        Err(error) => self.node.damage.report(Damaged::BatchJob { key }, &error),
                     }
                 }
             }
@@ -140,7 +139,7 @@ impl Runtime {
         let found = self
             .with_store(move |store| store.records(RecordKind::BatchJob, &prefix, "", 1))
             .await?;
-        // The first key that begins so is the shortest one.
+        // Of the keys with this prefix, the first is the shortest.
         found
             .first()
             .filter(|(found, _)| *found == key)
@@ -154,7 +153,7 @@ impl Runtime {
             key: key_of(NamespaceKey(job.namespace), &job.job_id),
             value: Some(encoded(job)),
         };
-        // The owner of the job's slot works on it, and writes how far it came.
+        // The owner of the job's slot runs it and writes its progress.
         let slot = Slot::of(NamespaceKey(job.namespace), &job.job_id);
         self.ask(Request::PutRecord { slot, record }).await.map(|_| ())
     }

@@ -1,4 +1,4 @@
-//! A job's operation on one run.
+//! Applies a job's operation to one run.
 
 use perennial_engine::run::{Command, Rejection, RequestCancel, Run, Signal, Terminate};
 use perennial_proto::store::batch_job::Operation;
@@ -11,7 +11,7 @@ use prost::Message;
 use crate::history::damaged_history;
 use crate::{Refusal, ResetOptions, Runtime};
 
-/// Does it. A run that has closed or gone meanwhile counts as done, unless it was to be reset: after a
+/// Applies the operation. A run that is already closed or deleted counts as done, except for a reset: before a
 /// crash the job may have closed it itself.
 pub(super) async fn operate(
     runtime: &Runtime,
@@ -92,7 +92,7 @@ async fn reset_run(
     runtime.reset(RunName { run_id, ..target }, reset).await.map(|_| ())
 }
 
-/// The run, of all in the chain, and the event that a build began with.
+/// The run of the chain, and the event, that a build started with.
 fn point_of_build(run: &Run, build_id: &str) -> Option<(String, i64)> {
     let points = run.head.reset_points.as_ref()?;
     let point = points.points.iter().find(|point| point.build_id == build_id)?;

@@ -1,4 +1,4 @@
-//! A job at work: page after page of runs.
+//! Runs a batch job, page by page.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,27 +15,27 @@ use tokio::time::Instant;
 use super::operation;
 use crate::{Refusal, Runtime};
 
-/// Runs that are listed, and operated on, before the progress is written.
+/// Runs processed before the progress is written.
 const PAGE: usize = 100;
 
-/// Operations under way at once.
-const AT_ONCE: usize = 16;
+/// Concurrent operations of a job.
+const CONCURRENCY_MAX: usize = 16;
 
-/// Between tries to list, to operate or to write, when the store doesn't answer.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Delay between attempts when the store doesn't answer.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Works until the job is done or stopped, or the process ends.
+/// Runs a job until it is done or stopped, or the process ends.
 pub(super) async fn work(runtime: &Runtime, mut job: BatchJob) {
     loop {
         match step(runtime, &mut job).await {
             Ok(Step::More) => {}
             Ok(Step::Done) => return,
             Err(Refusal::Rejected(_) | Refusal::Damaged(_)) => {
-                // The namespace or what the query asks about is gone, or can't be read: nothing will change that.
+                // The namespace or a search attribute was removed, or a row is damaged: a retry won't help.
                 if finish(runtime, &mut job, BatchOperationState::Failed).await.is_ok() {
                     return;
                 }
-                tokio::time::sleep(PATIENCE).await;
+                tokio::time::sleep(RETRY_DELAY).await;
             }
             Err(
                 Refusal::Unavailable(_)
@@ -44,7 +44,7 @@ pub(super) async fn work(runtime: &Runtime, mut job: BatchJob) {
                 | Refusal::PagesLost(_)
                 | Refusal::TimedOut,
             ) => {
-                tokio::time::sleep(PATIENCE).await;
+                tokio::time::sleep(RETRY_DELAY).await;
             }
         }
     }
@@ -55,16 +55,16 @@ enum Step {
     Done,
 }
 
-/// Works on the page that the job's record names, then writes down how that went and the next page.
+/// Processes the page in the job's record, then writes the counts and the next page.
 async fn step(runtime: &Runtime, job: &mut BatchJob) -> Result<Step, Refusal> {
     let (completed, failed) = operate(runtime, job).await;
     let next = next_page(runtime, job).await?;
 
-    let _one_at_a_time = runtime.changing.lock().await;
+    let _lock = runtime.record_lock.lock().await;
     let stored = runtime.batch(NamespaceKey(job.namespace), &job.job_id).await?;
     let is_stopped = stored.state() != BatchOperationState::Running;
     let is_done = job.is_last_page;
-    // What was told while the page was worked on stays: only the counts and the pages are ours.
+    // Keep concurrent changes of the record: only counts and pages are written here.
     let mut written = BatchJob {
         completed: stored.completed + completed,
         failed: stored.failed + failed,
@@ -88,13 +88,13 @@ async fn finish(
     job: &mut BatchJob,
     state: BatchOperationState,
 ) -> Result<(), Refusal> {
-    let _one_at_a_time = runtime.changing.lock().await;
+    let _lock = runtime.record_lock.lock().await;
     job.state = state.into();
     job.closed_at = runtime.now().0;
     runtime.put_batch(job).await
 }
 
-/// The runs a job works on next, and where it goes on from there.
+/// The next page of runs, and the position after it.
 #[derive(Default)]
 struct Next {
     page: Vec<WorkflowExecution>,
@@ -118,11 +118,11 @@ async fn next_page(runtime: &Runtime, job: &BatchJob) -> Result<Next, Refusal> {
     let namespaces = runtime.namespaces();
     let gone = || Rejection::NotFound("the namespace is gone".to_owned());
     let namespace = namespaces.by_key(NamespaceKey(job.namespace)).ok_or_else(gone)?;
-    // A token of ours always reads; a job from another version begins anew, which does no harm.
+    // A token of another version may not parse: then the job starts again, which is harmless.
     let after = Position::from_token(&job.after).ok();
     let found = runtime.list(namespace, &job.query, PAGE, after).await?;
-    // The job itself closes runs and makes new ones, which move in the list: what closed or began after
-    // the job did is none of its business.
+    // The job itself closes runs and starts new ones, which changes the list: skip runs that closed or started after
+    // the job.
     let targets = found.executions.into_iter().filter(|run| {
         run.start_time_nanos < job.started_at
             && run.closed.as_ref().is_none_or(|closed| closed.time_nanos < job.started_at)
@@ -137,7 +137,7 @@ async fn next_page(runtime: &Runtime, job: &BatchJob) -> Result<Next, Refusal> {
     })
 }
 
-/// Works on the job's page. Counts what went well and what didn't.
+/// Processes the job's page. Counts successes and failures.
 async fn operate(runtime: &Runtime, job: &BatchJob) -> (i64, i64) {
     let began = Instant::now();
     let (mut completed, mut failed) = (0, 0);
@@ -152,7 +152,7 @@ async fn operate(runtime: &Runtime, job: &BatchJob) -> (i64, i64) {
             let due = index as f32 / job.operations_per_second_max;
             tokio::time::sleep_until(began + Duration::from_secs_f32(due)).await;
         }
-        if under_way.len() >= AT_ONCE
+        if under_way.len() >= CONCURRENCY_MAX
             && let Some(done) = under_way.join_next().await
         {
             tally(done);
@@ -167,11 +167,11 @@ async fn operate(runtime: &Runtime, job: &BatchJob) -> (i64, i64) {
         under_way.spawn(async move {
             loop {
                 match operation::operate(&runtime, &job, target.clone()).await {
-                    // Nobody knows whether it happened: done again, it changes nothing.
+                    // The outcome is unknown. A repeated operation changes nothing.
                     Err(
                         Refusal::Unavailable(_) | Refusal::Overloaded(_) | Refusal::Exhausted(_),
                     ) => {
-                        tokio::time::sleep(PATIENCE).await;
+                        tokio::time::sleep(RETRY_DELAY).await;
                     }
                     done => return done.is_ok(),
                 }

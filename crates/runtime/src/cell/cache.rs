@@ -1,4 +1,4 @@
-//! The entities a cell has in memory, and the requests that wait for one to be loaded.
+//! The entity cache of a cell, and the requests parked until an entity is loaded.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -8,24 +8,24 @@ use perennial_store::{Error, StoredEntity};
 use super::entity::CachedEntity;
 use super::request::{Incoming, ReplyTo};
 
-/// Closed entities kept in memory: someone may ask for a run's result, or start its workflow id again.
+/// Closed entities kept in the cache: clients often read a run's result, or start its workflow id again.
 const CLOSED_KEPT: usize = 500;
-/// Entities that are looked at in one step for one to evict.
+/// Eviction candidates checked in one step.
 const EVICTION_TRIES: usize = 64;
 
-/// Where an entity is.
+/// Result of a cache lookup.
 pub(super) enum Resolved {
     Found(EntityKey),
     /// There is no such entity.
     Absent,
-    /// It has to be loaded first.
+    /// A cache miss: it has to be loaded.
     Unknown,
 }
 
-/// An entity that couldn't be loaded, and the requests that wait for it.
-pub(super) struct Unloaded {
+/// A failed load, and the requests that waited for it.
+pub(super) struct LoadFailed {
     pub(super) waiting: Vec<Incoming>,
-    /// If it is [`Error::Corrupt`], asking again won't help.
+    /// After [`Error::Corrupt`] a retry won't help.
     pub(super) why: Error,
 }
 
@@ -35,7 +35,7 @@ struct Cached {
     last_used: u64,
 }
 
-/// How far the state in memory is durable.
+/// Whether the cached state is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CommitState {
     Durable,
@@ -43,7 +43,7 @@ enum CommitState {
     Open,
 }
 
-/// The commit that a reply has to wait for, because it saw what is in it.
+/// The commit that a reply waits for, because it saw state of that batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WaitFor {
     Nothing,
@@ -51,16 +51,16 @@ pub(super) enum WaitFor {
     OpenBatch,
 }
 
-/// What is known of the entities of one id.
+/// Known entities of one id.
 #[derive(Default)]
-struct OfId {
+struct IdEntry {
     /// `None`: not known. `Some(None)`: there is none.
     current: Option<Option<EntityKey>>,
     /// Runs by their run ids; `None` where there is none of that id.
     runs: HashMap<String, Option<EntityKey>>,
 }
 
-impl OfId {
+impl IdEntry {
     fn get(&self, run_id: Option<&str>) -> Option<Option<EntityKey>> {
         match run_id {
             Some(run_id) => self.runs.get(run_id).copied(),
@@ -83,20 +83,19 @@ impl OfId {
 pub(super) struct Cache {
     capacity: usize,
     bytes_max: usize,
-    /// Of all entities.
+    /// Bytes of all entities.
     bytes: usize,
-    ids: HashMap<EntityId, OfId>,
+    ids: HashMap<EntityId, IdEntry>,
     entities: HashMap<EntityKey, Cached>,
     by_use: BTreeMap<u64, EntityKey>,
     tick: u64,
-    /// In order, so that a cell that ends answers in the same order each time.
+    /// Ordered, so that a cell that ends answers in a deterministic order.
     parked: BTreeMap<EntityRef, Vec<Incoming>>,
     open: Vec<EntityKey>,
     in_flight: Vec<EntityKey>,
-    /// Entities that have closed, durably, in that order.
+    /// Durably closed entities, oldest first.
     closed: VecDeque<EntityKey>,
-    /// Ids of which something is known not to exist: forgotten soon, or asking for what doesn't exist would fill the
-    /// memory.
+    /// Ids with a negative entry. These are dropped soon, or requests for unknown ids would fill the memory.
     absent: Vec<EntityId>,
 }
 
@@ -118,7 +117,7 @@ impl Cache {
         }
     }
 
-    /// Finds an entity, which counts as a use of it.
+    /// Looks up an entity and marks it as used.
     pub(super) fn resolve(&mut self, wanted: &EntityRef) -> Resolved {
         match self.look_up(&wanted.id, wanted.run_id.as_deref()) {
             Some(Some(key)) => {
@@ -140,38 +139,38 @@ impl Cache {
         self.ids.get(id)?.get(run_id)
     }
 
-    /// Puts a request aside until its entity is loaded. True if it is the first to wait for it.
+    /// Parks a request until its entity is loaded. True if it is the first to wait for it.
     pub(super) fn park(&mut self, wanted: EntityRef, incoming: Incoming) -> bool {
         let waiting = self.parked.entry(wanted).or_default();
         waiting.push(incoming);
         waiting.len() == 1
     }
 
-    /// Takes an entity that was loaded. Returns the requests that waited for it.
+    /// Adds a loaded entity. Returns the requests that waited for it.
     pub(super) fn loaded(
         &mut self,
         wanted: &EntityRef,
         found: Result<Option<StoredEntity>, Error>,
         zones: &Zones,
-    ) -> Result<Vec<Incoming>, Unloaded> {
+    ) -> Result<Vec<Incoming>, LoadFailed> {
         let waiting = self.parked.remove(wanted).unwrap_or_default();
         let found = found.and_then(|stored| {
             stored.map_or(Ok(None), |stored| self.insert_loaded(&wanted.id, &stored, zones))
         });
         let key = match found {
             Ok(key) => key,
-            Err(why) => return Err(Unloaded { waiting, why }),
+            Err(why) => return Err(LoadFailed { waiting, why }),
         };
         if key.is_none() {
             self.absent.push(wanted.id.clone());
         }
-        let of_id = self.ids.entry(wanted.id.clone()).or_default();
+        let entry = self.ids.entry(wanted.id.clone()).or_default();
         match &wanted.run_id {
-            // Created since it was asked for: what is in memory is newer.
-            None if of_id.current.is_some() => {}
-            None => of_id.current = Some(key),
+            // Created since the load was requested: the cached state is newer.
+            None if entry.current.is_some() => {}
+            None => entry.current = Some(key),
             Some(run_id) => {
-                of_id.runs.entry(run_id.clone()).or_insert(key);
+                entry.runs.entry(run_id.clone()).or_insert(key);
             }
         }
         Ok(waiting)
@@ -194,22 +193,22 @@ impl Cache {
         if run_id.is_some() && self.look_up(id, run_id.as_deref()) == Some(None) {
             return Ok(None);
         }
-        // Another may have been created since this one was read: what is known is newer.
+        // Another may have been created since this one was read: the cached state is newer.
         let is_current = stored.is_current && self.look_up(id, None).is_none();
         self.insert(entity, is_current);
         Ok(Some(key))
     }
 
-    /// Puts an entity in, new or loaded.
+    /// Adds an entity, new or loaded.
     pub(super) fn insert(&mut self, entity: CachedEntity, is_current: bool) {
         let state = entity.state();
         let key = state.key();
-        let of_id = self.ids.entry(state.id()).or_default();
+        let entry = self.ids.entry(state.id()).or_default();
         if is_current {
-            of_id.current = Some(Some(key));
+            entry.current = Some(Some(key));
         }
         if let Some(run_id) = state.run_id() {
-            of_id.runs.insert(run_id.to_owned(), Some(key));
+            entry.runs.insert(run_id.to_owned(), Some(key));
         }
         self.tick += 1;
         self.by_use.insert(self.tick, key);
@@ -222,12 +221,12 @@ impl Cache {
         self.entities.get(&key).map(|cached| &cached.entity)
     }
 
-    /// An entity, to change what is attached to it. For its state there is [`Self::change`].
+    /// An entity, to change its attached data. For its state use [`Self::change`].
     pub(super) fn get_mut(&mut self, key: EntityKey) -> Option<&mut CachedEntity> {
         self.entities.get_mut(&key).map(|cached| &mut cached.entity)
     }
 
-    /// Changes the state of an entity, which is ahead of the store from then on.
+    /// Changes the state of an entity. It isn't durable until the open batch is.
     pub(super) fn change(&mut self, key: EntityKey, change: impl FnOnce(&mut CachedEntity)) {
         let Some(cached) = self.entities.get_mut(&key) else { return };
         let before = cached.entity.bytes();
@@ -239,7 +238,7 @@ impl Cache {
         }
     }
 
-    /// The commit that makes the entity durable as it is.
+    /// The commit that makes the current state durable.
     pub(super) fn wait_for(&self, key: EntityKey) -> WaitFor {
         match self.entities.get(&key).map(|cached| cached.commit) {
             None | Some(CommitState::Durable) => WaitFor::Nothing,
@@ -248,7 +247,7 @@ impl Cache {
         }
     }
 
-    /// The open batch is on its way.
+    /// The open batch is in flight now.
     pub(super) fn sealed(&mut self) {
         self.in_flight = std::mem::take(&mut self.open);
         for key in &self.in_flight {
@@ -258,7 +257,7 @@ impl Cache {
         }
     }
 
-    /// The batch on its way has arrived.
+    /// The batch in flight is durable.
     pub(super) fn committed(&mut self) {
         for key in std::mem::take(&mut self.in_flight) {
             if let Some(cached) = self.entities.get_mut(&key)
@@ -277,12 +276,12 @@ impl Cache {
         let entity = self.take_out(key)?;
         let state = entity.state();
         let id = state.id();
-        if let Some(of_id) = self.ids.get_mut(&id) {
+        if let Some(entry) = self.ids.get_mut(&id) {
             if let Some(run_id) = state.run_id() {
-                of_id.runs.insert(run_id.to_owned(), None);
+                entry.runs.insert(run_id.to_owned(), None);
             }
-            if of_id.current == Some(Some(key)) {
-                of_id.current = Some(None);
+            if entry.current == Some(Some(key)) {
+                entry.current = Some(None);
             }
             self.absent.push(id);
         }
@@ -304,23 +303,23 @@ impl Cache {
         self.by_use.insert(self.tick, key);
     }
 
-    /// Evicts what closed or was used longest ago, as long as there is too much, and never what isn't durable or has
-    /// someone waiting on it.
+    /// Evicts closed, then least recently used entities while the cache is over its limits. Never evicts an entity that
+    /// isn't durable or has a caller waiting.
     pub(super) fn evict(&mut self) {
         self.forget_absent();
-        while self.closed.len() > CLOSED_KEPT || (self.has_too_much() && !self.closed.is_empty()) {
+        while self.closed.len() > CLOSED_KEPT || (self.is_over_limit() && !self.closed.is_empty()) {
             if let Some(key) = self.closed.pop_front()
-                && self.is_free(key)
+                && self.is_evictable(key)
             {
                 self.forget(key);
             }
         }
         for _ in 0..EVICTION_TRIES {
-            if !self.has_too_much() {
+            if !self.is_over_limit() {
                 return;
             }
             let Some((_, &key)) = self.by_use.first_key_value() else { return };
-            if self.is_free(key) {
+            if self.is_evictable(key) {
                 self.forget(key);
             } else {
                 self.touch(key);
@@ -328,34 +327,34 @@ impl Cache {
         }
     }
 
-    /// More entities than there should be, or more bytes of them. An entity that is alone may be of any size.
-    fn has_too_much(&self) -> bool {
+    /// Whether the cache has too many entities or bytes. A single entity may have any size.
+    fn is_over_limit(&self) -> bool {
         let count = self.entities.len();
         count > self.capacity || (self.bytes > self.bytes_max && count > 1)
     }
 
-    /// Bytes of all entities in memory.
+    /// Bytes of all cached entities.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    fn is_free(&mut self, key: EntityKey) -> bool {
+    fn is_evictable(&mut self, key: EntityKey) -> bool {
         let Some(cached) = self.entities.get_mut(&key) else { return false };
         cached.commit == CommitState::Durable
             && !cached.entity.is_awaited()
-            // What is being read for the same id may be older than what would be forgotten.
-            && !is_asked_for(&self.parked, &cached.entity.state().id())
+            // A load in progress for the same id may be older than the evicted state.
+            && !is_loading(&self.parked, &cached.entity.state().id())
     }
 
     fn forget_absent(&mut self) {
         let parked = &self.parked;
         let (keep, drop): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.absent).into_iter().partition(|id| is_asked_for(parked, id));
+            std::mem::take(&mut self.absent).into_iter().partition(|id| is_loading(parked, id));
         self.absent = keep;
         for id in drop {
-            let Some(of_id) = self.ids.get_mut(&id) else { continue };
-            of_id.forget_absent();
-            if of_id.is_empty() {
+            let Some(entry) = self.ids.get_mut(&id) else { continue };
+            entry.forget_absent();
+            if entry.is_empty() {
                 self.ids.remove(&id);
             }
         }
@@ -365,20 +364,20 @@ impl Cache {
         let Some(entity) = self.take_out(key) else { return };
         let state: Entity = entity.state();
         let id = state.id();
-        let Some(of_id) = self.ids.get_mut(&id) else { return };
+        let Some(entry) = self.ids.get_mut(&id) else { return };
         if let Some(run_id) = state.run_id() {
-            of_id.runs.remove(run_id);
+            entry.runs.remove(run_id);
         }
-        if of_id.current == Some(Some(key)) {
-            of_id.current = None;
+        if entry.current == Some(Some(key)) {
+            entry.current = None;
         }
-        of_id.forget_absent();
-        if of_id.is_empty() {
+        entry.forget_absent();
+        if entry.is_empty() {
             self.ids.remove(&id);
         }
     }
 
-    /// The cell is over: everyone who waits in it, in the same order each time.
+    /// Returns all waiting callers when the cell ends, in a deterministic order.
     pub(super) fn take_waiting(&mut self) -> Vec<ReplyTo> {
         let mut keys: Vec<_> = self.entities.keys().copied().collect();
         keys.sort_unstable();
@@ -392,8 +391,8 @@ impl Cache {
     }
 }
 
-/// Whether an entity of an id is being read. Found by order: there may be many of both.
-fn is_asked_for(parked: &BTreeMap<EntityRef, Vec<Incoming>>, id: &EntityId) -> bool {
+/// Whether a load for an id is in progress. A range lookup, because there may be many parked requests.
+fn is_loading(parked: &BTreeMap<EntityRef, Vec<Incoming>>, id: &EntityId) -> bool {
     let first = EntityRef::current(id.clone());
     parked.range(&first..).next().is_some_and(|(wanted, _)| wanted.id == *id)
 }

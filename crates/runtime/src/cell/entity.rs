@@ -1,6 +1,6 @@
-//! An entity in memory, of any kind, with what is attached to it and never stored.
+//! A cached entity of any kind, with attached data that is never stored.
 //!
-//! A new kind adds a variant here, and a file for what it is asked. Cache, batch and messages don't know kinds.
+//! A new kind adds a variant here, and a file for its requests. Cache, batch and messages are independent of kinds.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,27 +18,27 @@ use super::request::ReplyTo;
 use super::schedule_requests::AwaitedStarts;
 use super::updates::Updates;
 
-/// Bytes of history a cached run keeps at hand: enough for a worker that keeps up.
+/// Bytes of recent history that a cached run keeps: enough for a worker that keeps up.
 const RECENT_BYTES: usize = 16 * 1024;
-/// What a run takes beside its payloads, and what each of its parts does: a guess, on the high side.
+/// Memory of a run and of each of its parts beyond their encoded length: a high estimate.
 const RUN_BYTES: usize = 4 * 1024;
 const PART_BYTES: usize = 512;
-/// What a schedule takes beside its rows, compiled times included: a guess, on the high side.
+/// Memory of a schedule beyond its rows, its compiled spec included: a high estimate.
 const SCHEDULE_BYTES: usize = 8 * 1024;
 
-/// An entity in memory.
+/// A cached entity.
 pub(super) enum CachedEntity {
     Run(Box<CachedRun>),
     Schedule(Box<CachedSchedule>),
 }
 
-/// A run in memory.
+/// A cached run.
 pub(super) struct CachedRun {
     pub(super) run: Arc<Run>,
     /// Fragments of its history up to its last event, without a gap.
     recent: VecDeque<Fragment>,
     recent_bytes: usize,
-    /// Of its state, without what is attached to it.
+    /// Bytes of its state, without attached data.
     state_bytes: usize,
     /// Callers that wait for an event of this id, or for the run's close.
     pub(super) watchers: Vec<(i64, ReplyTo)>,
@@ -47,11 +47,11 @@ pub(super) struct CachedRun {
     pub(super) pages: Pages,
 }
 
-/// A schedule in memory.
+/// A cached schedule.
 pub(super) struct CachedSchedule {
     pub(super) schedule: Arc<Schedule>,
     bytes: usize,
-    /// Callers whose runs are being started: they are answered when those are there.
+    /// Callers that wait until their runs have started.
     pub(super) awaited_starts: Vec<AwaitedStarts>,
 }
 
@@ -69,7 +69,7 @@ impl CachedEntity {
         }
     }
 
-    /// Bytes of memory it takes, about.
+    /// Approximate memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Run(cached) => cached.state_bytes + cached.recent_bytes,
@@ -77,7 +77,7 @@ impl CachedEntity {
         }
     }
 
-    /// Whether nothing will happen to it by itself any more: it is the first to leave memory.
+    /// Whether the entity is closed. Closed entities are evicted first.
     pub(super) fn is_closed(&self) -> bool {
         match self {
             Self::Run(cached) => !cached.run.is_open(),
@@ -85,7 +85,7 @@ impl CachedEntity {
         }
     }
 
-    /// Whether someone waits for something that is only in memory. Callers that have gone don't count.
+    /// Whether a caller waits on data that is only in memory. Callers that have disconnected don't count.
     pub(super) fn is_awaited(&mut self) -> bool {
         match self {
             Self::Run(cached) => {
@@ -104,7 +104,7 @@ impl CachedEntity {
         }
     }
 
-    /// The callers who have to be told that the cell begins anew. The others' calls end with their entity.
+    /// Callers that get an error when the cell restarts. Other calls end when their entity is dropped.
     pub(super) fn take_replies(&mut self) -> Vec<ReplyTo> {
         match self {
             Self::Run(_) => Vec::new(),
@@ -145,7 +145,7 @@ impl From<Entity> for CachedEntity {
 }
 
 impl CachedRun {
-    /// Takes the run as a step left it, with the events of the step.
+    /// Replaces the run by its state after a step, and adds the events of the step.
     pub(super) fn step<'a>(
         &mut self,
         run: Arc<Run>,
@@ -172,7 +172,7 @@ impl CachedRun {
         }
     }
 
-    /// Its history from an event on, if all of that is at hand.
+    /// Its history from an event on, if all of it is in memory.
     pub(super) fn recent_from(&self, first_event_id: i64) -> Vec<Fragment> {
         let reaches_back =
             self.recent.front().is_some_and(|oldest| oldest.first_event_id <= first_event_id);
@@ -185,7 +185,7 @@ impl CachedRun {
 }
 
 impl CachedSchedule {
-    /// Takes the schedule as a step left it.
+    /// Replaces the schedule by its state after a step.
     pub(super) fn step(&mut self, schedule: Arc<Schedule>) {
         self.bytes = schedule_bytes(&schedule);
         self.schedule = schedule;
@@ -201,7 +201,7 @@ impl Cache {
         }
     }
 
-    /// The run of this key, to change what is attached to it.
+    /// The run of this key, to change its attached data.
     pub(super) fn run_mut(&mut self, key: EntityKey) -> Option<&mut CachedRun> {
         match self.get_mut(key)? {
             CachedEntity::Run(cached) => Some(cached),
@@ -217,7 +217,7 @@ impl Cache {
         }
     }
 
-    /// The schedule of this key, to change what is attached to it.
+    /// The schedule of this key, to change its attached data.
     pub(super) fn schedule_mut(&mut self, key: EntityKey) -> Option<&mut CachedSchedule> {
         match self.get_mut(key)? {
             CachedEntity::Schedule(cached) => Some(cached),

@@ -1,11 +1,11 @@
-//! The events of a run as they are stored: as few rows a batch as a reader can take one at a time.
+//! History fragments: the events of a run in as few rows per batch as the row size allows.
 
 use perennial_proto::encoded;
 use perennial_proto::temporal::history::v1::{History, HistoryEvent};
 use perennial_store::Fragment;
 use prost::Message;
 
-/// A page of a history is made of whole rows. One event may be larger.
+/// Size limit of a row, because readers get whole rows. A single event may be larger.
 const BYTES_MAX: usize = 1024 * 1024;
 
 /// The events of one step.

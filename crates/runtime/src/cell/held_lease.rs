@@ -1,10 +1,10 @@
-//! The lease a cell has: its slots, its epoch, and the keys and batch numbers it makes under it.
+//! The lease of a cell: slots, epoch, and the keys and batch numbers assigned under it.
 
 use perennial_engine::{FreshKeys, Slot, SlotRange};
 use perennial_store::{CellId, Epoch, LastBatch};
 
-/// A key has 32 bits for its place under a lease. A cell takes a new lease after half of them at the latest: the
-/// other half is left for what one batch makes.
+/// A key has 32 bits for its number under a lease. A cell takes a new lease after half of them at the latest. The
+/// other half is reserved for the keys of one batch.
 pub(crate) const KEYS_PER_LEASE_MAX: u32 = 1 << 31;
 
 /// See the module's documentation.
@@ -35,7 +35,7 @@ impl HeldLease {
         self.epoch
     }
 
-    /// Keys that no one else makes: ascending within a lease, and above those of all earlier leases.
+    /// Unique keys: ascending within a lease, and above those of all earlier leases.
     pub(super) fn keys(&self) -> &FreshKeys {
         &self.keys
     }
@@ -56,7 +56,7 @@ impl HeldLease {
         self.next_sequence
     }
 
-    /// A batch with the next number is on its way.
+    /// Counts a batch that is now in flight.
     pub(super) fn count_batch(&mut self) {
         self.next_sequence += 1;
     }

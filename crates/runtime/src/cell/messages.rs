@@ -1,9 +1,8 @@
-//! Messages between entities: delivered at least once, taken once, confirmed to the sender.
+//! Messages between entities: delivered at least once, handled once, acknowledged to the sender.
 //!
-//! Between two that this cell owns, a message is taken in the batch that holds its cause, and so is the
-//! answer: none of the three is durable without the others, and nothing need be stored of the message. What
-//! isn't done when that batch is sealed, because the receiver has to be loaded or there is too much of it, is
-//! stored in it like a message to another cell, and goes on from memory.
+//! A message between two entities of one cell, its cause and its answer are committed in one batch, so the message
+//! needs no row. If the receiver has to be loaded, or the step has too many messages, the message is stored with its
+//! cause like a message to another cell, and delivered from memory.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -18,57 +17,56 @@ use super::request::{Incoming, Release, ReplyTo, Request, Response};
 use super::{Cell, Effects, World};
 use crate::api::Refusal;
 
-/// Messages and answers handled in a step: each may lead to more, and clients are to get their turn.
-const DELIVERED_AT_ONCE: usize = 1_000;
+/// Messages and answers handled in a step. Each may cause more, and client requests must not starve.
+const DELIVERIES_PER_STEP: usize = 1_000;
 
-/// Messages on their way within the cell, and those it has stored.
+/// Undelivered messages between entities of the cell, and its stored messages.
 #[derive(Default)]
-pub(super) struct Mail {
-    letters: VecDeque<Letter>,
+pub(super) struct LocalMessages {
+    queue: VecDeque<Queued>,
     unanswered: Unanswered,
-    /// A receiver is being loaded, and the batch hasn't waited for it yet.
+    /// A receiver is being loaded, and the open batch hasn't waited for it yet.
     pub(super) waits_for_receiver: bool,
-    /// The batch has waited: what isn't there by now won't hold it up.
+    /// The open batch has waited once, and doesn't wait again.
     pub(super) has_waited: bool,
 }
 
-enum Letter {
+enum Queued {
     Message(Arc<EntityMessage>),
     Answer(Arc<EntityMessage>, Answer),
 }
 
-impl Mail {
+impl LocalMessages {
     pub(super) fn is_empty(&self) -> bool {
-        self.letters.is_empty()
+        self.queue.is_empty()
     }
 
-    /// Whether there is enough for a step.
-    pub(super) fn is_enough(&self) -> bool {
-        self.letters.len() >= DELIVERED_AT_ONCE
+    /// Whether there are enough messages for a step.
+    pub(super) fn is_full(&self) -> bool {
+        self.queue.len() >= DELIVERIES_PER_STEP
     }
 
-    /// A message that is in the store.
+    /// Registers a stored message.
     pub(super) fn has_sent(&mut self, message: &EntityMessage) {
         self.unanswered.add(message);
     }
 
-    /// Whether a start of the chain waits for its answer, whose end this message tells.
+    /// Whether the message reports the end of a chain whose start isn't answered yet.
     pub(super) fn awaits_start_of(&self, message: &EntityMessage) -> bool {
         ended_chain(message).is_some_and(|run_id| is_among(&self.unanswered.starts, run_id))
     }
 }
 
-/// What the messages say that are stored here because they aren't answered yet: each a run id and the message's
-/// key.
+/// Index of the stored, unanswered messages: pairs of run id and message key.
 ///
-/// A start that is delivered again is known by the run that it has started. If that is deleted before its sender
-/// has heard of it, the message that tells of the run's end takes its place: it stays until the sender takes it,
-/// and the sender does so only when its start is answered.
+/// A repeated delivery of a start is recognised by the run it has started. If that run is deleted before the sender
+/// has the answer, the message about the run's end serves instead: it stays until the sender handles it, which
+/// it does only after its start is answered.
 #[derive(Default)]
 struct Unanswered {
-    /// Runs that are asked for.
+    /// Runs to start.
     starts: BTreeSet<(String, i64)>,
-    /// First runs of chains whose ends are told.
+    /// First runs of chains whose end is reported.
     ends: BTreeSet<(String, i64)>,
 }
 
@@ -95,7 +93,7 @@ impl Unanswered {
         ended_chain(message).map(|run_id| (&mut self.ends, run_id))
     }
 
-    /// The run that this message asks for, if that is over and its end is still to be told.
+    /// The run that this message starts, if it has ended and the report of its end isn't answered.
     fn ended_run<'m>(&self, message: &'m EntityMessage) -> Option<&'m str> {
         run_to_start(message).filter(|run_id| is_among(&self.ends, run_id))
     }
@@ -106,7 +104,7 @@ fn is_among(runs: &BTreeSet<(String, i64)>, run_id: &str) -> bool {
     runs.range(first..).next().is_some_and(|(found, _)| found == run_id)
 }
 
-/// The run that a message asks for.
+/// The run that a message starts.
 pub(super) fn run_to_start(message: &EntityMessage) -> Option<&str> {
     match &message.body {
         Some(Body::StartRun(start)) => Some(&start.run_id),
@@ -114,7 +112,7 @@ pub(super) fn run_to_start(message: &EntityMessage) -> Option<&str> {
     }
 }
 
-/// The first run of the chain whose end a message tells.
+/// The first run of the chain whose end a message reports.
 fn ended_chain(message: &EntityMessage) -> Option<&str> {
     let run = match &message.body {
         Some(Body::ChildClosed(closed)) => closed.child.as_ref(),
@@ -143,23 +141,23 @@ impl Cell {
     pub(super) fn send(&mut self, message: EntityMessage) {
         let mut message = Arc::new(message);
         if self.lease.owns(slot_of_receiver(&message)) {
-            self.mail.letters.push_back(Letter::Message(message));
+            self.local_messages.queue.push_back(Queued::Message(message));
         } else {
             self.store_message(&mut message);
             self.output.open.release(Release::Deliver(message));
         }
     }
 
-    /// Takes messages to receivers in this cell, and their answers back.
-    pub(super) fn deliver_mail(&mut self, world: &World<'_>, effects: &mut Effects) {
-        for _ in 0..DELIVERED_AT_ONCE {
-            let incoming = match self.mail.letters.pop_front() {
+    /// Delivers messages and answers within this cell.
+    pub(super) fn deliver_local_messages(&mut self, world: &World<'_>, effects: &mut Effects) {
+        for _ in 0..DELIVERIES_PER_STEP {
+            let incoming = match self.local_messages.queue.pop_front() {
                 None => return,
-                Some(Letter::Message(message)) => {
+                Some(Queued::Message(message)) => {
                     let reply = ReplyTo::Sender(Arc::clone(&message));
                     Incoming { request: Request::Deliver { message }, reply }
                 }
-                Some(Letter::Answer(message, answer)) => {
+                Some(Queued::Answer(message, answer)) => {
                     let request = Request::TakeAnswer { message, answer };
                     Incoming { request, reply: ReplyTo::Nobody }
                 }
@@ -168,34 +166,34 @@ impl Cell {
         }
     }
 
-    /// What is on its way when the batch with its cause is sealed is stored in it.
-    pub(super) fn store_mail(&mut self) {
-        let mut letters = std::mem::take(&mut self.mail.letters);
-        for letter in &mut letters {
-            let (Letter::Message(message) | Letter::Answer(message, _)) = letter;
+    /// Stores undelivered messages in the batch of their cause before it is sealed.
+    pub(super) fn store_local_messages(&mut self) {
+        let mut queue = std::mem::take(&mut self.local_messages.queue);
+        for queued in &mut queue {
+            let (Queued::Message(message) | Queued::Answer(message, _)) = queued;
             self.store_message(message);
         }
-        self.mail.letters = letters;
+        self.local_messages.queue = queue;
     }
 
-    /// A request is put aside until what it is about is loaded. If it is a message of this cell's, the batch
-    /// waits for it, once, and has it stored if that was in vain.
+    /// Prepares a request for parking. A message of this cell is stored, and the open batch waits for its receiver
+    /// once.
     pub(super) fn store_before_parking(&mut self, incoming: &mut Incoming) {
         let is_own = matches!(incoming.reply, ReplyTo::Sender(_));
         match &mut incoming.request {
             Request::Deliver { message } if is_own => {
-                // It is given its key in place: nobody else holds it meanwhile.
+                // Drop the other reference, so that the key is set without a copy.
                 incoming.reply = ReplyTo::Nobody;
                 self.store_message(message);
                 incoming.reply = ReplyTo::Sender(Arc::clone(message));
-                self.mail.waits_for_receiver = true;
+                self.local_messages.waits_for_receiver = true;
             }
             Request::TakeAnswer { message, .. } => self.store_message(message),
             _ => {}
         }
     }
 
-    /// Whether it is a message that can't have been delivered before: its cause is in the open batch.
+    /// Whether the message can't have been delivered before, because its cause is in the open batch.
     pub(super) fn is_unseen(&self, incoming: &Incoming) -> bool {
         match &incoming.reply {
             ReplyTo::Sender(sent) => sent.key == 0 || self.output.open.has_message(sent.key),
@@ -203,21 +201,21 @@ impl Cell {
         }
     }
 
-    /// Stores a message with its cause, unless it has been.
+    /// Stores a message in the open batch, unless it is stored already.
     fn store_message(&mut self, message: &mut Arc<EntityMessage>) {
         if message.key != 0 {
             return;
         }
         Arc::make_mut(message).key = self.lease.keys().next();
-        self.mail.unanswered.add(message);
+        self.local_messages.unanswered.add(message);
         self.output.open.put_message(slot_of_sender(message), Arc::clone(message));
     }
 
-    /// What became of a message is told to whoever is to hear it.
+    /// Sends the answer to a message to its sender.
     pub(super) fn answer_message(&mut self, wait_for: WaitFor, reply: ReplyTo, answer: Answer) {
         match reply {
             ReplyTo::Sender(message) => {
-                self.mail.letters.push_back(Letter::Answer(message, answer));
+                self.local_messages.queue.push_back(Queued::Answer(message, answer));
             }
             reply => {
                 let answered = Box::new(Ok(Response::Answer(answer)));
@@ -226,16 +224,16 @@ impl Cell {
         }
     }
 
-    /// A message is done with.
+    /// Deletes an answered message.
     pub(super) fn forget_message(&mut self, message: &EntityMessage) {
         if message.key != 0 {
-            self.mail.unanswered.remove(message);
+            self.local_messages.unanswered.remove(message);
             self.output.open.delete_message(message.key);
         }
     }
 
-    /// A message has come too early: it is delivered again.
-    pub(super) fn put_off(&mut self, reply: ReplyTo) {
+    /// Has a message delivered again later, because it arrived too early.
+    pub(super) fn redeliver_later(&mut self, reply: ReplyTo) {
         match reply {
             ReplyTo::Sender(mut message) => {
                 self.store_message(&mut message);
@@ -248,7 +246,7 @@ impl Cell {
         }
     }
 
-    /// A message arrives for a run here. The answer leaves when what it did is durable.
+    /// Delivers a message to a run of this cell. The answer is sent when its effects are durable.
     pub(super) fn receive_at_run(
         &mut self,
         key: Option<EntityKey>,
@@ -256,10 +254,10 @@ impl Cell {
         reply: ReplyTo,
         world: &World<'_>,
     ) {
-        if self.mail.awaits_start_of(message) {
-            return self.put_off(reply);
+        if self.local_messages.awaits_start_of(message) {
+            return self.redeliver_later(reply);
         }
-        if let Some(run_id) = self.mail.unanswered.ended_run(message) {
+        if let Some(run_id) = self.local_messages.unanswered.ended_run(message) {
             let started = Answer::Started(run_id.to_owned());
             return self.answer_message(WaitFor::OpenBatch, reply, started);
         }
@@ -302,7 +300,7 @@ impl Cell {
                 self.take(existing, false, world);
             }
             if let Some(created) = start.created {
-                // The parent mustn't hear of a child that a crash could undo.
+                // The answer waits until the child is durable.
                 *seen = Some(created.run.key);
                 self.take_new(created, None, world);
             }
@@ -310,7 +308,7 @@ impl Cell {
         answer
     }
 
-    /// A message of a run here was answered: it learns of it, and the message is gone, in one commit.
+    /// Passes an answer to the run that sent the message, and deletes the message in the same commit.
     pub(super) fn take_answer_at_run(
         &mut self,
         key: Option<EntityKey>,
@@ -325,7 +323,7 @@ impl Cell {
             let namespace = namespace.and_then(|key| world.namespaces.by_key(key));
             let namespace = namespace.map(|known| known.name.clone()).unwrap_or_default();
             let taken = TakeAnswer { message, answer, namespace };
-            // Refused if the run has closed meanwhile, and then there is nothing to tell it.
+            // Rejected if the run has closed: then it doesn't need the answer.
             let _ = self.decide(key, Command::TakeAnswer(Box::new(taken)), world);
         }
         self.output.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));

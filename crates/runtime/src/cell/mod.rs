@@ -1,8 +1,8 @@
-//! A cell: owns a range of slots and handles what is asked of their entities, one request after another.
+//! A cell: owns a range of slots and handles the requests to their entities, one after another.
 //!
-//! A step is synchronous and knows no clock, disk or socket: [`Cell::step`] takes inputs and returns what is to be
-//! loaded, committed and released. So the simulator runs this very code. What follows from a step leaves the cell only
-//! when the batch that holds its cause is durable.
+//! A step is synchronous and uses no clock, disk or socket: [`Cell::step`] takes inputs and returns loads, a commit and
+//! releases. So the simulator runs the same code. Replies, tasks and messages are released only when the batch with
+//! their cause is durable.
 //!
 //! Start reading at [`Cell::step`], then at [`Cell::handle`], which hands a request to the file of its kind.
 
@@ -19,6 +19,7 @@ mod queries;
 mod request;
 mod request_size;
 mod resets;
+mod retention;
 mod run_requests;
 mod schedule_requests;
 mod tasks;
@@ -43,10 +44,10 @@ pub(crate) use self::request::{
     ScheduleRequest, WorkflowRequest,
 };
 
-use self::cache::{Cache, Resolved, Unloaded, WaitFor};
+use self::cache::{Cache, LoadFailed, Resolved, WaitFor};
 use self::held_lease::HeldLease;
 use self::loading::{Loading, loaded_bytes};
-use self::messages::{Mail, run_to_start};
+use self::messages::{LocalMessages, run_to_start};
 use self::output::Output;
 use self::pages::PageMemory;
 use self::turns::Turns;
@@ -55,7 +56,7 @@ use crate::Evaluation;
 use crate::api::Refusal;
 use crate::clock::Monotonic;
 use crate::damage::{Damage, Damaged};
-use crate::memory::Shares;
+use crate::memory_limits::Shares;
 use crate::namespaces::Namespaces;
 use crate::queues::Queues;
 
@@ -63,12 +64,12 @@ use crate::queues::Queues;
 pub(crate) enum Input {
     /// A client request, or one of the node's own.
     Asked(Box<Incoming>),
-    /// An entity that the cell wanted, if there is one.
+    /// The result of a load.
     Loaded { wanted: EntityRef, found: Result<Option<StoredEntity>, Error> },
     /// Wake-ups up to a time, or the first of them.
     WakesLoaded { up_to: Time, wakes: Vec<Wake>, is_all: bool },
-    /// The store didn't answer: the cell asks for wake-ups again.
-    WakesUnread,
+    /// A read of wake-ups failed: the cell requests it again.
+    WakesReadFailed,
 }
 
 impl Input {
@@ -80,27 +81,27 @@ impl Input {
                 format!("loaded {id}")
             }
             Self::WakesLoaded { wakes, .. } => format!("loaded {} wake-ups", wakes.len()),
-            Self::WakesUnread => "wake-ups that couldn't be read".to_owned(),
+            Self::WakesReadFailed => "wake-ups that couldn't be read".to_owned(),
         }
     }
 }
 
-/// What a step leads to.
+/// Result of a step.
 #[derive(Default)]
 pub(crate) struct Effects {
     /// Entities to read, each answered by an [`Input::Loaded`].
     pub(crate) loads: Vec<EntityRef>,
-    /// Entities that the open batch waits for: they should be there in the next step.
+    /// Entities that the open batch waits for: to be loaded before the next step.
     pub(crate) awaited_loads: Vec<EntityRef>,
-    /// A batch to commit, answered by a call of [`Cell::committed`]; or the cell is begun anew.
+    /// A batch to commit, answered by a call of [`Cell::committed`]. After a failure the cell restarts.
     pub(crate) commit: Option<Batch>,
-    /// What may leave now.
+    /// Replies, tasks and messages to send now.
     pub(crate) releases: Vec<Release>,
-    /// Wake-ups to read: those after the first, up to the second.
+    /// Wake-ups to read: after a position, up to a time.
     pub(crate) load_wakes: Option<((Time, EntityKey), Time)>,
 }
 
-/// What a cell may know of the world in a step.
+/// Clocks, queues and namespaces that a step may use.
 pub(crate) struct World<'a> {
     pub(crate) now: Time,
     pub(crate) monotonic: Monotonic,
@@ -110,20 +111,20 @@ pub(crate) struct World<'a> {
     pub(crate) damage: &'a Damage,
 }
 
-/// What decisions depend on beside the clock and the entity.
+/// Id generator, limits and time zones, for decisions of the engine.
 pub(crate) struct Rules {
     pub(crate) ids: FreshIds,
     pub(crate) limits: Arc<Limits>,
     pub(crate) zones: Arc<Zones>,
 }
 
-/// How a cell is set up.
+/// Configuration of a cell.
 pub(crate) struct CellConfig {
     pub(crate) slots: SlotRange,
     pub(crate) epoch: Epoch,
     pub(crate) keys_per_lease: u32,
     pub(crate) rules: Rules,
-    /// How many entities it keeps in memory.
+    /// Entities in the cache, at most.
     pub(crate) entities_cached: usize,
     pub(crate) shares: Shares,
     pub(crate) evaluation: Evaluation,
@@ -139,7 +140,7 @@ pub(crate) struct Cell {
     turns: Turns,
     pages: PageMemory,
     output: Output,
-    mail: Mail,
+    local_messages: LocalMessages,
     /// Tasks that became ready in this step.
     offers: VecDeque<(EntityKey, Offer)>,
 }
@@ -156,20 +157,20 @@ impl Cell {
             turns: Turns::default(),
             pages: PageMemory::new(shares.pages.min(rules.limits.pages_bytes)),
             output: Output::default(),
-            mail: Mail::default(),
+            local_messages: LocalMessages::default(),
             offers: VecDeque::new(),
             rules,
         }
     }
 
-    /// Wakes no entity from now on: for a cell that reads while nothing can be written.
+    /// Stops wake-ups, for a suspended cell that serves only reads.
     pub(crate) fn suspend(&mut self) {
         self.wakes.suspend();
     }
 
-    /// A message of this cell's is in the store. It has to know of all of them before its first step.
+    /// Registers a stored message of this cell. Called for all of them before the first step.
     pub(crate) fn has_sent(&mut self, message: &EntityMessage) {
-        self.mail.has_sent(message);
+        self.local_messages.has_sent(message);
     }
 
     /// Handles inputs, due wake-ups and messages, and seals a batch if none is in flight.
@@ -186,55 +187,58 @@ impl Cell {
                                 self.ask(incoming, world, &mut effects);
                             }
                         }
-                        Err(unloaded) => self.try_again(&wanted, unloaded, world, &mut effects),
+                        Err(failed) => {
+                            self.handle_load_failure(&wanted, failed, world, &mut effects)
+                        }
                     }
                 }
-                Input::WakesUnread => self.wakes.unread(),
+                Input::WakesReadFailed => self.wakes.read_failed(),
                 Input::WakesLoaded { up_to, wakes, is_all } => {
                     self.wakes.loaded(up_to, wakes, is_all);
                 }
             }
         }
-        // A batch that waited for its receivers is complete now: what came next would have it wait again.
-        if !self.mail.has_waited {
+        // A batch that waited for its receivers is complete now: more work could make it wait again.
+        if !self.local_messages.has_waited {
             self.take_turns(world, &mut effects);
         }
-        self.deliver_mail(world, &mut effects);
-        self.hand_out_tasks(world);
+        self.deliver_local_messages(world, &mut effects);
+        self.match_tasks(world);
         effects.loads = self.loading.take_next();
         effects.load_wakes = self.wakes.wanted(world.now, self.has_turns_to_take(world));
-        let waits = std::mem::take(&mut self.mail.waits_for_receiver) && !self.mail.has_waited;
+        let waits = std::mem::take(&mut self.local_messages.waits_for_receiver)
+            && !self.local_messages.has_waited;
         if !self.output.is_in_flight() && !waits {
             self.seal(&mut effects);
         }
-        self.mail.has_waited = waits;
+        self.local_messages.has_waited = waits;
         self.output.release_ready(&mut effects.releases);
         self.cache.evict();
         effects
     }
 
-    /// The batch in flight is durable: what may leave now. It leaves before the next step, so that workers are at
-    /// it while the cell is.
+    /// The batch in flight is durable. Returns its releases, to be sent before the next step, so that workers run in
+    /// parallel with it.
     pub(crate) fn committed(&mut self) -> Vec<Release> {
         self.cache.committed();
         self.output.committed()
     }
 
-    /// Whether a new lease is to be taken before the next step, for more keys. While a batch is on its way none
-    /// is: it would be refused.
+    /// Whether to take a new lease before the next step, for more keys. Not while a batch is in flight: the store
+    /// would reject the batch.
     pub(crate) fn needs_keys(&self) -> bool {
         !self.output.is_in_flight() && self.lease.needs_keys()
     }
 
-    /// Goes on under a new lease that follows its own. Everything in memory still holds: what isn't in the open
-    /// batch is durable, and nobody else has written meanwhile.
-    pub(crate) fn go_on_under(&mut self, epoch: Epoch) {
+    /// Continues under a new lease that follows the current one. The cache stays valid, because no other owner has
+    /// written in between.
+    pub(crate) fn renew_lease(&mut self, epoch: Epoch) {
         self.lease.renew(epoch);
     }
 
-    /// When the cell wants to be stepped again though nothing arrives.
+    /// When to step the cell again if no input arrives.
     pub(crate) fn next_wake(&self) -> Option<Time> {
-        let is_busy = !self.mail.is_empty() || !self.turns.is_empty();
+        let is_busy = !self.local_messages.is_empty() || !self.turns.is_empty();
         if is_busy { Some(Time(i64::MIN)) } else { self.wakes.next() }
     }
 
@@ -243,7 +247,7 @@ impl Cell {
         self.cache.bytes()
     }
 
-    /// Whether everything it was asked is answered for.
+    /// Whether no request waits for a commit or for its turn.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.output.is_empty() && self.turns.is_empty()
     }
@@ -253,19 +257,19 @@ impl Cell {
         self.lease.epoch()
     }
 
-    /// The batch on its way, if there is one.
+    /// The batch in flight, if there is one.
     pub(crate) fn batch_in_flight(&self) -> Option<LastBatch> {
         self.output.is_in_flight().then(|| self.lease.last_batch())
     }
 
-    /// Ends the cell: nothing that isn't durable has happened. What the batch on its way would release comes from
-    /// [`Self::committed`], if it has landed.
+    /// Ends the cell. Returns the releases that are lost. If the batch in flight is stored after all, call
+    /// [`Self::committed`] first for its releases.
     pub(crate) fn abandon(&mut self) -> Vec<Release> {
         let mut lost = self.output.take_all();
         let waiting = self.cache.take_waiting().into_iter();
         let replies = waiting.chain(self.turns.take_all().map(|incoming| incoming.reply));
         for reply in replies {
-            let why = Refusal::Unavailable("the cell is starting again".to_owned());
+            let why = Refusal::Unavailable("the cell is restarting".to_owned());
             lost.push(Release::Reply(reply, Box::new(Err(why))));
         }
         lost
@@ -275,26 +279,26 @@ impl Cell {
         if self.output.open.is_empty() {
             return;
         }
-        self.store_mail();
+        self.store_local_messages();
         effects.commit = self.output.seal(&mut self.lease, &mut effects.releases);
         self.cache.sealed();
     }
 
-    /// An entity couldn't be loaded. Callers ask again themselves; for what nobody asked, the cell does, unless the
-    /// rows are damaged.
-    fn try_again(
+    /// A load failed. Callers get an error and retry; the cell retries requests without a caller, unless the rows are
+    /// damaged.
+    fn handle_load_failure(
         &mut self,
         wanted: &EntityRef,
-        unloaded: Unloaded,
+        failed: LoadFailed,
         world: &World<'_>,
         effects: &mut Effects,
     ) {
-        let Unloaded { waiting, why } = unloaded;
+        let LoadFailed { waiting, why } = failed;
         let refusal = match &why {
             Error::Corrupt(damage) => {
                 let what = Damaged::Entity(wanted.clone());
                 let refusal = Refusal::Damaged(format!("{what} can't be read: {damage}"));
-                world.damage.notice(what, damage);
+                world.damage.report(what, damage);
                 refusal
             }
             Error::Fenced(_) | Error::Conflict(_) | Error::Unavailable(_) | Error::Full(_) => {
@@ -307,34 +311,34 @@ impl Cell {
                 ReplyTo::Nobody | ReplyTo::Sender(_) if !is_damaged => {
                     self.park(wanted.clone(), incoming, effects);
                 }
-                // It was stored when it was put aside.
+                // The message was stored when its request was parked.
                 ReplyTo::Sender(message) => self.output.open.release(Release::Deliver(message)),
                 reply => reply.send(Err(refusal.clone())),
             }
         }
     }
 
-    /// Puts a request aside until its entity is loaded.
+    /// Parks a request until its entity is loaded.
     fn park(&mut self, wanted: EntityRef, mut incoming: Incoming, effects: &mut Effects) {
         self.store_before_parking(&mut incoming);
         let is_awaited = matches!(incoming.reply, ReplyTo::Sender(_));
         let is_first = self.cache.park(wanted.clone(), incoming);
         match (is_first, is_awaited) {
             (true, true) => {
-                self.loading.want_now();
+                self.loading.count_immediate();
                 effects.awaited_loads.push(wanted);
             }
-            (true, false) => self.loading.want(wanted),
+            (true, false) => self.loading.enqueue(wanted),
             (false, _) => {}
         }
     }
 
-    /// Lets something leave when what it follows from is durable.
+    /// Releases after the commit to wait for.
     fn answer_after(&mut self, wait_for: WaitFor, release: Release) {
         self.output.release_after(wait_for, release);
     }
 
-    /// Handles a request as soon as its entity is in memory.
+    /// Handles a request, or parks it until its entity is loaded.
     fn ask(&mut self, incoming: Incoming, world: &World<'_>, effects: &mut Effects) {
         let Some(entity) = incoming.request.entity() else {
             return self.handle(None, incoming, world);
@@ -347,9 +351,9 @@ impl Cell {
         }
     }
 
-    /// Finds the entity that a request is about, or the one that has to be loaded before that can be said.
+    /// Finds the entity of a request, or the entity to load first.
     fn resolve(&mut self, entity: EntityRef, incoming: &Incoming) -> (EntityRef, Resolved) {
-        // A run that is to be started may have been, under the run id its sender chose.
+        // An earlier delivery may have started the run, under the run id its sender chose.
         if let Request::Deliver { message } = &incoming.request
             && let Some(run_id) = run_to_start(message)
             && !self.is_unseen(incoming)
@@ -360,7 +364,7 @@ impl Cell {
                 known @ (Resolved::Found(_) | Resolved::Unknown) => return (started, known),
             }
         }
-        // A reset is about two runs: the one it starts from, and the current one.
+        // A reset needs two runs: the one it starts from, and the current one.
         if let Request::Run { ask: RunRequest::Reset(_), .. } = &incoming.request {
             let current = EntityRef::current(entity.id.clone());
             if let unknown @ Resolved::Unknown = self.cache.resolve(&current) {
@@ -371,7 +375,7 @@ impl Cell {
         (entity, resolved)
     }
 
-    /// Handles a request whose entity is in memory, or isn't there at all.
+    /// Handles a request whose entity is in memory or doesn't exist.
     fn handle(&mut self, key: Option<EntityKey>, incoming: Incoming, world: &World<'_>) {
         let Incoming { request, reply } = incoming;
         match request {

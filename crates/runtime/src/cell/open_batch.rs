@@ -1,4 +1,4 @@
-//! The batch a cell is collecting.
+//! The open batch of a cell: writes and releases since the last batch was sealed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(super) struct OpenBatch {
     releases: Vec<Release>,
 }
 
-/// What changed of one entity since the last batch was sealed.
+/// Changes of one entity since the last batch was sealed.
 pub(super) struct OpenEntity {
     kind: Kind,
     pub(super) created: Option<NewEntity>,
@@ -57,7 +57,7 @@ impl OpenBatch {
     }
 
     pub(super) fn put_task(&mut self, key: i64, write: TaskWrite) {
-        // Made and taken within one batch: never written.
+        // Added and taken within one batch: never written.
         if matches!(write, TaskWrite::Delete(_))
             && matches!(self.tasks.get(&key), Some(TaskWrite::Put(_)))
         {
@@ -91,7 +91,7 @@ impl OpenBatch {
         self.records.push(record);
     }
 
-    /// Leaves when this batch is durable.
+    /// Releases when this batch is durable.
     pub(super) fn release(&mut self, release: Release) {
         self.releases.push(release);
     }
@@ -100,7 +100,7 @@ impl OpenBatch {
         std::mem::take(&mut self.releases)
     }
 
-    /// The batch, if there is anything to write, and what leaves after it.
+    /// The batch, if there is anything to write, and its releases.
     pub(super) fn seal(
         &mut self,
         cell: CellId,
@@ -111,7 +111,7 @@ impl OpenBatch {
         if open.has_no_writes() {
             return (None, open.releases);
         }
-        // A run that begins with the history of one that is deleted has to hold on to it first.
+        // A run that shares the history of a deleted one has to reference it before the deletion.
         let (deleted, written): (BTreeMap<_, _>, BTreeMap<_, _>) =
             open.entities.into_iter().partition(|(_, entity)| entity.deleted);
         let entities = written.into_iter().chain(deleted);
@@ -126,7 +126,7 @@ impl OpenBatch {
     }
 }
 
-/// Most are answered in the batch that sends them: only those that aren't are ever encoded.
+/// A message write. Most messages are answered in the batch that sends them, so encoding waits for the seal.
 enum OpenMessage {
     Put(Slot, Arc<EntityMessage>),
     Delete,

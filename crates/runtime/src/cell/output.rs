@@ -1,4 +1,4 @@
-//! What leaves a cell: the batch it collects, the batch on its way, and what each of them holds back.
+//! Output of a cell: the open batch, the batch in flight, and the releases that wait for each of them.
 
 use perennial_store::Batch;
 
@@ -13,7 +13,7 @@ pub(super) struct Output {
     pub(super) open: OpenBatch,
     /// Replies, tasks and messages held back until the in-flight batch is durable.
     in_flight: Option<Vec<Release>>,
-    /// Replies that saw only durable state: they leave at the end of the step.
+    /// Replies that saw only durable state: released at the end of the step.
     ready: Vec<Release>,
 }
 
@@ -26,7 +26,7 @@ impl Output {
         self.in_flight.is_some()
     }
 
-    /// Lets something leave after the commit that it has to wait for.
+    /// Releases after the commit to wait for.
     pub(super) fn release_after(&mut self, wait_for: WaitFor, release: Release) {
         match wait_for {
             WaitFor::Nothing => self.ready.push(release),
@@ -42,7 +42,7 @@ impl Output {
         releases.append(&mut self.ready);
     }
 
-    /// Sends the open batch on its way. If there is nothing to write, what it held back leaves at once.
+    /// Seals the open batch. Without writes, its releases are sent immediately.
     pub(super) fn seal(
         &mut self,
         lease: &mut HeldLease,
@@ -59,12 +59,12 @@ impl Output {
         batch
     }
 
-    /// The batch in flight is durable: what it held back.
+    /// The batch in flight is durable. Returns its releases.
     pub(super) fn committed(&mut self) -> Vec<Release> {
         self.in_flight.take().unwrap_or_default()
     }
 
-    /// The cell is over: everything that hasn't left.
+    /// Returns all pending releases when the cell ends.
     pub(super) fn take_all(&mut self) -> Vec<Release> {
         let mut lost = self.committed();
         lost.extend(self.open.take_releases());

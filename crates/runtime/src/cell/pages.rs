@@ -1,7 +1,7 @@
-//! Completions that are too large for one request come in pages: kept until the last one comes.
+//! Buffers the pages of workflow task completions that are too large for one request.
 //!
-//! Pages are attached to a run while a worker has its workflow task, and never stored. A worker sends those
-//! that are lost again.
+//! Pages are attached to a run while a worker has its workflow task, and never stored. A worker sends lost pages
+//! again.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ use crate::api::{CompletionPage, Refusal};
 #[derive(Default)]
 pub(super) struct Pages {
     by_number: BTreeMap<usize, Vec<Command>>,
-    /// On the wire: workers count the same before they send.
+    /// Encoded size, which workers compute too.
     wire_bytes: usize,
-    /// A small command takes far more in memory.
+    /// Size in memory, which is far larger for small commands.
     memory_bytes: usize,
 }
 
@@ -31,7 +31,7 @@ impl Pages {
     }
 }
 
-/// Memory that the pages of all runs take.
+/// Memory used by the pages of all runs.
 pub(super) struct PageMemory {
     bytes: usize,
     bytes_max: usize,
@@ -65,7 +65,7 @@ impl Cell {
         let Some(cached) = self.cache.run_mut(key) else { return Err(gone()) };
         cached.run.task_of(task)?;
         let pages = &mut cached.pages;
-        // A worker that didn't hear that it was kept sends it again.
+        // A repeated page of a worker that didn't get the answer.
         if pages.by_number.contains_key(&number) {
             return Ok(());
         }
@@ -81,10 +81,10 @@ impl Cell {
             return self.decide(key, command, world).map(drop).map_err(Refusal::from);
         }
         let memory_bytes = wire_bytes + size_of_val(commands.as_slice());
-        // A run that is alone with its pages may have as many as are allowed.
+        // The only run with pages may exceed the memory limit, up to the completion limit.
         let is_alone = self.pages.bytes == pages.memory_bytes;
         if self.pages.bytes + memory_bytes > self.pages.bytes_max && !is_alone {
-            // Its other pages make room: if all kept theirs, none would come to an end.
+            // Drop its other pages: if all runs kept theirs, none could finish.
             self.drop_pages(key);
             return Err(Refusal::PagesLost(format!(
                 "workflow task completion buffer memory limit reached while buffering page {number}"
@@ -134,7 +134,7 @@ impl Cell {
         Ok(commands)
     }
 
-    /// Keeps the pages of a run no longer.
+    /// Removes and returns the pages of a run.
     pub(super) fn drop_pages(&mut self, key: EntityKey) -> Pages {
         let pages = self.cache.run_mut(key).map(|cached| std::mem::take(&mut cached.pages));
         let pages = pages.unwrap_or_default();

@@ -15,10 +15,10 @@ use super::{Cell, World};
 use crate::api::{Demand, QueryOutcome, Refusal, WorkflowTaskGrant};
 use crate::queues::{Grant, QueryTask, QueueKind, QueueName, WaitingPoll};
 
-/// Queries that may wait on one run.
+/// Queries that may wait on one run, at most.
 const WAITING_MAX: usize = 100;
-/// A workflow task that failed this often won't answer a query either.
-const HOPELESS_ATTEMPT: i32 = 3;
+/// Queries are refused when the workflow task has failed this often.
+const FAILED_ATTEMPTS_MAX: i32 = 3;
 
 #[derive(Default)]
 pub(super) struct Queries {
@@ -28,10 +28,10 @@ pub(super) struct Queries {
 struct Query {
     query: WorkflowQuery,
     reply: ReplyTo,
-    way: Way,
+    route: Route,
 }
 
-/// A query with what a worker answered.
+/// A query with the worker's answer.
 pub(super) struct Answered {
     id: String,
     query: Query,
@@ -39,13 +39,13 @@ pub(super) struct Answered {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// For the workflow task in hand to end, or the next one to start.
-    Waits,
-    /// It is with a worker, beside a workflow task.
+enum Route {
+    /// Waits for the current workflow task to end, or the next one to start.
+    AwaitsTask,
+    /// Sent to a worker with a workflow task.
     WithTask,
-    /// It goes to a worker by itself.
-    ByItself,
+    /// Sent to a worker without a workflow task.
+    Direct,
 }
 
 impl Queries {
@@ -53,35 +53,35 @@ impl Queries {
         self.waiting.is_empty()
     }
 
-    /// Drops those whose callers have gone.
+    /// Drops queries whose callers have disconnected.
     pub(super) fn forget_gone(&mut self) {
         self.waiting.retain(|_, query| !query.reply.is_gone());
     }
 
-    /// The queries that go with a workflow task that starts now. One that went with an earlier task, which
-    /// came to nothing, goes again.
+    /// The queries to send with a workflow task that starts now, including those sent with an earlier task that
+    /// failed.
     pub(super) fn send_with_task(&mut self) -> BTreeMap<String, WorkflowQuery> {
         let mut sent = BTreeMap::new();
         for (id, query) in &mut self.waiting {
-            if query.way != Way::ByItself {
-                query.way = Way::WithTask;
+            if query.route != Route::Direct {
+                query.route = Route::WithTask;
                 sent.insert(id.clone(), query.query.clone());
             }
         }
         sent
     }
 
-    /// Whoever waits for an answer.
+    /// The callers that wait for an answer.
     pub(super) fn into_callers(self) -> impl Iterator<Item = ReplyTo> {
         self.waiting.into_values().map(|query| query.reply)
     }
 
-    /// Those that wait for a task that won't come, or went with one that came to nothing.
+    /// Queries that wait for a task that won't come, or were sent with one that failed.
     fn take_stranded(&mut self) -> Vec<String> {
         let mut stranded = Vec::new();
         for (id, query) in &mut self.waiting {
-            if query.way != Way::ByItself {
-                query.way = Way::ByItself;
+            if query.route != Route::Direct {
+                query.route = Route::Direct;
                 stranded.push(id.clone());
             }
         }
@@ -114,14 +114,14 @@ impl Cell {
             let why = "consistent query buffer is full, this may be caused by too many queries and workflow not able to process query fast enough";
             return self.answer(Some(key), reply, Err(Refusal::Overloaded(why.to_owned())));
         }
-        let way = if has_task { Way::Waits } else { Way::ByItself };
-        cached.queries.waiting.insert(id.clone(), Query { query, reply, way });
-        if way == Way::ByItself {
-            self.send_by_itself(&run, id, world);
+        let route = if has_task { Route::AwaitsTask } else { Route::Direct };
+        cached.queries.waiting.insert(id.clone(), Query { query, reply, route });
+        if route == Route::Direct {
+            self.send_directly(&run, id, world);
         }
     }
 
-    fn send_by_itself(&mut self, run: &Run, id: String, world: &World<'_>) {
+    fn send_directly(&mut self, run: &Run, id: String, world: &World<'_>) {
         let queue = |name: &str| QueueName {
             namespace: NamespaceKey(run.head.namespace),
             name: name.to_owned(),
@@ -139,7 +139,7 @@ impl Cell {
         self.output.open.release(Release::OfferQuery(task));
     }
 
-    /// A query that went by itself and a poller have met.
+    /// Sends a query to the poller it was matched with.
     pub(super) fn take_query(
         &mut self,
         key: Option<EntityKey>,
@@ -165,7 +165,7 @@ impl Cell {
         });
     }
 
-    /// A worker answers a query that went to it by itself.
+    /// A worker answers a query that was sent without a task.
     pub(super) fn answer_query(
         &mut self,
         key: EntityKey,
@@ -175,7 +175,7 @@ impl Cell {
     ) {
         let response = match self.take_answered(key, [(id, result)].into()).pop() {
             Some(answered) => {
-                self.hand_on_answer(key, answered);
+                self.forward_answer(key, answered);
                 Ok(Response::Done)
             }
             None => {
@@ -186,7 +186,7 @@ impl Cell {
         self.answer(Some(key), reply, response);
     }
 
-    /// The queries that a worker has answered, without those for which nobody waits any more.
+    /// The answered queries, without those whose callers have disconnected.
     pub(super) fn take_answered(
         &mut self,
         key: EntityKey,
@@ -200,8 +200,8 @@ impl Cell {
         answers.into_iter().filter_map(take).collect()
     }
 
-    /// Tells whoever asked what a worker has answered, as soon as what it saw is durable.
-    pub(super) fn hand_on_answer(&mut self, key: EntityKey, answered: Answered) {
+    /// Forwards a worker's answer to the caller, when the state it saw is durable.
+    pub(super) fn forward_answer(&mut self, key: EntityKey, answered: Answered) {
         let Answered { query, result, .. } = answered;
         let outcome = match result.result_type() {
             QueryResultType::Answered => QueryOutcome::Answered(result.answer),
@@ -212,15 +212,20 @@ impl Cell {
         self.answer(Some(key), query.reply, Ok(Response::Query(outcome)));
     }
 
-    /// What the worker saw didn't happen: somebody else is asked.
-    pub(super) fn ask_again(&mut self, key: EntityKey, answered: Vec<Answered>, world: &World<'_>) {
+    /// The task completion was rejected, so its answers don't count: sends the queries again.
+    pub(super) fn requeue_answers(
+        &mut self,
+        key: EntityKey,
+        answered: Vec<Answered>,
+        world: &World<'_>,
+    ) {
         let Some(cached) = self.cache.run_mut(key) else { return };
         cached.queries.waiting.extend(answered.into_iter().map(|it| (it.id, it.query)));
-        self.free_queries(key, world);
+        self.send_stranded_queries(key, world);
     }
 
-    /// If no workflow task is on its way any more, what waited for one goes by itself.
-    pub(super) fn free_queries(&mut self, key: EntityKey, world: &World<'_>) {
+    /// Sends waiting queries without a task, if no workflow task is pending any more.
+    pub(super) fn send_stranded_queries(&mut self, key: EntityKey, world: &World<'_>) {
         let Some(cached) = self.cache.run_mut(key) else { return };
         if cached.queries.is_empty() || cached.run.head.workflow_task.is_some() {
             return;
@@ -228,7 +233,7 @@ impl Cell {
         let run = Arc::clone(&cached.run);
         for id in cached.queries.take_stranded() {
             match can_be_asked(&run) {
-                Ok(()) => self.send_by_itself(&run, id, world),
+                Ok(()) => self.send_directly(&run, id, world),
                 Err(why) => self.refuse_query(key, &id, why),
             }
         }
@@ -252,10 +257,10 @@ fn is_rejected(run: &Run, reject: QueryRejectCondition) -> bool {
     }
 }
 
-/// A worker must have had the run once, or be about to.
+/// Only a run that a worker has seen, or will get a task of, can be queried.
 fn can_be_asked(run: &Run) -> Result<(), Rejection> {
     let task = run.head.workflow_task.as_ref();
-    if task.is_some_and(|task| task.attempt >= HOPELESS_ATTEMPT) {
+    if task.is_some_and(|task| task.attempt >= FAILED_ATTEMPTS_MAX) {
         return Err(Rejection::NotReady(
             "Unable to query workflow due to Workflow Task in failed state.".to_owned(),
         ));

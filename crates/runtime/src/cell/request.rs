@@ -1,4 +1,4 @@
-//! What is asked of a cell, and what leaves it.
+//! Requests to a cell, responses, and releases.
 
 use std::sync::Arc;
 
@@ -18,16 +18,16 @@ use tokio::sync::oneshot;
 
 use super::messages::{slot_of_receiver, slot_of_sender};
 use crate::api::{CompletionPage, QueryOutcome, Refusal, Sent, Started, UpdateStatus, Watched};
-use crate::memory::Admitted;
+use crate::memory_limits::Admitted;
 use crate::queues::{Grant, QueryTask, WaitingPoll};
 
 /// Where an answer goes.
 pub(crate) enum ReplyTo {
-    /// To a caller, who may have gone. The request keeps its place in memory until then.
+    /// A caller, which may have disconnected. The request's memory is reserved until the answer.
     Caller(oneshot::Sender<Result<Response, Refusal>>, Admitted),
-    /// To what comes next.
+    /// A callback.
     Then(Box<dyn FnOnce(Result<Response, Refusal>) + Send>),
-    /// To the sender of this message, who is in the same cell and hears of it in the same batch.
+    /// The sender of this message, in the same cell. The answer is part of the same batch.
     Sender(Arc<EntityMessage>),
     Nobody,
 }
@@ -35,18 +35,18 @@ pub(crate) enum ReplyTo {
 impl ReplyTo {
     pub(crate) fn send(self, response: Result<Response, Refusal>) {
         match self {
-            // A caller that has gone needs no answer.
+            // A disconnected caller needs no answer.
             Self::Caller(caller, admitted) => {
                 drop(caller.send(response));
                 drop(admitted);
             }
             Self::Then(then) => then(response),
-            // The cell is over: what is durable of the message is read from the store again.
+            // The cell has ended. If the message is durable, it is read from the store again.
             Self::Sender(_) | Self::Nobody => {}
         }
     }
 
-    /// Whether nobody waits for it any more.
+    /// Whether the receiver of the answer has gone.
     pub(crate) fn is_gone(&self) -> bool {
         match self {
             Self::Caller(caller, _) => caller.is_closed(),
@@ -62,15 +62,15 @@ pub(crate) struct Incoming {
     pub(crate) reply: ReplyTo,
 }
 
-/// Something asked of a cell, by who handles it.
+/// A request to a cell, by handler.
 pub(crate) enum Request {
-    /// Asked of a workflow id, whether or not it has a run.
+    /// To a workflow id, whether or not it has a run.
     Workflow { id: EntityId, ask: WorkflowRequest },
-    /// Asked of a run; an empty run id stands for the current one.
+    /// To a run; an empty run id means the current one.
     Run { target: RunName, ask: RunRequest },
-    /// A poller and a task or a query have met.
+    /// A poller was matched with a task or a query.
     Dispatch(Dispatch),
-    /// Asked of a schedule.
+    /// To a schedule.
     Schedule { target: ScheduleName, ask: ScheduleRequest },
     /// The stored wake-up time of an entity has come.
     Wake { key: EntityKey, entity: EntityRef },
@@ -82,7 +82,7 @@ pub(crate) enum Request {
     PutRecord { slot: Slot, record: RecordWrite },
 }
 
-/// Asked of a workflow id.
+/// A request to a workflow id.
 pub(crate) enum WorkflowRequest {
     Start(Box<StartRun>),
     StartWithUpdate {
@@ -92,12 +92,12 @@ pub(crate) enum WorkflowRequest {
     },
 }
 
-/// Asked of a run that has to be there.
+/// A request to an existing run.
 pub(crate) enum RunRequest {
     Command(Command),
-    /// A page of a completion that isn't the last.
+    /// A page of a completion, but not the last one.
     KeepPage(Box<CompletionPage>),
-    /// The last page of a completion has come: so many stand before it.
+    /// The last page of a completion has arrived. `count` pages precede it.
     TakePages {
         task: TaskStamp,
         count: usize,
@@ -127,13 +127,13 @@ pub(crate) enum RunRequest {
     },
 }
 
-/// Something for a worker, and the poller that takes it.
+/// A task or query, and the poller it was matched with.
 pub(crate) enum Dispatch {
     Task(WaitingTask, WaitingPoll),
     Query(QueryTask, WaitingPoll),
 }
 
-/// Asked of a schedule.
+/// A request to a schedule.
 pub(crate) enum ScheduleRequest {
     Create(Box<CreateSchedule>),
     Command(schedule::Command),
@@ -143,7 +143,7 @@ pub(crate) enum ScheduleRequest {
 }
 
 impl Request {
-    /// The entity it is about; `None` if it is about a record.
+    /// The target entity; `None` for a record.
     pub(crate) fn entity(&self) -> Option<EntityRef> {
         match self {
             Self::Workflow { id, .. } => Some(EntityRef::current(id.clone())),
@@ -162,7 +162,7 @@ impl Request {
         }
     }
 
-    /// The slot whose owner handles it.
+    /// The slot whose owner handles the request.
     pub(crate) fn slot(&self) -> Slot {
         match self {
             Self::Workflow { id, .. } => id.slot(),
@@ -181,7 +181,7 @@ impl Request {
         }
     }
 
-    /// Its kind and the entity it is about, for the log.
+    /// Its kind and its target, for the log.
     pub(crate) fn describe(&self) -> String {
         let about = self
             .entity()
@@ -222,7 +222,7 @@ impl Request {
         }
     }
 
-    /// Whether nothing is stored because of it.
+    /// Whether the request causes no write.
     pub(crate) fn is_read(&self) -> bool {
         match self {
             Self::Run { ask, .. } => match ask {
@@ -259,18 +259,18 @@ fn slot_of_run(target: &RunName) -> Slot {
     Slot::of(NamespaceKey(target.namespace), &target.workflow_id)
 }
 
-/// A reset, with the history it is made from.
+/// A reset, with the history it starts from.
 pub(crate) struct ResetFrom {
     pub(crate) request: ResetRun,
     /// Events of the run before the point.
     pub(crate) kept: Vec<HistoryEvent>,
     /// Events of the run, and of those that followed it, after the point.
     pub(crate) later: Vec<HistoryEvent>,
-    /// As it was when its history was read.
+    /// Next event id of the run when its history was read.
     pub(crate) next_event_id: i64,
 }
 
-/// An answer.
+/// The answer to a request.
 #[derive(Debug)]
 pub(crate) enum Response {
     Done,
@@ -288,19 +288,19 @@ pub(crate) enum Response {
     Schedule(Arc<Schedule>, schedule::Reply),
 }
 
-/// Something that leaves a cell, once what it follows from is durable.
+/// Output of a cell that is sent once its cause is durable.
 pub(crate) enum Release {
     Reply(ReplyTo, Box<Result<Response, Refusal>>),
-    /// A task goes to the poller that was claimed for it.
+    /// A started task for its poller.
     Grant(WaitingPoll, Grant),
-    /// A task waits for a poller, with a row in the store or without.
+    /// A task to add to its queue, stored or not.
     Offer {
         task: WaitingTask,
         is_stored: bool,
     },
-    /// A query waits for a poller.
+    /// A query to add to its queue.
     OfferQuery(QueryTask),
-    /// The poller got nothing after all: it goes on waiting.
+    /// A poller whose match came to nothing: it waits again.
     Repoll(WaitingPoll),
     /// A message for another entity.
     Deliver(Arc<EntityMessage>),

@@ -1,4 +1,4 @@
-//! How much memory a request takes, about: what it carries for users, and a constant for the rest.
+//! Approximate memory of a request: its payloads and a constant for the rest.
 
 use perennial_engine::run::{ActivityOutcome, Command};
 use perennial_engine::schedule;
@@ -6,11 +6,11 @@ use prost::Message;
 
 use super::request::{Request, RunRequest, ScheduleRequest, WorkflowRequest};
 
-/// Names, ids, and what the cell keeps of a request beside its payloads.
-const FIXED: usize = 512;
+/// Memory of a request beyond its payloads: names, ids, bookkeeping.
+const REQUEST_OVERHEAD: usize = 512;
 
 impl Request {
-    /// Bytes of memory from its arrival to its answer.
+    /// Bytes of memory from arrival to answer.
     pub(crate) fn bytes(&self) -> usize {
         let payloads = match self {
             Self::Workflow { ask: WorkflowRequest::Start(start), .. } => {
@@ -31,7 +31,7 @@ impl Request {
             Self::PutRecord { record, .. } => record.value.as_ref().map_or(0, Vec::len),
             Self::Dispatch(_) | Self::Wake { .. } => 0,
         };
-        FIXED + payloads
+        REQUEST_OVERHEAD + payloads
     }
 }
 

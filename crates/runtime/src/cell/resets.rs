@@ -1,4 +1,4 @@
-//! A run begins anew from a point of another one's history.
+//! Resets: start a new run from a point in another run's history.
 
 use perennial_engine::EntityKey;
 use perennial_engine::run;

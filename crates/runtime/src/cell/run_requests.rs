@@ -1,4 +1,4 @@
-//! Requests to runs, and the steps they lead to.
+//! Handles requests to runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use super::cache::WaitFor;
 use super::entity::CachedEntity;
 use super::fragments::fragments_of;
 use super::request::{Release, ReplyTo, Response, RunRequest, WorkflowRequest};
+use super::retention::is_expired;
 use super::updates::limit_reached;
 use super::{Cell, Rules, World};
 use crate::api::{Refusal, Sent, Started, Watched};
@@ -43,7 +44,7 @@ impl Cell {
                 if let Some(started) = self.already_updated(current, &update) {
                     return self.update_started(started, *update, wait, reply, world);
                 }
-                // A run that this starts takes the update with it, past everything else that asks.
+                // A new run gets the update with its first task, so check the limit before the start.
                 if let Err(rejection) = self.rules.limits.admit_update(0, 0) {
                     return self.answer(current, reply, Err(limit_reached(rejection)));
                 }
@@ -56,7 +57,7 @@ impl Cell {
         }
     }
 
-    /// Handles a request to a run, which is in memory if it is there at all.
+    /// Handles a request to a run, which is in memory if it exists.
     pub(super) fn handle_run(
         &mut self,
         key: Option<EntityKey>,
@@ -69,7 +70,7 @@ impl Cell {
             let why = Rejection::RunNotFound(target.workflow_id.clone());
             return self.answer(None, reply, Err(why.into()));
         };
-        // A closed run answers commands by saying so, whichever chain was meant.
+        // A closed run rejects commands as closed, whatever chain the request names.
         let is_refused_as_closed = matches!(ask, RunRequest::Command(_)) && self.is_closed(key);
         if !self.is_of_chain(key, &target.first_run_id) && !is_refused_as_closed {
             let why = Rejection::NotFound("workflow execution not found".to_owned());
@@ -106,7 +107,7 @@ impl Cell {
         self.cache.run(key).is_some_and(|cached| !cached.run.is_open())
     }
 
-    /// Starts a run, or finds the one that is there. A new run's first workflow task brings `first_update` along.
+    /// Starts a run, or finds the current one. A new run's first workflow task carries `first_update`.
     fn start(
         &mut self,
         current: Option<EntityKey>,
@@ -137,12 +138,12 @@ impl Cell {
     }
 
     fn command(&mut self, key: EntityKey, command: Command, reply: ReplyTo, world: &World<'_>) {
-        let mut command = self.with_what_the_cell_knows(key, command, world);
+        let mut command = self.add_cell_context(key, command, world);
         let query_answers = match &mut command {
             Command::CompleteWorkflowTask(complete) => std::mem::take(&mut complete.query_answers),
             _ => BTreeMap::new(),
         };
-        // What goes with the next task, which may start in this very step, isn't this one's to answer.
+        // Updates sent with the next task, which may start in this step, aren't answered by this completion.
         let given_updates = match &command {
             Command::CompleteWorkflowTask(complete) if !complete.force_new_task => {
                 complete.admitted_updates.keys().cloned().collect()
@@ -151,10 +152,10 @@ impl Cell {
         };
         let answered = self.take_answered(key, query_answers);
         let decided = self.decide(key, command, world);
-        // What the queries saw has happened only if the completion was taken.
+        // Query answers are valid only if the completion was accepted.
         match &decided {
-            Ok(_) => answered.into_iter().for_each(|it| self.hand_on_answer(key, it)),
-            Err(_) => self.ask_again(key, answered, world),
+            Ok(_) => answered.into_iter().for_each(|it| self.forward_answer(key, it)),
+            Err(_) => self.requeue_answers(key, answered, world),
         }
         let response = decided.map_err(Refusal::from).and_then(|answer| {
             let run = self.run(key).ok_or_else(gone)?;
@@ -181,12 +182,7 @@ impl Cell {
         self.answer(Some(key), reply, response);
     }
 
-    fn with_what_the_cell_knows(
-        &self,
-        key: EntityKey,
-        command: Command,
-        world: &World<'_>,
-    ) -> Command {
+    fn add_cell_context(&self, key: EntityKey, command: Command, world: &World<'_>) -> Command {
         match command {
             Command::CompleteWorkflowTask(mut complete) => {
                 if let Some(cached) = self.cache.run(key) {
@@ -208,13 +204,8 @@ impl Cell {
     /// The run's stored wake-up time has come.
     pub(super) fn wake_run(&mut self, key: EntityKey, world: &World<'_>) {
         let Some(run) = self.run(key) else { return };
-        if !run.is_open() {
-            let is_over = super::wakes::retention_end(&run, world)
-                .is_some_and(|retention_end| retention_end <= world.now);
-            if is_over {
-                self.delete_now(key);
-                return;
-            }
+        if is_expired(&run, world) {
+            return self.delete_now(key);
         }
         let decision = {
             let cx = self.context(world);
@@ -226,7 +217,7 @@ impl Cell {
         }
     }
 
-    /// The stored wake-up came before anything was due: it is moved on.
+    /// Moves the stored wake-up, because nothing was due at its time.
     fn move_wake(&mut self, key: EntityKey, world: &World<'_>) {
         let Some(run) = self.run(key) else { return };
         let mut run = Run::clone(&run);
@@ -240,7 +231,7 @@ impl Cell {
         self.step_run(run, &BTreeSet::new(), Vec::new());
     }
 
-    /// Takes a run as a step left it into memory.
+    /// Updates the cached run after a step.
     fn step_run(&mut self, run: Arc<Run>, touched: &BTreeSet<RunPart>, fragments: Vec<Fragment>) {
         self.cache.change(run.key, |cached| match cached {
             CachedEntity::Run(cached) => cached.step(run, touched.iter(), fragments),
@@ -248,7 +239,7 @@ impl Cell {
         });
     }
 
-    /// Asks a run, and takes what follows.
+    /// Lets a run decide a command, and applies the transition.
     pub(super) fn decide(
         &mut self,
         key: EntityKey,
@@ -281,7 +272,7 @@ impl Cell {
         self.cache.run(key).map(|cached| Arc::clone(&cached.run))
     }
 
-    /// Takes the first step of a new run. Its first workflow task brings `first_update` along.
+    /// Applies the first transition of a new run. Its first workflow task carries `first_update`.
     pub(super) fn take_new(
         &mut self,
         transition: Transition,
@@ -306,7 +297,7 @@ impl Cell {
         self.take(transition, false, world);
     }
 
-    /// Takes a step of a run: into memory, into the batch, and its effects on their way.
+    /// Applies a transition of a run: updates cache and open batch, and starts its effects.
     pub(super) fn take(&mut self, transition: Transition, woken: bool, world: &World<'_>) {
         let Transition { mut run, events, touched, effects, is_visible, successor } = transition;
         let key = run.key;
@@ -346,7 +337,7 @@ impl Cell {
         self.step_run(Arc::clone(&run), &touched, fragments);
         if task_ended {
             if let Some(cached) = self.cache.run_mut(key) {
-                cached.updates.take_back();
+                cached.updates.mark_unsent();
             }
             self.drop_pages(key);
         }
@@ -359,14 +350,14 @@ impl Cell {
                 Effect::Send(message) => self.send(message),
             }
         }
-        self.tell_watchers(key);
+        self.notify_watchers(key);
         if !run.is_open() {
             self.abort_updates(key);
         }
-        self.free_queries(key, world);
+        self.send_stranded_queries(key, world);
     }
 
-    /// Answers a caller who saw the run: as soon as what it saw is durable.
+    /// Answers a caller when the state of the entity it saw is durable.
     pub(super) fn answer(
         &mut self,
         seen: Option<EntityKey>,
@@ -387,10 +378,10 @@ impl Cell {
         let Some(cached) = self.cache.run_mut(key) else { return };
         cached.watchers.retain(|(_, waiting)| !waiting.is_gone());
         cached.watchers.push((event_id, reply));
-        self.tell_watchers(key);
+        self.notify_watchers(key);
     }
 
-    fn tell_watchers(&mut self, key: EntityKey) {
+    fn notify_watchers(&mut self, key: EntityKey) {
         let Some(cached) = self.cache.run_mut(key) else { return };
         if cached.watchers.is_empty() {
             return;
@@ -427,7 +418,7 @@ impl Cell {
         self.output.open.entity(Kind::Run, key).deleted = true;
         self.wakes.remove(key);
         let Some(CachedEntity::Run(removed)) = self.cache.remove(key) else { return };
-        // Watchers heard of its close, and updates too.
+        // Watchers and updates were answered when the run closed.
         for reply in removed.queries.into_callers() {
             let why = Rejection::RunNotFound(removed.run.head.workflow_id.clone());
             self.output.open.release(Release::Reply(reply, Box::new(Err(why.into()))));
@@ -439,12 +430,12 @@ fn run_ref(run: &Run) -> EntityRef {
     EntityRef { id: run.id(), run_id: Some(run.head.run_id.clone()) }
 }
 
-/// A run that was there a moment ago.
+/// The run was deleted or evicted in this step.
 pub(super) fn gone() -> Refusal {
     Refusal::Unavailable("the run is gone".to_owned())
 }
 
-/// Which task a worker has, if one has.
+/// The started workflow task, if there is one.
 fn started_task(run: &Run) -> Option<TaskStamp> {
     run.started_task().map(TaskStamp::from)
 }

@@ -1,4 +1,4 @@
-//! Requests to schedules, and the steps they lead to.
+//! Handles requests to schedules.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::api::Refusal;
 use crate::listing::schedule_row;
 
 impl Cell {
-    /// Handles a request to a schedule. `latest` is the one that has its id now, which is in memory if it is there.
+    /// Handles a request to a schedule. `latest` is the schedule that has the id now; it is in memory if it exists.
     pub(super) fn handle_schedule(
         &mut self,
         latest: Option<EntityKey>,
@@ -31,7 +31,7 @@ impl Cell {
         reply: ReplyTo,
         world: &World<'_>,
     ) {
-        // An earlier schedule of the same id is over.
+        // A request to an earlier schedule of the same id finds nothing.
         let meant = latest.filter(|latest| target.key == 0 || latest.0 == target.key);
         match ask {
             ScheduleRequest::Create(create) => {
@@ -63,7 +63,7 @@ impl Cell {
                 self.answer(latest, reply, response);
             }
             ScheduleRequest::Purge => {
-                // It may be one that a later schedule of the same id has followed.
+                // The target may be an earlier schedule of the same id.
                 let key = EntityKey(target.key);
                 self.output.open.entity(Kind::Schedule, key).deleted = true;
                 self.cache.remove(key);
@@ -75,11 +75,11 @@ impl Cell {
 
     /// The schedule's stored wake-up time has come.
     pub(super) fn wake_schedule(&mut self, key: EntityKey, world: &World<'_>) {
-        // Refused if it is deleted, and then there is nothing to do.
+        // Rejected if it is deleted: then there is nothing to do.
         let _ = self.command_schedule(key, Command::Wake, world);
     }
 
-    /// A message arrives for a schedule here.
+    /// Delivers a message to a schedule of this cell.
     pub(super) fn receive_at_schedule(
         &mut self,
         latest: Option<EntityKey>,
@@ -87,14 +87,14 @@ impl Cell {
         reply: ReplyTo,
         world: &World<'_>,
     ) {
-        if self.mail.awaits_start_of(message) {
-            return self.put_off(reply);
+        if self.local_messages.awaits_start_of(message) {
+            return self.redeliver_later(reply);
         }
         if let (Some(Body::ScheduledRunClosed(closed)), Some(key)) =
-            (&message.body, meant_by(latest, message.target.as_ref()))
+            (&message.body, resolve_address(latest, message.target.as_ref()))
         {
             let command = Command::RunClosed(Box::new(closed.clone()));
-            // Refused if the schedule is deleted: then nobody has to hear of the run.
+            // Rejected if the schedule is deleted: then it doesn't need the outcome.
             let _ = self.command_schedule(key, command, world);
             self.answer_awaited(key, None);
         }
@@ -102,7 +102,7 @@ impl Cell {
         self.answer_message(wait_for, reply, Answer::Taken);
     }
 
-    /// A message of a schedule here was answered: it learns of it, and the message is gone, in one commit.
+    /// Passes an answer to the schedule that sent the message, and deletes the message in the same commit.
     pub(super) fn take_answer_at_schedule(
         &mut self,
         latest: Option<EntityKey>,
@@ -112,10 +112,10 @@ impl Cell {
         world: &World<'_>,
     ) {
         self.forget_message(&message);
-        if let Some(key) = meant_by(latest, message.sender.as_ref()) {
+        if let Some(key) = resolve_address(latest, message.sender.as_ref()) {
             let refused = refused_start(&message, &answer).map(str::to_owned);
             let command = Command::TakeAnswer { message, answer };
-            // Refused if the schedule is deleted: then nobody has to hear of the answer.
+            // Rejected if the schedule is deleted: then it doesn't need the answer.
             let _ = self.command_schedule(key, command, world);
             self.answer_awaited(key, refused.as_deref());
         }
@@ -166,7 +166,7 @@ impl Cell {
         self.cache.schedule(key).map(|cached| Arc::clone(&cached.schedule))
     }
 
-    /// Takes a step of a schedule: into memory, into the batch, and its messages on their way.
+    /// Applies a transition of a schedule: updates cache and open batch, and sends its messages.
     fn take_schedule(&mut self, transition: Transition, world: &World<'_>) {
         let Transition { mut schedule, touched, audit, ledger, messages, is_visible, wake_at } =
             transition;
@@ -203,8 +203,8 @@ impl Cell {
         }
     }
 
-    /// Answers those who triggered or evaluated the schedule and whose starts have all been answered by now. A start
-    /// that was refused is told as what it is.
+    /// Answers callers of triggers and evaluations whose starts are all answered. `refused` is the run id of a start that
+    /// was refused.
     fn answer_awaited(&mut self, key: EntityKey, refused: Option<&str>) {
         let Some(cached) = self.cache.schedule_mut(key) else { return };
         let schedule = Arc::clone(&cached.schedule);
@@ -223,14 +223,14 @@ impl Cell {
     }
 }
 
-/// The answer to a trigger or an evaluation whose runs are being started, and who is told when they are there.
+/// The answer to a trigger or an evaluation, and the caller that gets it when the runs have started.
 pub(super) struct AwaitedStarts {
     outcome: Reply,
     pub(super) reply: ReplyTo,
 }
 
-/// The schedule that an address means: the latest of its id, unless an earlier one is named.
-fn meant_by(latest: Option<EntityKey>, address: Option<&Address>) -> Option<EntityKey> {
+/// The schedule of an address: the latest of its id, unless the address names an earlier one.
+fn resolve_address(latest: Option<EntityKey>, address: Option<&Address>) -> Option<EntityKey> {
     latest.filter(|latest| address.is_none_or(|it| it.key == 0 || it.key == latest.0))
 }
 

@@ -1,4 +1,4 @@
-//! Tasks: matched with a poller before the commit if one waits, else offered after it.
+//! Matches tasks with pollers: before the commit if a poller waits, else after it.
 
 use perennial_engine::run::{Command, Offer, StartActivity, StartWorkflowTask, TaskRef, TaskStamp};
 use perennial_engine::{EntityKey, NamespaceKey, Slot};
@@ -12,15 +12,15 @@ use crate::api::{ActivityGrant, Demand, WorkflowTaskGrant};
 use crate::queues::{Grant, QueueKind, QueueName, WaitingPoll};
 
 impl Cell {
-    /// Finds workers for the tasks that became ready in this step. At its end: workers come back for more while
-    /// the cell is at it, and those who wait by now needn't wait for another commit.
-    pub(super) fn hand_out_tasks(&mut self, world: &World<'_>) {
+    /// Matches the tasks that became ready in this step with pollers. Runs at the end of the step, so that workers that
+    /// poll during the step get a task in the same commit.
+    pub(super) fn match_tasks(&mut self, world: &World<'_>) {
         while let Some((key, offer)) = self.offers.pop_front() {
             self.offer(key, offer, world);
         }
     }
 
-    /// A task of a run is ready for a worker.
+    /// Starts a ready task for a waiting poller, or adds it to its queue.
     fn offer(&mut self, key: EntityKey, offer: Offer, world: &World<'_>) {
         let Some(run) = self.run(key) else { return };
         let namespace = NamespaceKey(run.head.namespace);
@@ -30,7 +30,7 @@ impl Cell {
         };
         let queue = QueueName { namespace, name: offer.queue.clone(), kind };
         if offer.sticky && !world.queues.is_polled(&queue, world.monotonic) {
-            // The worker that has it cached isn't there: no use to wait for it.
+            // The worker with the cached run doesn't poll any more: use the normal queue.
             if self.decide(key, Command::PassOverSticky, world).is_ok() {
                 return;
             }
@@ -61,7 +61,7 @@ impl Cell {
         self.output.open.release(Release::Offer { task, is_stored });
     }
 
-    /// A task that waited and a poller have met.
+    /// Starts a waiting task for the poller it was matched with.
     pub(super) fn start_waiting(
         &mut self,
         key: Option<EntityKey>,
@@ -83,7 +83,7 @@ impl Cell {
         }
     }
 
-    /// Starts a task for a poller. A task that is no longer wanted sends the poller back.
+    /// Starts a task for a poller. If the task is obsolete, the poller waits again.
     fn start_for(
         &mut self,
         key: EntityKey,
@@ -128,7 +128,7 @@ impl Cell {
         });
     }
 
-    /// The started workflow task of a run, with all that travels with it.
+    /// The started workflow task of a run, with its queries, updates and recent history.
     pub(super) fn grant_for(&mut self, key: EntityKey, sticky: bool) -> Option<WorkflowTaskGrant> {
         let cached = self.cache.run_mut(key)?;
         let task = cached.run.started_task()?;

@@ -1,9 +1,8 @@
-//! Whose turn it is: what is due by the clock, or what workers have answered.
+//! Orders due wake-ups and workers' responses by time.
 //!
-//! A thousand schedules that are due at the same instant are a thousand runs to start, and workers have done
-//! with the first ones while the last still wait. What came first goes first: an answer waits for what was due
-//! before it came. So the last one due is heard of as soon as it can be, and answers are taken
-//! together afterwards.
+//! When a thousand schedules are due at the same instant, workers complete tasks of the first runs while the last
+//! runs wait for their start. A response waits until wake-ups that were due before it are handled. So the last
+//! run starts as early as possible, and responses are handled together afterwards.
 
 use std::collections::VecDeque;
 
@@ -13,19 +12,19 @@ use perennial_engine::run::Command;
 use super::request::{Incoming, Request, RunRequest};
 use super::{Cell, Effects, World};
 
-/// Due wake-ups handled in a first step: few, so that workers have something to do while the cell goes on.
+/// Due wake-ups handled in a first step: few, so that workers get tasks early.
 const SMALL_BATCH: usize = 16;
 /// Each later step handles twice as many, up to this number. A larger batch costs less for each wake-up, but workers
 /// wait for its commit.
 const LARGE_BATCH: usize = 32;
-/// Answers handled in a step once nothing is due.
-const ANSWERS_AT_ONCE: usize = 64;
+/// Responses handled in a step once nothing is due.
+const RESPONSES_PER_STEP: usize = 64;
 
-/// What waits for its turn.
+/// Waiting responses, and the size of the next step.
 pub(super) struct Turns {
-    /// Answers, and when they came.
+    /// Responses with their arrival times.
     answers: VecDeque<(Time, Incoming)>,
-    /// How many of those due are handled in the next step.
+    /// Due wake-ups to handle in the next step.
     at_once: usize,
 }
 
@@ -40,7 +39,7 @@ impl Turns {
         self.answers.is_empty()
     }
 
-    /// All that waits: the cell is over.
+    /// Returns all waiting responses when the cell ends.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Incoming> {
         std::mem::take(&mut self.answers).into_iter().map(|(_, incoming)| incoming)
     }
@@ -52,7 +51,7 @@ impl Turns {
 }
 
 impl Cell {
-    /// Handles a request, at once or when it is its turn.
+    /// Handles a request now, or queues a response behind due wake-ups.
     pub(super) fn ask_in_turn(
         &mut self,
         incoming: Incoming,
@@ -66,16 +65,16 @@ impl Cell {
         }
     }
 
-    /// Whether something is due, or answers wait for what was.
+    /// Whether wake-ups are due or responses wait.
     pub(super) fn has_turns_to_take(&self, world: &World<'_>) -> bool {
         !self.turns.is_empty() || self.wakes.first_due(world.now).is_some()
     }
 
-    /// Handles what is due, or if nothing is, the answers that waited for it.
+    /// Handles due wake-ups or, if there are none, waiting responses.
     pub(super) fn take_turns(&mut self, world: &World<'_>, effects: &mut Effects) {
         if self.wakes.first_due(world.now).is_none() {
             self.turns.at_once = SMALL_BATCH;
-            let count = self.turns.answers.len().min(ANSWERS_AT_ONCE);
+            let count = self.turns.answers.len().min(RESPONSES_PER_STEP);
             let answers: Vec<_> = self.turns.answers.drain(..count).collect();
             for (_, answer) in answers {
                 self.ask(answer, world, effects);
@@ -83,8 +82,8 @@ impl Cell {
             return;
         }
         for _ in 0..self.turns.at_once {
-            // One that has much to catch up with sends much.
-            if self.mail.is_enough() {
+            // A schedule that catches up may send many messages.
+            if self.local_messages.is_full() {
                 break;
             }
             let Some(due) = self.wakes.first_due(world.now) else { break };
@@ -97,7 +96,7 @@ impl Cell {
     }
 }
 
-/// Whether a worker says what came of a task.
+/// Whether the request is a worker's response to a task.
 fn is_answer(request: &Request) -> bool {
     matches!(
         request,

@@ -1,4 +1,4 @@
-//! Updates on their way to a workflow: attached to a run, not stored before the workflow accepts them.
+//! Pending updates: attached to a run, and not stored before the workflow accepts them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,22 +20,22 @@ use crate::api::{Refusal, Started, UpdateStatus};
 #[derive(Default)]
 pub(super) struct Updates {
     admitted: BTreeMap<String, Admitted>,
-    /// Those that the completion in progress rejects. The run knows nothing of them, and may close with it.
+    /// Updates rejected by the completion in progress. The run doesn't record them, and may close with it.
     rejected: BTreeMap<String, UpdateProgress>,
     /// Callers that wait for an accepted update to complete, by its id.
     waiting: BTreeMap<String, Vec<Waiter>>,
-    /// Of the update admitted last.
+    /// Order number of the last admitted update.
     last_order: u64,
 }
 
 struct Admitted {
     request: update::Request,
-    /// It is with a worker, beside the started workflow task.
+    /// Sent to a worker with the started workflow task.
     is_sent: bool,
     order: u64,
 }
 
-/// Who wants to know how far the update came.
+/// A caller that waits for a stage of an update.
 struct Waiter {
     wait: Stage,
     reply: ReplyTo,
@@ -44,7 +44,7 @@ struct Waiter {
 }
 
 impl Waiter {
-    fn told(self, cell: &mut Cell, key: EntityKey, status: Result<UpdateStatus, Refusal>) {
+    fn notify(self, cell: &mut Cell, key: EntityKey, status: Result<UpdateStatus, Refusal>) {
         let response = match self.started {
             Some(started) => Ok(Response::StartedWithUpdate(started, status)),
             None => status.map(Response::Update),
@@ -58,7 +58,7 @@ impl Updates {
         self.admitted.is_empty() && self.waiting.is_empty()
     }
 
-    /// Drops callers that have gone. Their updates go on: the workflow may have seen them.
+    /// Drops callers that have disconnected. Their updates stay: the workflow may have seen them.
     pub(super) fn forget_gone(&mut self) {
         for waiters in self.waiting.values_mut() {
             waiters.retain(|waiter| !waiter.reply.is_gone());
@@ -66,13 +66,13 @@ impl Updates {
         self.waiting.retain(|_, waiters| !waiters.is_empty());
     }
 
-    /// Those that a worker has.
+    /// Updates that were sent to a worker.
     pub(super) fn sent(&self) -> BTreeMap<String, update::Request> {
         let sent = self.admitted.iter().filter(|(_, it)| it.is_sent);
         sent.map(|(id, it)| (id.clone(), it.request.clone())).collect()
     }
 
-    /// Puts an update in before the run has its first task.
+    /// Adds an update before the run has its first task.
     pub(super) fn stage(&mut self, request: update::Request) {
         let id = request.meta.as_ref().map(|meta| meta.update_id.clone()).unwrap_or_default();
         self.admitted.insert(id, Admitted { request, is_sent: false, order: 0 });
@@ -82,7 +82,7 @@ impl Updates {
         self.admitted.values().any(|it| !it.is_sent)
     }
 
-    /// The updates that go with the workflow task that was started by this event.
+    /// The updates to send with the workflow task started by this event.
     pub(super) fn send(&mut self, started_event_id: i64) -> Vec<ProtocolMessage> {
         let mut messages: Vec<_> = self
             .admitted
@@ -106,14 +106,14 @@ impl Updates {
         messages.into_iter().map(|(_, message)| message).collect()
     }
 
-    /// Remembers what a completion rejects, until it has taken effect.
+    /// Keeps the rejections of a completion until it has been applied.
     pub(super) fn note_rejections(&mut self, completed: &TaskCompleted) {
         let rejected = completed.updates.iter().filter(|(_, it)| is_rejected(it)).cloned();
         self.rejected = rejected.collect();
     }
 
-    /// The worker's task came to nothing: its updates go with the next one.
-    pub(super) fn take_back(&mut self) {
+    /// The workflow task failed: its updates are sent with the next one.
+    pub(super) fn mark_unsent(&mut self) {
         for update in self.admitted.values_mut() {
             update.is_sent = false;
         }
@@ -132,8 +132,8 @@ impl Cell {
         self.admit(key, request, Waiter { wait, reply, started: None }, world);
     }
 
-    /// The current run, if the update that comes with a start was there before: then it is the same update,
-    /// whatever the start's policies say of the run. A closed run has it only if it completed it.
+    /// The current run, if it already has the update of this update-with-start. Then the request is a retry, and the
+    /// start's policies don't apply. A closed run counts only if it completed the update.
     pub(super) fn already_updated(
         &self,
         current: Option<EntityKey>,
@@ -172,25 +172,25 @@ impl Cell {
     ) {
         let Some(run) = self.run(key) else { return };
         if let Err(rejection) = run.may_be_updated() {
-            return waiter.told(self, key, Err(rejection.into()));
+            return waiter.notify(self, key, Err(rejection.into()));
         }
         let id = request.meta.as_ref().map(|meta| meta.update_id.clone()).unwrap_or_default();
         if let Some(progress) = known_progress(&run, &id) {
-            return self.follow(key, id, Some(progress), waiter);
+            return self.wait_for_progress(key, id, Some(progress), waiter);
         }
         let Some(cached) = self.cache.run_mut(key) else { return };
-        // Those that wait are told of the run's close: whoever asks about one of them finds it open.
+        // An update that is already admitted needs no admission: the caller only waits for it.
         if !cached.updates.admitted.contains_key(&id) {
             let waiting = cached.updates.admitted.len();
             if let Err(rejection) = run.may_admit_update(&id, waiting, &self.rules.limits) {
-                return waiter.told(self, key, Err(limit_reached(rejection)));
+                return waiter.notify(self, key, Err(limit_reached(rejection)));
             }
             cached.updates.last_order += 1;
             let order = cached.updates.last_order;
             let admitted = Admitted { request, is_sent: false, order };
             cached.updates.admitted.insert(id.clone(), admitted);
         }
-        self.follow(key, id, None, waiter);
+        self.wait_for_progress(key, id, None, waiter);
         let _ = self.decide(key, Command::WantTaskForUpdate, world);
     }
 
@@ -203,11 +203,11 @@ impl Cell {
             let why = Rejection::NotFound(format!("update \"{id}\" not found"));
             return self.answer(Some(key), reply, Err(why.into()));
         }
-        self.follow(key, id, progress, Waiter { wait, reply, started: None });
+        self.wait_for_progress(key, id, progress, Waiter { wait, reply, started: None });
     }
 
-    /// Answers now if the update is far enough, or when it is.
-    fn follow(
+    /// Answers when the update has reached the wanted stage, which may be now.
+    fn wait_for_progress(
         &mut self,
         key: EntityKey,
         id: String,
@@ -217,24 +217,24 @@ impl Cell {
         let Some(run) = self.run(key) else { return };
         if is_enough(progress.as_ref(), waiter.wait) {
             let status = UpdateStatus { run: run.name(), update_id: id, progress };
-            return waiter.told(self, key, Ok(status));
+            return waiter.notify(self, key, Ok(status));
         }
         if let Some(cached) = self.cache.run_mut(key) {
             cached.updates.waiting.entry(id).or_default().push(waiter);
         }
     }
 
-    /// A worker completed a workflow task: updates it spoke of are farther, those it ignored are refused.
+    /// After a completed workflow task: advances the updates it mentions, and rejects sent updates that it ignored.
     pub(super) fn after_completion(
         &mut self,
         key: EntityKey,
         completed: &TaskCompleted,
         sent: Vec<String>,
     ) {
-        // An update that was accepted and completed at once is told of once, as completed.
+        // An update that was accepted and completed in one task is reported once, as completed.
         let latest: BTreeMap<_, _> = completed.updates.iter().map(|(id, it)| (id, it)).collect();
         for (id, progress) in latest {
-            self.update_came_to(key, id, progress);
+            self.advance_update(key, id, progress);
         }
         if let Some(cached) = self.cache.run_mut(key) {
             cached.updates.rejected.clear();
@@ -255,11 +255,11 @@ impl Cell {
                 })),
                 ..Failure::default()
             };
-            self.update_came_to(key, &id, &UpdateProgress::Rejected(failure));
+            self.advance_update(key, &id, &UpdateProgress::Rejected(failure));
         }
     }
 
-    fn update_came_to(&mut self, key: EntityKey, id: &str, progress: &UpdateProgress) {
+    fn advance_update(&mut self, key: EntityKey, id: &str, progress: &UpdateProgress) {
         let Some(run) = self.run(key) else { return };
         let Some(cached) = self.cache.run_mut(key) else { return };
         cached.updates.admitted.remove(id);
@@ -271,14 +271,14 @@ impl Cell {
                     update_id: id.to_owned(),
                     progress: Some(progress.clone()),
                 };
-                waiter.told(self, key, Ok(status));
+                waiter.notify(self, key, Ok(status));
             } else if let Some(cached) = self.cache.run_mut(key) {
                 cached.updates.waiting.entry(id.to_owned()).or_default().push(waiter);
             }
         }
     }
 
-    /// The run has closed: nothing that is still on its way will arrive.
+    /// The run has closed: answers all callers that wait for an update.
     pub(super) fn abort_updates(&mut self, key: EntityKey) {
         let Some(run) = self.run(key) else { return };
         let Some(cached) = self.cache.run_mut(key) else { return };
@@ -297,16 +297,16 @@ impl Cell {
                     }
                     None => Err(Rejection::UpdateAborted.into()),
                 };
-                waiter.told(self, key, status);
+                waiter.notify(self, key, status);
             }
         }
     }
 }
 
-/// Why an update isn't admitted.
+/// The refusal for an update that isn't admitted.
 pub(super) fn limit_reached(rejection: Rejection) -> Refusal {
     match rejection {
-        // There is room again when others are done.
+        // The limit frees up when other updates complete.
         Rejection::LimitExceeded(why) => Refusal::Overloaded(why),
         other => other.into(),
     }
@@ -327,7 +327,7 @@ fn is_enough(progress: Option<&UpdateProgress>, wait: Stage) -> bool {
     }
 }
 
-/// What the run's durable state knows of an update.
+/// Progress of an update as recorded in the run's state.
 fn known_progress(run: &Run, id: &str) -> Option<UpdateProgress> {
     let update = run.updates.get(id)?;
     if let Some(outcome) = &update.outcome {

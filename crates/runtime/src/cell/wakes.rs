@@ -1,36 +1,37 @@
-//! When runs and schedules have to be looked at though nobody asks.
+//! Wake-ups: times at which runs and schedules act without a request.
 //!
-//! Each has one stored wake-up, never later than the first thing that happens in it by itself. When a run's
-//! comes and nothing is due yet, the stored time is moved on: a run that is over soon costs no write for
-//! each deadline that never comes. Only the near future is in memory.
+//! Each entity has one stored wake-up, never later than its first timer or deadline. If nothing is due when a run
+//! wakes up, the stored time moves: so deadlines of a short run that never fire cost no writes. Memory holds only
+//! the near future.
 
 use std::collections::{BTreeMap, HashMap};
 
 use perennial_engine::run::Run;
-use perennial_engine::{EntityKey, EntityRef, Kind, NamespaceKey, Span, Time};
+use perennial_engine::{EntityKey, EntityRef, Kind, Span, Time};
 use perennial_store::Wake;
 
 use super::request::{Incoming, ReplyTo, Request};
+use super::retention::retention_end;
 use super::{Cell, Effects, World};
 use crate::Evaluation;
 
-/// With more wake-ups than this in memory, no more are read. Those of runs that were stepped just now are
-/// kept besides: what isn't durable yet can't be read again.
+/// With more wake-ups than this in memory, no more are read. Wake-ups of runs that were just stepped are kept as well,
+/// because they may not be durable yet.
 const WAKES_IN_MEMORY: usize = 50_000;
-/// How far ahead is read from the store at a time.
+/// How far ahead one read reaches.
 const HORIZON: Span = Span::seconds(60);
-/// When less than this is known ahead, more is read as soon as the cell has nothing else to do: the store has to bring
-/// its tables up to date first, which would slow down other work.
-const READ_WHEN_IDLE: Span = Span::seconds(30);
-/// When less than this is known ahead, more is read at once.
-const READ_AT_ONCE: Span = Span::seconds(10);
+/// With less than this in memory, the next read starts when the cell is idle: the store has to apply its log to the
+/// tables first, which would slow down other work.
+const READ_IDLE_BELOW: Span = Span::seconds(30);
+/// With less than this in memory, the next read starts immediately.
+const READ_NOW_BELOW: Span = Span::seconds(10);
 
 pub(super) struct Wakes {
     by_time: BTreeMap<(Time, EntityKey), EntityRef>,
     time_of: HashMap<EntityKey, Time>,
-    /// Everything up to here is in memory.
+    /// All wake-ups up to this time are in memory.
     known_up_to: Time,
-    /// The store has been asked for more.
+    /// A read is in progress.
     reading: bool,
     read_after: (Time, EntityKey),
     evaluation: Evaluation,
@@ -49,12 +50,12 @@ impl Wakes {
         }
     }
 
-    /// Whether someone else sees to it that it is looked at.
-    fn is_left_alone(&self, kind: Kind) -> bool {
+    /// Whether entities of this kind are evaluated only on demand.
+    fn is_on_demand(&self, kind: Kind) -> bool {
         kind == Kind::Schedule && self.evaluation == Evaluation::OnDemand
     }
 
-    /// Notes when an entity wakes up next. `entity` is asked for if that is soon.
+    /// Sets the next wake-up of an entity. `entity` is called only for one in the near future.
     pub(super) fn set(
         &mut self,
         kind: Kind,
@@ -64,9 +65,8 @@ impl Wakes {
         entity: impl FnOnce() -> EntityRef,
     ) {
         self.remove(key);
-        let Some(at) = at.filter(|_| !self.is_left_alone(kind)) else { return };
-        // Farther than the next reading of the store will reach: by the reading after that, what is
-        // decided now has long been durable.
+        let Some(at) = at.filter(|_| !self.is_on_demand(kind)) else { return };
+        // Beyond the next read. By the read after that, this wake-up is durable.
         if at > self.known_up_to.max(now).after(Span(2 * HORIZON.0)) {
             return;
         }
@@ -74,7 +74,7 @@ impl Wakes {
         self.time_of.insert(key, at);
     }
 
-    /// The entity doesn't wake up any more.
+    /// Removes the wake-up of an entity.
     pub(super) fn remove(&mut self, key: EntityKey) {
         if let Some(before) = self.time_of.remove(&key) {
             self.by_time.remove(&(before, key));
@@ -83,15 +83,15 @@ impl Wakes {
 
     pub(super) fn next(&self) -> Option<Time> {
         let due = self.by_time.keys().next().map(|(at, _)| *at);
-        // While more is being read, or there is enough, only what is due makes the cell step.
+        // During a read, or with enough in memory, only due wake-ups step the cell.
         let can_read = !self.reading && self.by_time.len() <= WAKES_IN_MEMORY;
-        let refill = can_read.then(|| Time(self.known_up_to.0.saturating_sub(READ_WHEN_IDLE.0)));
+        let refill = can_read.then(|| Time(self.known_up_to.0.saturating_sub(READ_IDLE_BELOW.0)));
         due.into_iter().chain(refill).min()
     }
 
-    /// What to read from the store, if it is time to.
+    /// The range to read from the store, if a read is due.
     pub(super) fn wanted(&mut self, now: Time, is_busy: bool) -> Option<((Time, EntityKey), Time)> {
-        let enough = now.after(if is_busy { READ_AT_ONCE } else { READ_WHEN_IDLE });
+        let enough = now.after(if is_busy { READ_NOW_BELOW } else { READ_IDLE_BELOW });
         let is_full = self.by_time.len() > WAKES_IN_MEMORY && self.known_up_to > now;
         if self.reading || self.known_up_to > enough || is_full {
             return None;
@@ -100,25 +100,25 @@ impl Wakes {
         Some((self.read_after, now.after(HORIZON)))
     }
 
-    /// Asks the store for nothing, and so has nobody woken: for a cell that may not write.
+    /// Stops reads and thereby wake-ups, for a suspended cell.
     pub(super) fn suspend(&mut self) {
         self.reading = true;
     }
 
-    /// The store didn't answer: what was asked for is asked for again.
-    pub(super) fn unread(&mut self) {
+    /// A read failed: the next step requests it again.
+    pub(super) fn read_failed(&mut self) {
         self.reading = false;
     }
 
-    /// Takes a page of wake-ups: all up to a time, or the first of them.
+    /// Adds a page of wake-ups: all up to a time, or the first of them.
     pub(super) fn loaded(&mut self, up_to: Time, page: Vec<Wake>, is_all: bool) {
         self.reading = false;
         let last = page.last().map(|wake| (wake.at, wake.key)).filter(|_| !is_all);
         self.known_up_to = last.map_or(up_to, |(at, _)| at);
         self.read_after = last.unwrap_or((up_to, EntityKey(i64::MAX)));
         for Wake { at, key, entity } in page {
-            // What is in memory is newer than what was read.
-            if self.time_of.contains_key(&key) || self.is_left_alone(entity.id.kind) {
+            // The wake-up in memory is newer.
+            if self.time_of.contains_key(&key) || self.is_on_demand(entity.id.kind) {
                 continue;
             }
             self.by_time.insert((at, key), entity);
@@ -126,7 +126,7 @@ impl Wakes {
         }
     }
 
-    /// When the first was due, if it is by now.
+    /// Time of the first wake-up, if it is due.
     pub(super) fn first_due(&self, now: Time) -> Option<Time> {
         self.by_time.keys().next().map(|(at, _)| *at).filter(|at| *at <= now)
     }
@@ -139,15 +139,15 @@ impl Wakes {
 }
 
 impl Cell {
-    /// Wakes the first, whether its time has come or not.
+    /// Wakes the entity with the first wake-up.
     pub(super) fn wake_first(&mut self, world: &World<'_>, effects: &mut Effects) {
         let Some((key, entity)) = self.wakes.take_first() else { return };
         let request = Request::Wake { key, entity };
         self.ask(Incoming { request, reply: ReplyTo::Nobody }, world, effects);
     }
 
-    /// The wake-up to store for a run after a step: earlier if it has to be, later only when the stored one
-    /// has come or the run has closed.
+    /// The wake-up to store for a run after a step. It moves to a later time only when the stored one was due or the
+    /// run has closed.
     pub(super) fn next_stored_wake(
         &self,
         run: &Run,
@@ -165,12 +165,6 @@ impl Cell {
             (None, wanted) => wanted,
         }
     }
-}
-
-/// When a closed run is deleted.
-pub(super) fn retention_end(run: &Run, world: &World<'_>) -> Option<Time> {
-    let namespace = world.namespaces.by_key(NamespaceKey(run.head.namespace))?;
-    Span(namespace.retention_nanos).get().map(|kept| Time(run.head.closed_at).after(kept))
 }
 
 #[cfg(test)]
@@ -194,7 +188,7 @@ mod tests {
         ] {
             let wanted = wakes.wanted(at(seconds), is_busy);
             assert_eq!(wanted.is_some(), is_wanted, "after {seconds} s, busy: {is_busy}");
-            wakes.unread();
+            wakes.read_failed();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A cell in its surroundings: takes what has arrived, steps the cell, lets out what may leave.
+//! Runs a cell: takes inputs from its inbox, steps it, and sends out its releases.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,57 +7,56 @@ use perennial_engine::{FreshIds, SlotRange, Time};
 use perennial_proto::store::EntityMessage;
 use perennial_store::{Batch, CellId, Epoch, Error, LastBatch, Lease};
 
-use super::attendance::Attendance;
+use super::evaluation_gaps::EvaluationGaps;
 use super::loads::Load;
 use super::suspension::Suspension;
 use super::{Node, ToCell};
 use crate::cell::{Cell, CellConfig, Effects, Input, Release, Rules, World};
 
-/// Inputs taken into one step.
-pub(crate) const STEP_INPUTS: usize = 512;
-/// A message that couldn't be delivered is tried again after this long.
-const REDELIVER_AFTER: Duration = Duration::from_millis(200);
-/// A turn that takes longer than this is worth a line in the log: everyone else waits.
+/// Inputs handled in one step.
+pub(crate) const INPUTS_PER_STEP: usize = 512;
+/// Delay before a message that couldn't be delivered is sent again.
+const REDELIVERY_DELAY: Duration = Duration::from_millis(200);
+/// A slower turn is logged: all other requests to the cell wait for it.
 const SLOW_TURN: Duration = Duration::from_millis(100);
-const IDLE: Duration = Duration::from_secs(3600);
+const IDLE_WAIT_MAX: Duration = Duration::from_secs(3600);
 
-/// A cell and what happens around its steps. Whoever owns one calls [`CellLoop::turn`] again and again: a
-/// thread, or a simulated world.
+/// A cell with its lease, message retries and suspension. A cell thread or the simulator calls [`CellLoop::turn`] in a
+/// loop.
 pub(crate) struct CellLoop {
-    /// Which of the node's cells it is.
+    /// Position among the node's cells.
     index: usize,
     slots: SlotRange,
-    /// The lease that the cell began under, whatever leases it has taken since: as long as the cell lives, what was
-    /// asked for earlier is of use.
+    /// The lease that the cell started with. Renewals don't change it: loads requested before a renewal stay valid.
     epoch: Epoch,
     cell: Cell,
     /// Messages that couldn't be delivered.
-    later: Vec<Arc<EntityMessage>>,
-    /// The store takes no writes.
+    undelivered_messages: Vec<Arc<EntityMessage>>,
+    /// Set while the store takes no writes.
     suspension: Option<Suspension>,
-    /// Outlives leases: a new one for the same cell is no gap.
-    attendance: Attendance,
+    /// Kept across leases: a new lease for the same cell is no gap.
+    evaluation_gaps: EvaluationGaps,
     is_stopping: bool,
 }
 
-/// An input, and under which lease it was asked for if that matters.
+/// An input, with its lease if it is valid only under that.
 type Arrived = (Option<Epoch>, Input);
 
-/// What follows after a turn.
+/// Result of a turn.
 pub(crate) enum Next {
-    /// This is done outside the cell; then another turn, when something has arrived or its time has come.
-    GoOn(Work),
-    /// It is over.
+    /// Do this work, then take another turn when an input arrives or a wake-up is due.
+    Continue(Work),
+    /// The cell has ended.
     End,
 }
 
-/// What a turn leaves to be done outside the cell.
+/// Work of a turn that is done outside the cell.
 pub(crate) struct Work {
-    /// A batch to commit. The cell is told of it.
+    /// A batch to commit. The result goes to the cell's inbox.
     pub(crate) commit: Option<Batch>,
-    /// What to read. The cell is told what was found.
+    /// Reads whose results go to the cell's inbox.
     pub(crate) loads: Vec<Load>,
-    /// What to read before the next turn.
+    /// Reads to finish before the next turn.
     pub(crate) awaited_loads: Vec<Load>,
 }
 
@@ -67,19 +66,28 @@ impl CellLoop {
         let slots = node.slots_of(index);
         let Leased { epoch, cell, sent, .. } = lease(node, slots)?;
         deliver_all(node, sent, epoch);
-        let attendance = Attendance::begin(&node.surroundings, node.evaluation);
-        let (later, suspension) = (Vec::new(), None);
+        let evaluation_gaps = EvaluationGaps::start(&node.environment, node.evaluation);
+        let (undelivered_messages, suspension) = (Vec::new(), None);
         let is_stopping = false;
-        Ok(Self { index, slots, epoch, cell, later, suspension, attendance, is_stopping })
+        Ok(Self {
+            index,
+            slots,
+            epoch,
+            cell,
+            undelivered_messages,
+            suspension,
+            evaluation_gaps,
+            is_stopping,
+        })
     }
 
-    /// Handles what has arrived.
+    /// Handles inbox entries and due wake-ups.
     pub(crate) fn turn(
         &mut self,
         node: &Arc<Node>,
         arrived: impl IntoIterator<Item = ToCell>,
     ) -> Next {
-        let mut undelivered = std::mem::take(&mut self.later);
+        let mut undelivered = std::mem::take(&mut self.undelivered_messages);
         let (mut inputs, mut failed) = (Vec::new(), None);
         for what in arrived {
             match what {
@@ -88,9 +96,9 @@ impl CellLoop {
                 ToCell::Committed => release_all(node, self.cell.committed(), self.epoch),
                 ToCell::CommitFailed(why) => failed = Some(why),
                 ToCell::DeliverLater(epoch, message) if epoch == self.epoch => {
-                    self.later.push(message);
+                    self.undelivered_messages.push(message);
                 }
-                // It has been on its way again since.
+                // The restarted cell has sent it again.
                 ToCell::DeliverLater(..) => {}
                 ToCell::Stop => self.is_stopping = true,
             }
@@ -98,88 +106,87 @@ impl CellLoop {
         if failed.is_none() && self.suspension.is_none() && self.cell.needs_keys() {
             failed = self.renew_lease(node).err();
         }
-        if failed.is_some() || self.is_to_be_tried_again(node) {
-            match self.begin_anew(node, failed) {
+        if failed.is_some() || self.is_retry_due(node) {
+            match self.restart(node, failed) {
                 Ok(held) => inputs.extend(held.into_iter().map(|input| (None, input))),
                 Err(Fenced(why)) => return self.end(node, &why),
             }
-            // They are among those that are on their way again, or will be when there is a new lease.
+            // A new lease delivers all stored messages again, these included.
             undelivered.clear();
-            self.later.clear();
+            self.undelivered_messages.clear();
         }
-        // What was read under an earlier lease may be older than what has been committed since, and a message that
-        // was answered then is asked about again.
+        // A read under an earlier lease may be stale, and a message answered then is delivered again.
         let is_good = |(read, _): &Arrived| read.is_none_or(|epoch| epoch == self.epoch);
         let mut inputs = inputs.into_iter().filter(is_good).map(|(_, input)| input).collect();
         if let Some(suspension) = &mut self.suspension {
-            inputs = suspension.let_through(inputs);
+            inputs = suspension.admit_reads(inputs);
         }
         if self.suspension.is_none() {
-            self.attendance.attend(&node.surroundings);
+            self.evaluation_gaps.begin_turn(&node.environment);
         }
         let work = self.step(node, inputs);
         if self.is_stopping && (self.cell.is_at_rest() || self.suspension.is_some()) {
             return Next::End;
         }
         deliver_all(node, undelivered, self.epoch);
-        Next::GoOn(work)
+        Next::Continue(work)
     }
 
-    /// The lease it began under.
+    /// The lease the cell started with.
     pub(crate) fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// Whether the store takes no writes of it.
+    /// Whether the store takes no writes from the cell.
     pub(crate) fn is_suspended(&self) -> bool {
         self.suspension.is_some()
     }
 
-    /// Bytes of the runs and schedules that it has in memory.
+    /// Bytes of the cached runs and schedules.
     pub(crate) fn cached_bytes(&self) -> usize {
         self.cell.cached_bytes()
     }
 
-    /// Which of the node's cells it is.
+    /// Position among the node's cells.
     pub(crate) fn index(&self) -> usize {
         self.index
     }
 
-    /// Has nothing to do until something arrives, or for as long as this returns.
+    /// Marks the cell idle. Returns how long to wait for an input.
     pub(crate) fn rest(&mut self, node: &Node) -> Duration {
         let wait = self.wait(node);
-        self.attendance.leave(&node.surroundings, wait);
+        self.evaluation_gaps.plan_next_turn(&node.environment, wait);
         wait
     }
 
-    /// How long until a thread that waits as [`Self::rest`] says would take the next turn, or one that looks again.
+    /// Time until the next turn if no input arrives, for the simulator.
     pub(crate) fn until_next_turn(&self, node: &Node) -> Duration {
-        self.wait(node).min(self.attendance.remaining(&node.surroundings))
+        self.wait(node).min(self.evaluation_gaps.remaining(&node.environment))
     }
 
-    /// How long to wait for something to arrive.
+    /// How long to wait for an input.
     fn wait(&self, node: &Node) -> Duration {
         if let Some(suspension) = &self.suspension {
-            let is_simulated = node.surroundings.is_simulated();
+            let is_simulated = node.environment.is_simulated();
             return if is_simulated { Duration::ZERO } else { suspension.wait() };
         }
-        let until_wake = self.cell.next_wake().map_or(IDLE, |at| {
+        let until_wake = self.cell.next_wake().map_or(IDLE_WAIT_MAX, |at| {
             let nanos = at.0.saturating_sub(node.now().0).max(0);
-            Duration::from_nanos(nanos.unsigned_abs()).min(IDLE)
+            Duration::from_nanos(nanos.unsigned_abs()).min(IDLE_WAIT_MAX)
         });
-        if self.has_undelivered() { until_wake.min(REDELIVER_AFTER) } else { until_wake }
+        if self.has_undelivered() { until_wake.min(REDELIVERY_DELAY) } else { until_wake }
     }
 
-    /// Whether there are messages to be delivered once more.
+    /// Whether messages wait for redelivery.
     pub(crate) fn has_undelivered(&self) -> bool {
-        !self.later.is_empty()
+        !self.undelivered_messages.is_empty()
     }
 
     fn step(&mut self, node: &Node, inputs: Vec<Input>) -> Work {
         let namespaces = node.namespaces();
         let now: Time = node.now();
         let (queues, damage) = (&node.queues, node.damage.as_ref());
-        let evaluated = self.attendance.evaluated();
+        let evaluated = self.evaluation_gaps.evaluated();
         let monotonic = node.monotonic();
         let world = World { now, monotonic, evaluated, queues, namespaces: &namespaces, damage };
         let (begun, asked) = (Instant::now(), inputs.first().map(Input::describe));
@@ -204,7 +211,7 @@ impl CellLoop {
                 milliseconds,
                 inputs = count,
                 first,
-                "a turn of the cell took long: everyone else waited"
+                "slow turn: other requests to the cell waited"
             );
         }
         release_all(node, releases, self.epoch);
@@ -215,31 +222,30 @@ impl CellLoop {
         Work { commit, loads, awaited_loads: awaited_loads.into_iter().map(load).collect() }
     }
 
-    /// Takes another lease for its keys. One that may or may not have been given is like a commit that may or may
-    /// not have landed: the cell begins anew.
+    /// Takes a new lease for more keys. If the outcome is unknown, the cell restarts, as after a failed commit.
     fn renew_lease(&mut self, node: &Node) -> Result<(), Error> {
         let epoch = node.store.lease(CellId(self.slots.first()), &node.id)?.epoch;
         tracing::info!(
             cell = %self.slots,
             epoch = epoch.0,
-            "took a new lease: the keys of the last one ran low"
+            "took a new lease: the last one is running out of keys"
         );
-        self.cell.go_on_under(epoch);
+        self.cell.renew_lease(epoch);
         Ok(())
     }
 
-    fn is_to_be_tried_again(&self, node: &Node) -> bool {
+    fn is_retry_due(&self, node: &Node) -> bool {
         self.suspension.is_some() && self.wait(node) == Duration::ZERO
     }
 
-    /// What isn't durable hasn't happened: the cell begins anew from the store, under a new lease. Without one it
-    /// reads until the store gives one. One whose place another has taken ends. Returns what was kept meanwhile.
-    fn begin_anew(&mut self, node: &Node, failed: Option<Error>) -> Result<Vec<Input>, Fenced> {
+    /// Restarts the cell from durable state under a new lease. If the store gives none, the cell is suspended and
+    /// serves reads. A fenced cell ends. Returns the inputs that a suspension deferred.
+    fn restart(&mut self, node: &Node, failed: Option<Error>) -> Result<Vec<Input>, Fenced> {
         if let Some(Error::Fenced(why)) = failed {
             return Err(Fenced(why));
         }
         let leased = lease(node, self.slots).and_then(|leased| {
-            node.restore(self.slots)?;
+            node.reload_tasks(self.slots)?;
             Ok(leased)
         });
         match (leased, failed) {
@@ -247,7 +253,7 @@ impl CellLoop {
                 if let Some(why) = failed {
                     tracing::warn!(
                         cell = %self.slots, error = %why,
-                        "a commit failed: what it held is undone, unless the store has it"
+                        "a commit failed: its requests are undone, unless the store has the batch"
                     );
                     self.resolve_batch_in_flight(node, leased.last_batch, &why);
                 }
@@ -258,26 +264,26 @@ impl CellLoop {
             }
             (Err(Error::Fenced(why)), _) => Err(Fenced(why)),
             (Err(_), Some(why)) => {
-                self.give_up(node, &why);
+                self.fail_pending(node, &why);
                 let mut cell = cell_under(node, self.slots, self.cell.epoch());
                 cell.suspend();
                 self.cell = cell;
                 match &mut self.suspension {
-                    Some(suspension) => suspension.go_on(why),
-                    None => self.suspension = Some(Suspension::because(self.slots, why)),
+                    Some(suspension) => suspension.retry_failed(why),
+                    None => self.suspension = Some(Suspension::start(self.slots, why)),
                 }
                 Ok(Vec::new())
             }
             (Err(why), None) => {
                 if let Some(suspension) = &mut self.suspension {
-                    suspension.go_on(why);
+                    suspension.retry_failed(why);
                 }
                 Ok(Vec::new())
             }
         }
     }
 
-    /// A commit failed, and the new lease says whether it happened all the same.
+    /// After a failed commit: the new lease shows whether the batch is stored nevertheless.
     fn resolve_batch_in_flight(&mut self, node: &Node, stored: LastBatch, why: &Error) {
         if self.cell.batch_in_flight() == Some(stored) {
             for release in self.cell.committed() {
@@ -285,23 +291,22 @@ impl CellLoop {
                     Release::Reply(..) | Release::Grant(..) | Release::Repoll(_) => {
                         node.release(release, self.epoch);
                     }
-                    // They are stored, and read from the store by the cell that begins anew; or, as queries are,
-                    // lost with this one.
+                    // The restarted cell reads them from the store. Queries aren't stored: their callers retry.
                     Release::Offer { .. } | Release::OfferQuery(_) | Release::Deliver(_) => {}
                 }
             }
         }
-        self.give_up(node, why);
+        self.fail_pending(node, why);
     }
 
-    /// Nothing that isn't durable has happened: whoever waits for it is told.
-    fn give_up(&mut self, node: &Node, why: &Error) {
+    /// Fails all requests that wait for a commit.
+    fn fail_pending(&mut self, node: &Node, why: &Error) {
         for release in self.cell.abandon() {
-            node.take_back(release, why);
+            node.undo_release(release, why);
         }
     }
 
-    /// Nothing goes on here: callers ask elsewhere, and polls end.
+    /// Ends the cell: callers get an error, and polls end.
     fn end(&mut self, node: &Node, why: &str) -> Next {
         for release in self.cell.abandon() {
             if let Release::Reply(reply, _) = release {
@@ -313,7 +318,7 @@ impl CellLoop {
     }
 }
 
-/// Another owner has the cell, or the store can't be written any more.
+/// Another owner has the cell, or the node may not write to the store any more.
 struct Fenced(String);
 
 fn release_all(node: &Node, releases: Vec<Release>, epoch: Epoch) {
@@ -328,12 +333,12 @@ fn deliver_all(node: &Node, messages: Vec<Arc<EntityMessage>>, epoch: Epoch) {
     }
 }
 
-/// A cell that has just been taken over.
+/// A cell under a new lease.
 struct Leased {
     epoch: Epoch,
     last_batch: LastBatch,
     cell: Cell,
-    /// Messages that it left in the store, and knows of.
+    /// Its stored, unanswered messages.
     sent: Vec<Arc<EntityMessage>>,
 }
 
@@ -354,7 +359,7 @@ fn cell_under(node: &Node, slots: SlotRange, epoch: Epoch) -> Cell {
         epoch,
         keys_per_lease: node.keys_per_lease,
         rules: Rules {
-            ids: FreshIds::from_seed(node.surroundings.fresh_seed()),
+            ids: FreshIds::from_seed(node.environment.fresh_seed()),
             limits: Arc::clone(&node.limits),
             zones: Arc::clone(&node.zones),
         },

@@ -6,20 +6,19 @@ use std::thread::{self, JoinHandle};
 
 use perennial_store::Batch;
 
-use super::cell_loop::{CellLoop, Next, STEP_INPUTS, Work};
+use super::cell_loop::{CellLoop, INPUTS_PER_STEP, Next, Work};
 use super::commits::{Commit, commit};
-use super::failure::Watched;
+use super::failure::PanicGuard;
 use super::loads::Load;
 use super::{Node, ToCell};
 
-/// With more to read than this in a step, the other threads are worth their waking: each may cost the disk a
-/// turn, and the cell would stand still.
-const LOADED_IN_PLACE: usize = 32;
+/// A step with more loads than this uses the loader threads: each load may wait for the disk, and would block the cell.
+const INLINE_LOADS_MAX: usize = 32;
 
-/// The other threads that work for a cell.
+/// Channels to the other threads that work for a cell.
 #[derive(Clone)]
 pub(super) struct Helpers {
-    /// `None` for a cell that is alone.
+    /// `None` for the only cell of a node, which commits itself.
     pub(super) commits: Option<Sender<Commit>>,
     pub(super) loads: Sender<Load>,
 }
@@ -31,13 +30,13 @@ pub(super) fn start(
     helpers: Helpers,
 ) -> Result<JoinHandle<()>, crate::OpenError> {
     let cell = CellLoop::lease(node, index)?;
-    let watched = Watched::of(node);
+    let guard = PanicGuard::of(node);
     let node = Arc::downgrade(node);
     let mut thread = CellThread { cell, inbox, helpers };
     let body = move || {
-        let _watched = watched;
+        let _guard = guard;
         loop {
-            // Not held while waiting: a node that everyone else has dropped ends.
+            // The reference isn't kept while waiting, so a node that is dropped elsewhere ends.
             let Some(wait) = node.upgrade().map(|node| thread.cell.rest(&node)) else { return };
             let first = match thread.inbox.recv_timeout(wait) {
                 Ok(first) => Some(first),
@@ -60,14 +59,14 @@ struct CellThread {
 }
 
 impl CellThread {
-    /// Takes turns until there is nothing to do at once. `None` if the cell has ended.
+    /// Takes turns until the cell is idle. `None` if the cell has ended.
     fn handle(&mut self, node: &Arc<Node>, mut first: Option<ToCell>) -> Option<()> {
         loop {
-            let arrived = first.into_iter().chain(self.inbox.try_iter()).take(STEP_INPUTS);
+            let arrived = first.into_iter().chain(self.inbox.try_iter()).take(INPUTS_PER_STEP);
             let next = self.cell.turn(node, arrived);
-            let Next::GoOn(Work { commit, loads, awaited_loads }) = next else { return None };
+            let Next::Continue(Work { commit, loads, awaited_loads }) = next else { return None };
             self.load(node, loads);
-            node.load_together(awaited_loads).wait_if_failed();
+            node.load_together(awaited_loads).delay_if_failed();
             first = commit.and_then(|batch| self.commit(node, batch));
             if first.is_none() {
                 return Some(());
@@ -76,25 +75,27 @@ impl CellThread {
     }
 
     fn load(&self, node: &Node, loads: Vec<Load>) {
-        // Nobody waits for wake-ups, and the store may have to look for them in everything there is.
+        // No caller waits for wake-ups, and reading them may scan the store.
         let is_wakes = |load: &Load| matches!(load, Load::Wakes { .. });
         let (wakes, loads): (Vec<Load>, Vec<Load>) = loads.into_iter().partition(is_wakes);
         for load in wakes {
             let _ = self.helpers.loads.send(load);
         }
-        if loads.len() <= LOADED_IN_PLACE {
-            return node.load_together(loads).wait_if_failed();
+        if loads.len() <= INLINE_LOADS_MAX {
+            return node.load_together(loads).delay_if_failed();
         }
         for load in loads {
             let _ = self.helpers.loads.send(load);
         }
     }
 
-    /// What the cell is to be told of its commit, if this thread has made it.
+    /// The result of a commit, if this thread made it.
     fn commit(&self, node: &Node, batch: Batch) -> Option<ToCell> {
         let cell = self.cell.index();
         let Some(commits) = &self.helpers.commits else {
-            return commit(node.store.as_ref(), vec![(cell, batch)]).pop().map(|(_, told)| told);
+            return commit(node.store.as_ref(), vec![(cell, batch)])
+                .pop()
+                .map(|(_, result)| result);
         };
         let _ = commits.send((cell, batch));
         None

@@ -1,8 +1,8 @@
-//! Making batches durable.
+//! Commits batches.
 //!
-//! A cell that is alone commits on its own thread, between two steps: what arrives meanwhile is its next
-//! batch, and no thread is woken for it. Several cells share a thread that commits whatever has queued
-//! together: one sync serves all.
+//! The only cell of a node commits on its own thread, between two steps: inputs that arrive meanwhile become its next
+//! batch, and no other thread has to wake up. Several cells share a commit thread, which commits all queued batches
+//! with one sync (group commit).
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
@@ -11,35 +11,36 @@ use std::time::{Duration, Instant};
 
 use perennial_store::{Batch, Error, Store};
 
-use super::failure::Watched;
+use super::failure::PanicGuard;
 use super::{Node, ToCell};
 
-/// A commit that takes longer than this is worth a line in the log.
+/// A slower commit is logged.
 const SLOW_COMMIT: Duration = Duration::from_secs(1);
 
 /// A cell and its batch.
 pub(crate) type Commit = (usize, Batch);
 
-/// Starts the thread that commits for several cells. It ends when none of them is left.
+/// Starts the commit thread for several cells. It ends with the last cell.
 pub(super) fn start(
     node: &Arc<Node>,
 ) -> Result<(Sender<Commit>, JoinHandle<()>), crate::OpenError> {
     let (commits, queue) = mpsc::channel();
-    let (store, watched) = (Arc::clone(&node.store), Watched::of(node));
+    let (store, guard) = (Arc::clone(&node.store), PanicGuard::of(node));
     let node = Arc::downgrade(node);
     let body = move || {
-        let _watched = watched;
+        let _guard = guard;
         while let Ok(first) = queue.recv() {
             let queued = std::iter::once(first).chain(queue.try_iter()).collect();
             let done = commit(store.as_ref(), queued);
             let Some(node) = node.upgrade() else { return };
-            done.into_iter().for_each(|(cell, told)| node.tell(cell, told));
+            done.into_iter()
+                .for_each(|(cell, commit_result)| node.send_to_cell(cell, commit_result));
         }
     };
     Ok((commits, thread::Builder::new().name("commit".to_owned()).spawn(body)?))
 }
 
-/// Commits batches together, and says what each one's cell is to be told.
+/// Commits batches together. Returns the result to send to each cell.
 pub(crate) fn commit(store: &dyn Store, commits: Vec<Commit>) -> Vec<(usize, ToCell)> {
     let (cells, batches): (Vec<usize>, Vec<Batch>) = commits.into_iter().unzip();
     let begun = Instant::now();
@@ -49,20 +50,20 @@ pub(crate) fn commit(store: &dyn Store, commits: Vec<Commit>) -> Vec<(usize, ToC
     tracing::trace!(?cells, microseconds, is_durable = committed.is_ok(), "committed");
     if took > SLOW_COMMIT {
         let milliseconds = took.as_millis() as u64;
-        tracing::warn!(milliseconds, cells = ?cells, "a commit took long: is the disk busy?");
+        tracing::warn!(milliseconds, cells = ?cells, "slow commit: is the disk busy?");
     }
     let done = match committed {
-        // Nothing of them is stored, and the fault is one cell's alone: the others aren't to suffer.
+        // No batch was stored because of one cell's conflict: commit each separately.
         Err(Error::Fenced(_) | Error::Conflict(_)) if batches.len() > 1 => {
             batches.iter().map(|batch| store.commit(std::slice::from_ref(batch))).collect()
         }
         done => vec![done; cells.len()],
     };
-    cells.into_iter().zip(done.into_iter().map(told)).collect()
+    cells.into_iter().zip(done.into_iter().map(commit_result)).collect()
 }
 
-/// What a cell is told of its commit.
-pub(crate) fn told(done: Result<(), Error>) -> ToCell {
+/// The inbox entry with the result of a commit.
+pub(crate) fn commit_result(done: Result<(), Error>) -> ToCell {
     match done {
         Ok(()) => ToCell::Committed,
         Err(error) => ToCell::CommitFailed(error),

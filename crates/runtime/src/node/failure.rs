@@ -1,7 +1,7 @@
-//! What ends a node: a thread that died, or a store that may not be written any more.
+//! Fatal failures of a node: a thread panicked, or the node was fenced from the store.
 //!
-//! A node with a dead thread would take requests and answer none. So whoever runs it is told, and ends the
-//! process: what was acknowledged is in the store.
+//! A node with a dead thread would take requests and answer none. So the server exits on a fatal failure:
+//! acknowledged writes are in the store.
 
 use std::sync::{Arc, Weak};
 
@@ -21,12 +21,12 @@ impl Default for Failure {
 }
 
 impl Failure {
-    /// Notes the end, once.
+    /// Records the first failure.
     pub(super) fn set(&self, reason: &str) {
         self.reason.send_if_modified(|known| {
             let is_news = known.is_none();
             if is_news {
-                tracing::error!(reason, "the server can't go on");
+                tracing::error!(reason, "the server failed and stops");
                 *known = Some(reason.into());
             }
             is_news
@@ -37,14 +37,14 @@ impl Failure {
         self.reason.borrow().clone()
     }
 
-    /// Done when the node has failed.
+    /// Resolves when the node has failed.
     pub(crate) async fn wait(&self) -> Arc<str> {
         let mut reasons = self.reason.subscribe();
         loop {
             if let Some(reason) = reasons.borrow_and_update().clone() {
                 return reason;
             }
-            // The sender is in `self`: it can't be gone.
+            // The sender is in `self`, so it isn't dropped.
             if reasons.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
@@ -52,18 +52,18 @@ impl Failure {
     }
 }
 
-/// Held by a thread of a node: when it panics, the node fails.
-pub(super) struct Watched {
+/// Fails the node when the thread that holds it panics.
+pub(super) struct PanicGuard {
     node: Weak<Node>,
 }
 
-impl Watched {
+impl PanicGuard {
     pub(super) fn of(node: &Arc<Node>) -> Self {
         Self { node: Arc::downgrade(node) }
     }
 }
 
-impl Drop for Watched {
+impl Drop for PanicGuard {
     fn drop(&mut self) {
         if std::thread::panicking()
             && let Some(node) = self.node.upgrade()

@@ -1,4 +1,4 @@
-//! Brings tasks from the store into a queue that has few left in memory.
+//! Refills a task queue from the store when few of its tasks are left in memory.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,21 +12,21 @@ use prost::Message;
 use super::{Node, PAGE};
 use crate::queues::{Page, QueueName, Reading, level_of, queue_of};
 
-/// Rows of all queues that are looked through for one queue before what was found is handed out.
-const PAGES_AT_ONCE: usize = 20;
-/// While the store doesn't answer. A poll that comes later begins again.
-const TRIES: usize = 20;
-const RETRY_AFTER: Duration = Duration::from_millis(100);
+/// Pages, of rows of all queues, scanned for one queue before the found tasks are matched.
+const PAGES_PER_READ: usize = 20;
+/// Attempts while the store doesn't answer. A later poll starts again.
+const ATTEMPTS_MAX: usize = 20;
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 
 impl Node {
-    /// Sees to it that a queue has tasks in memory as long as there are some in the store.
+    /// Starts a read from the store if few of a queue's tasks are left in memory.
     pub(crate) fn read_tasks_if_few(self: &Arc<Self>, queue: &QueueName) {
         let Some(reading) = self.queues.begin_reading(queue) else { return };
         let (node, queue) = (Arc::clone(self), queue.clone());
-        if self.surroundings.is_simulated() {
+        if self.environment.is_simulated() {
             node.read_tasks(&queue, reading, 1);
         } else {
-            tokio::task::spawn_blocking(move || node.read_tasks(&queue, reading, TRIES));
+            tokio::task::spawn_blocking(move || node.read_tasks(&queue, reading, ATTEMPTS_MAX));
         }
     }
 
@@ -34,18 +34,18 @@ impl Node {
         loop {
             match self.task_page(queue, reading) {
                 Ok(page) => {
-                    for met in self.queues.take_page(queue, page, self.monotonic()) {
-                        self.dispatch(Some(met));
+                    for matched in self.queues.take_page(queue, page, self.monotonic()) {
+                        self.dispatch(Some(matched));
                     }
                 }
                 Err(why) => {
-                    self.queues.unread(queue, reading);
+                    self.queues.read_failed(queue, reading);
                     tries -= 1;
                     if tries == 0 {
                         tracing::warn!(queue = queue.name, %why, "cannot read waiting tasks; the next poll tries again");
                         return;
                     }
-                    thread::sleep(RETRY_AFTER);
+                    thread::sleep(RETRY_DELAY);
                 }
             }
             let Some(next) = self.queues.begin_reading(queue) else { return };
@@ -56,7 +56,7 @@ impl Node {
     /// The next tasks of a queue's level.
     fn task_page(&self, queue: &QueueName, reading: Reading) -> Result<Page, Error> {
         let mut page = Page { reading, tasks: Vec::new(), up_to: reading.after, is_all: false };
-        for _ in 0..PAGES_AT_ONCE {
+        for _ in 0..PAGES_PER_READ {
             let rows = self.store.tasks(SlotRange::ALL, page.up_to, PAGE)?;
             page.is_all = rows.len() < PAGE;
             page.up_to = rows.last().map_or(page.up_to, |last| last.key);

@@ -1,7 +1,7 @@
-//! A cell whose store takes no writes: the disk is full, or a commit failed and no new lease is to be had.
+//! A cell whose store takes no writes: the disk is full, or a commit failed and the store gives no new lease.
 //!
-//! Nothing that isn't durable has happened, so the cell has begun anew from the store and reads. Whoever wants to
-//! write is told at once why that can't be. What nobody waits for is kept until the store takes writes again.
+//! The cell has restarted from durable state and serves reads. Client writes fail immediately with the reason. Internal
+//! requests without a caller are deferred until the store takes writes again.
 
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,11 @@ use perennial_store::Error;
 use crate::Refusal;
 use crate::cell::{Incoming, Input, ReplyTo};
 
-/// The store is tried again after this long, then after twice that, and so on.
+/// First retry delay. It doubles up to `RETRY_MAX`.
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(5);
-/// More than the polls of one node, and what is lost beyond it is done again when its task times out.
-const HELD_MAX: usize = 100_000;
+/// Deferred requests: more than the polls of one node. A request dropped beyond it is repeated when its task times out.
+const DEFERRED_MAX: usize = 100_000;
 
 /// See the module's documentation.
 pub(super) struct Suspension {
@@ -23,56 +23,56 @@ pub(super) struct Suspension {
     since: Instant,
     retry_delay: Duration,
     retry_at: Instant,
-    held: Vec<Input>,
+    deferred: Vec<Input>,
 }
 
 impl Suspension {
-    pub(super) fn because(cell: SlotRange, why: Error) -> Self {
+    pub(super) fn start(cell: SlotRange, why: Error) -> Self {
         tracing::error!(
             %cell, error = %why,
             "the store takes no writes: they are refused and reads are served until it does"
         );
         let now = Instant::now();
         let (retry_delay, retry_at) = (RETRY_FIRST, now + RETRY_FIRST);
-        Self { why, since: now, retry_delay, retry_at, held: Vec::new() }
+        Self { why, since: now, retry_delay, retry_at, deferred: Vec::new() }
     }
 
-    /// How long until the store is to be tried again.
+    /// Time until the next retry.
     pub(super) fn wait(&self) -> Duration {
         self.retry_at.saturating_duration_since(Instant::now())
     }
 
-    /// The store was tried in vain.
-    pub(super) fn go_on(&mut self, why: Error) {
+    /// A retry failed: the next delay is longer.
+    pub(super) fn retry_failed(&mut self, why: Error) {
         self.why = why;
         self.retry_delay = (2 * self.retry_delay).min(RETRY_MAX);
         self.retry_at = Instant::now() + self.retry_delay;
     }
 
-    /// The store takes writes again: what was kept.
+    /// The store takes writes again. Returns the deferred inputs.
     pub(super) fn end(self, cell: SlotRange) -> Vec<Input> {
         let seconds = self.since.elapsed().as_secs_f32();
         tracing::info!(%cell, after_seconds = seconds, "the store takes writes again");
-        self.held
+        self.deferred
     }
 
-    /// Of what has arrived, what can be done without writing. The rest is refused, or kept.
-    pub(super) fn let_through(&mut self, inputs: Vec<Input>) -> Vec<Input> {
-        inputs.into_iter().filter_map(|input| self.readable(input)).collect()
+    /// Returns the inputs that need no write. Refuses or defers the others.
+    pub(super) fn admit_reads(&mut self, inputs: Vec<Input>) -> Vec<Input> {
+        inputs.into_iter().filter_map(|input| self.admit_read(input)).collect()
     }
 
-    fn readable(&mut self, input: Input) -> Option<Input> {
+    fn admit_read(&mut self, input: Input) -> Option<Input> {
         match input {
             Input::Loaded { .. } => Some(input),
-            // Everything that is due is read when the cell begins anew.
-            Input::WakesLoaded { .. } | Input::WakesUnread => None,
+            // The restarted cell reads all due wake-ups.
+            Input::WakesLoaded { .. } | Input::WakesReadFailed => None,
             Input::Asked(incoming) if incoming.request.is_read() => Some(Input::Asked(incoming)),
             Input::Asked(incoming) => {
                 let Incoming { request, reply } = *incoming;
                 match reply {
-                    ReplyTo::Nobody if self.held.len() < HELD_MAX => {
+                    ReplyTo::Nobody if self.deferred.len() < DEFERRED_MAX => {
                         let reply = ReplyTo::Nobody;
-                        self.held.push(Input::Asked(Box::new(Incoming { request, reply })));
+                        self.deferred.push(Input::Asked(Box::new(Incoming { request, reply })));
                     }
                     reply => reply.send(Err(Refusal::from(self.why.clone()))),
                 }

@@ -1,7 +1,7 @@
-//! Tasks that wait for a poller: the most urgent first, and fair among those equally urgent.
+//! Waiting tasks of a queue, by priority, and fair within a priority.
 //!
-//! Only so many are in memory: the most urgent, and of those the first. The others are rows in the store, and are
-//! read when the ones before them have gone. Each level of urgency remembers the key after which its rows are.
+//! Memory holds a limited number: those that are next. The others are rows in the store, and are read when the
+//! tasks before them are taken. Each priority level keeps the key after which its unread rows begin.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,68 +10,67 @@ use perennial_proto::store::WaitingTask;
 use perennial_proto::temporal::common::v1::Priority;
 use prost::Message;
 
-use super::room::Room;
+use super::backlog_memory::BacklogMemory;
 
 /// Priority of a task that names none. 1 is the most urgent, 5 the least.
 const DEFAULT_PRIORITY: i32 = 3;
-/// A pass moves on by this much for a key of weight 1.
+/// A task of a fairness key with weight 1 advances the key's pass by this much.
 const STRIDE: f64 = 1_000_000.0;
-/// What a task in memory takes beside what it says: a guess, on the high side.
+/// Memory of a task beyond its encoded length: a high estimate.
 const TASK_BYTES: usize = 256;
 
 /// Waiting tasks of one queue.
 ///
-/// Within a priority each fairness key has a pass, moved on by each of its tasks the more the less its
-/// weight is; the task with the smallest pass is next. So keys share the workers by their weights, however
-/// long one key's own line is; of tasks that are only in the store, those that came first are next.
+/// Stride scheduling: within a priority, each fairness key has a pass. Each task advances the pass of its key by an
+/// amount inverse to the key's weight, and the task with the smallest pass is next. So keys share the workers by
+/// weight, however many tasks one key has. Tasks that are only in the store are read in the order of their keys.
 pub(super) struct Backlog {
     by_priority: BTreeMap<i32, Level>,
-    room: Room,
-    /// In memory.
+    memory: BacklogMemory,
+    /// Tasks in memory.
     len: usize,
     bytes: usize,
-    /// Of the last reading.
+    /// Number of the last read.
     number: u64,
 }
 
-/// Never without tasks, in memory or in the store.
+/// Tasks of one priority. A level without tasks, in memory or in the store, is removed.
 #[derive(Default)]
 struct Level {
     waiting: BTreeMap<(u64, i64), Waiting>,
     passes: BTreeMap<String, u64>,
-    /// The pass of the last task taken: a key that comes anew begins here, not in the past.
+    /// The pass of the last task taken: a new key starts here.
     now: u64,
-    outside: Option<Outside>,
+    stored: Option<StoredTasks>,
 }
 
 struct Waiting {
     task: WaitingTask,
     bytes: usize,
-    /// It has a row in the store.
+    /// The task has a row in the store.
     is_stored: bool,
 }
 
-/// Tasks of a level that are in the store alone. While it is there, there may be some; it goes when the rows have
-/// been read to their end.
-struct Outside {
-    /// All of them have greater keys.
+/// Tasks of a level that are only in the store. Present until the rows have been read to their end.
+struct StoredTasks {
+    /// All of these tasks have greater keys.
     after: i64,
     count: usize,
-    /// When the first of them was made, about.
+    /// Creation time of the oldest, approximately.
     oldest: Time,
-    /// How many were in memory when the last of them was put out, or read.
+    /// Tasks of the level in memory after the last eviction or read.
     filled: usize,
-    reading: Option<UnderWay>,
+    reading: Option<ActiveRead>,
 }
 
-/// The store is being read.
-struct UnderWay {
+/// A read of the store in progress.
+struct ActiveRead {
     number: u64,
-    /// Tasks put out meanwhile: the store may or may not have seen them.
-    put_out: BTreeSet<i64>,
+    /// Tasks evicted during the read, which may or may not include them.
+    evicted: BTreeSet<i64>,
 }
 
-/// Rows to be read: those of a level after a key.
+/// A range of rows to read: those of a level after a key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reading {
     number: u64,
@@ -79,7 +78,7 @@ pub(crate) struct Reading {
     pub(crate) after: i64,
 }
 
-/// What was read of a level: its tasks up to a key, or to the end.
+/// Result of a read: the tasks of a level up to a key, or to the end.
 pub(crate) struct Page {
     pub(crate) reading: Reading,
     pub(crate) tasks: Vec<WaitingTask>,
@@ -87,30 +86,30 @@ pub(crate) struct Page {
     pub(crate) is_all: bool,
 }
 
-/// How urgent a task is: the less, the more.
+/// Priority of a task. A lower number is more urgent.
 pub(crate) fn level_of(task: &WaitingTask) -> i32 {
     let priority = task.priority.as_ref().map_or(0, |priority| priority.priority_key);
     if priority > 0 { priority } else { DEFAULT_PRIORITY }
 }
 
 impl Backlog {
-    pub(super) fn new(room: Room) -> Self {
-        Self { by_priority: BTreeMap::new(), room, len: 0, bytes: 0, number: 0 }
+    pub(super) fn new(memory: BacklogMemory) -> Self {
+        Self { by_priority: BTreeMap::new(), memory, len: 0, bytes: 0, number: 0 }
     }
 
     pub(super) fn push(&mut self, task: WaitingTask, is_stored: bool) {
         let level = self.by_priority.entry(level_of(&task)).or_default();
         let place = (level.pass_of(&task), task.key);
         let is_last = level.waiting.last_key_value().is_none_or(|(last, _)| place > *last);
-        if let Some(outside) = &mut level.outside
+        if let Some(stored) = &mut level.stored
             && is_stored
             && is_last
         {
-            // Those before it are in the store too.
-            return outside.add(&task);
+            // The tasks before it are only in the store too.
+            return stored.add(&task);
         }
-        self.hold(task, is_stored);
-        self.make_room();
+        self.insert(task, is_stored);
+        self.evict_excess();
     }
 
     pub(super) fn pop(&mut self) -> Option<WaitingTask> {
@@ -124,26 +123,26 @@ impl Backlog {
         Some(waiting.task)
     }
 
-    /// Drops tasks in memory that are to be read again or are gone for good, and knows no more what is in the store.
+    /// Drops stored tasks and the selected others from memory, before the store is read again from the start.
     pub(super) fn forget(&mut self, is_meant: impl Fn(&WaitingTask) -> bool) {
         for level in self.by_priority.values_mut() {
-            level.outside = None;
+            level.stored = None;
             level.waiting.retain(|_, it| !it.is_stored && !is_meant(&it.task));
         }
         self.by_priority.retain(|_, level| !level.is_empty());
         let waiting = || self.by_priority.values().flat_map(|level| level.waiting.values());
         let (len, bytes) = (waiting().count(), waiting().map(|it| it.bytes).sum());
-        self.room.remove(self.bytes);
-        self.room.add(bytes);
+        self.memory.remove(self.bytes);
+        self.memory.add(bytes);
         (self.len, self.bytes) = (len, bytes);
     }
 
-    /// Whether there is a task to be taken now.
+    /// Whether the next task is in memory.
     pub(super) fn has_next(&self) -> bool {
         self.by_priority.first_key_value().is_some_and(|(_, level)| !level.waiting.is_empty())
     }
 
-    /// Whether the next task is in the store, and someone has to read it.
+    /// Whether the next task is in the store, and no read is in progress.
     pub(super) fn must_read(&self) -> bool {
         !self.has_next() && self.wants_to_read().is_some()
     }
@@ -152,58 +151,58 @@ impl Backlog {
         self.by_priority.is_empty()
     }
 
-    /// Those in the store included.
+    /// Number of tasks, those in the store included.
     pub(super) fn len(&self) -> usize {
-        let outside = self.by_priority.values().filter_map(|level| level.outside.as_ref());
-        self.len + outside.map(|outside| outside.count).sum::<usize>()
+        let stored = self.by_priority.values().filter_map(|level| level.stored.as_ref());
+        self.len + stored.map(|stored| stored.count).sum::<usize>()
     }
 
     pub(super) fn oldest(&self) -> Option<Time> {
         let levels = || self.by_priority.values();
         let waiting = levels().flat_map(|level| level.waiting.values());
-        let outside = levels().filter_map(|level| level.outside.as_ref());
+        let stored = levels().filter_map(|level| level.stored.as_ref());
         let waiting = waiting.map(|waiting| Time(waiting.task.created_at));
-        waiting.chain(outside.map(|outside| outside.oldest)).min()
+        waiting.chain(stored.map(|stored| stored.oldest)).min()
     }
 
-    /// Rows to read, if the first level is nearly used up and nobody reads yet. The caller tells what it read with
-    /// [`Backlog::take_page`], or that it couldn't with [`Backlog::unread`].
+    /// The range of rows to read, if the first level is low and no read is in progress. The caller passes the result
+    /// to [`Backlog::take_page`], or calls [`Backlog::read_failed`].
     pub(super) fn begin_reading(&mut self) -> Option<Reading> {
         let reading = self.wants_to_read()?;
-        let outside = self.by_priority.get_mut(&reading.level)?.outside.as_mut()?;
+        let stored = self.by_priority.get_mut(&reading.level)?.stored.as_mut()?;
         self.number = reading.number;
-        outside.reading = Some(UnderWay { number: reading.number, put_out: BTreeSet::new() });
+        stored.reading = Some(ActiveRead { number: reading.number, evicted: BTreeSet::new() });
         Some(reading)
     }
 
     fn wants_to_read(&self) -> Option<Reading> {
         let (&priority, level) = self.by_priority.first_key_value()?;
-        let outside = level.outside.as_ref()?;
-        let is_low = level.waiting.len() * 4 <= outside.filled;
-        let reading = Reading { number: self.number + 1, level: priority, after: outside.after };
-        (is_low && outside.reading.is_none()).then_some(reading)
+        let stored = level.stored.as_ref()?;
+        let is_low = level.waiting.len() * 4 <= stored.filled;
+        let reading = Reading { number: self.number + 1, level: priority, after: stored.after };
+        (is_low && stored.reading.is_none()).then_some(reading)
     }
 
-    /// The store couldn't be read.
-    pub(super) fn unread(&mut self, reading: Reading) {
+    /// A read failed.
+    pub(super) fn read_failed(&mut self, reading: Reading) {
         if let Some(level) = self.by_priority.get_mut(&reading.level)
-            && let Some(outside) = &mut level.outside
+            && let Some(stored) = &mut level.stored
         {
-            outside.reading.take_if(|it| it.number == reading.number);
+            stored.reading.take_if(|it| it.number == reading.number);
         }
     }
 
-    /// Takes what was read, as much as there is room for.
+    /// Adds the tasks of a read, as many as memory allows.
     pub(super) fn take_page(&mut self, page: Page) {
         let Page { reading, tasks, mut up_to, mut is_all } = page;
         let priority = reading.level;
         let Some(level) = self.by_priority.get_mut(&priority) else { return };
-        let is_awaited = |outside: &mut Outside| {
-            outside.reading.as_ref().is_some_and(|it| it.number == reading.number)
+        let is_awaited = |stored: &mut StoredTasks| {
+            stored.reading.as_ref().is_some_and(|it| it.number == reading.number)
         };
-        // Not awaited if it was forgotten meanwhile: all of it is read again.
-        let Some(mut outside) = level.outside.take_if(is_awaited) else { return };
-        let mut put_out = outside.reading.take().map_or_else(BTreeSet::new, |it| it.put_out);
+        // A read from before [`Self::forget`] is dropped: everything is read again.
+        let Some(mut stored) = level.stored.take_if(is_awaited) else { return };
+        let mut evicted = stored.reading.take().map_or_else(BTreeSet::new, |it| it.evicted);
         let mut known: BTreeSet<i64> = level.waiting.keys().map(|(_, key)| *key).collect();
         let mut has_taken = false;
         for task in tasks {
@@ -215,26 +214,26 @@ impl Backlog {
                 break;
             }
             has_taken = true;
-            put_out.remove(&task.key);
-            outside.count = outside.count.saturating_sub(1);
-            outside.oldest = outside.oldest.max(Time(task.created_at));
-            self.hold(task, true);
+            evicted.remove(&task.key);
+            stored.count = stored.count.saturating_sub(1);
+            stored.oldest = stored.oldest.max(Time(task.created_at));
+            self.insert(task, true);
         }
         let Some(level) = self.by_priority.get_mut(&priority) else { return };
-        if is_all && put_out.is_empty() {
+        if is_all && evicted.is_empty() {
             if level.is_empty() {
                 self.by_priority.remove(&priority);
             }
             return;
         }
-        outside.count = if is_all { put_out.len() } else { outside.count.max(1) };
-        outside.after = put_out.first().map_or(up_to, |first| up_to.min(first - 1));
-        outside.filled = level.waiting.len();
-        level.outside = Some(outside);
+        stored.count = if is_all { evicted.len() } else { stored.count.max(1) };
+        stored.after = evicted.first().map_or(up_to, |first| up_to.min(first - 1));
+        stored.filled = level.waiting.len();
+        level.stored = Some(stored);
     }
 
-    /// Keeps a task in memory.
-    fn hold(&mut self, task: WaitingTask, is_stored: bool) {
+    /// Adds a task to memory.
+    fn insert(&mut self, task: WaitingTask, is_stored: bool) {
         let level = self.by_priority.entry(level_of(&task)).or_default();
         let pass = level.pass_of(&task);
         level.note_pass(&task, pass);
@@ -242,17 +241,17 @@ impl Backlog {
         level.waiting.insert((pass, task.key), Waiting { task, bytes, is_stored });
         self.len += 1;
         self.bytes += bytes;
-        self.room.add(bytes);
+        self.memory.add(bytes);
     }
 
     fn is_full(&self) -> bool {
-        self.room.is_exceeded(self.len, self.bytes)
+        self.memory.is_exceeded(self.len, self.bytes)
     }
 
-    /// Puts the last of the least urgent out of memory, as long as there are too many.
-    fn make_room(&mut self) {
+    /// Evicts the last tasks of the least urgent level while the memory limit is exceeded.
+    fn evict_excess(&mut self) {
         while self.len > 1 && self.is_full() {
-            let last = self.by_priority.values_mut().rev().find_map(Level::put_out_last);
+            let last = self.by_priority.values_mut().rev().find_map(Level::evict_last);
             let Some(bytes) = last else { return };
             self.release(bytes);
         }
@@ -261,22 +260,22 @@ impl Backlog {
     fn release(&mut self, bytes: usize) {
         self.len -= 1;
         self.bytes -= bytes;
-        self.room.remove(bytes);
+        self.memory.remove(bytes);
     }
 }
 
 impl Drop for Backlog {
     fn drop(&mut self) {
-        self.room.remove(self.bytes);
+        self.memory.remove(self.bytes);
     }
 }
 
 impl Level {
     fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.outside.is_none()
+        self.waiting.is_empty() && self.stored.is_none()
     }
 
-    /// The pass that a task gets which comes now.
+    /// The pass of a task that is added now.
     fn pass_of(&self, task: &WaitingTask) -> u64 {
         let key = task.priority.as_ref().map_or("", |priority| priority.fairness_key.as_str());
         let last = self.passes.get(key).copied().unwrap_or(0).max(self.now);
@@ -285,39 +284,39 @@ impl Level {
 
     fn note_pass(&mut self, task: &WaitingTask, pass: u64) {
         let key = task.priority.as_ref().map_or("", |priority| priority.fairness_key.as_str());
-        // A key that has fallen behind begins at `now` anyway.
+        // A key with an older pass starts at `now` anyway.
         if self.passes.len() > 2 * self.waiting.len() + 16 {
             self.passes.retain(|_, pass| *pass > self.now);
         }
         self.passes.insert(key.to_owned(), pass);
     }
 
-    /// Leaves the last task that has a row to the store. Returns the bytes it took.
-    fn put_out_last(&mut self) -> Option<usize> {
+    /// Evicts the last stored task. Returns its bytes.
+    fn evict_last(&mut self) -> Option<usize> {
         let place = *self.waiting.iter().rev().find(|(_, waiting)| waiting.is_stored)?.0;
         let Waiting { task, bytes, .. } = self.waiting.remove(&place)?;
         self.note_pass(&task, place.0 - stride(task.priority.as_ref()));
         let filled = self.waiting.len();
-        let outside = self.outside.get_or_insert(Outside {
+        let stored = self.stored.get_or_insert(StoredTasks {
             after: i64::MAX,
             count: 0,
             oldest: Time(i64::MAX),
             filled,
             reading: None,
         });
-        outside.add(&task);
-        outside.filled = filled;
+        stored.add(&task);
+        stored.filled = filled;
         Some(bytes)
     }
 }
 
-impl Outside {
+impl StoredTasks {
     fn add(&mut self, task: &WaitingTask) {
         self.count += 1;
         self.after = self.after.min(task.key - 1);
         self.oldest = self.oldest.min(Time(task.created_at));
         if let Some(reading) = &mut self.reading {
-            reading.put_out.insert(task.key);
+            reading.evicted.insert(task.key);
         }
     }
 }
@@ -341,7 +340,7 @@ mod tests {
     }
 
     fn drained(tasks: Vec<WaitingTask>) -> Vec<i64> {
-        let mut backlog = Backlog::new(Room::of(1 << 20));
+        let mut backlog = Backlog::new(BacklogMemory::of(1 << 20));
         tasks.into_iter().for_each(|task| backlog.push(task, true));
         std::iter::from_fn(|| backlog.pop()).map(|task| task.key).collect()
     }
@@ -373,7 +372,7 @@ mod tests {
         assert_eq!(first.iter().filter(|key| **key <= 100).count(), 30);
     }
 
-    /// A backlog with room for a few tasks, and the rows it may read.
+    /// A backlog with memory for a few tasks, and the rows it may read.
     struct Paged {
         backlog: Backlog,
         rows: BTreeMap<i64, WaitingTask>,
@@ -381,7 +380,7 @@ mod tests {
 
     impl Paged {
         fn new() -> Self {
-            Self { backlog: Backlog::new(Room::of(8 * 1024)), rows: BTreeMap::new() }
+            Self { backlog: Backlog::new(BacklogMemory::of(8 * 1024)), rows: BTreeMap::new() }
         }
 
         fn push(&mut self, task: WaitingTask) {
@@ -448,7 +447,7 @@ mod tests {
 
     #[test]
     fn task_without_a_row_stays_in_memory() {
-        let mut backlog = Backlog::new(Room::of(8 * 1024));
+        let mut backlog = Backlog::new(BacklogMemory::of(8 * 1024));
         (1..=100).for_each(|key| backlog.push(task(key, 0, "", 0.0), false));
         let popped: Vec<_> = std::iter::from_fn(|| backlog.pop()).map(|task| task.key).collect();
         assert_eq!(popped, (1..=100).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! A worker that waits for a task.
+//! A long poll that waits for a task.
 
 use perennial_proto::temporal::common::v1::WorkerVersionStamp;
 use tokio::sync::oneshot;
@@ -13,7 +13,7 @@ pub(crate) enum Grant {
     Activity(ActivityGrant),
 }
 
-/// A poller that waits: when it is dropped without a grant, the poll ends empty.
+/// A long poll. Dropped without a grant, it ends empty.
 pub(crate) struct WaitingPoll {
     pub(crate) queue: QueueName,
     pub(crate) info: api::Poller,
@@ -39,17 +39,17 @@ impl WaitingPoll {
         self.info.normal_queue.is_some()
     }
 
-    /// The queue, or for a worker's own queue the normal one beside it.
+    /// The queue's name; for a sticky queue, the name of its normal queue.
     pub(crate) fn normal_queue(&self) -> &str {
         self.info.normal_queue.as_deref().unwrap_or(&self.queue.name)
     }
 
-    /// Whether the caller has given up.
+    /// Whether the caller has disconnected.
     pub(crate) fn is_gone(&self) -> bool {
         self.grant.is_closed()
     }
 
-    /// Hands the task over; given back if the caller has gone.
+    /// Sends the task. Returns it if the caller has disconnected.
     pub(crate) fn give(self, grant: Grant) -> Result<(), Grant> {
         self.grant.send(grant)
     }

@@ -1,4 +1,4 @@
-//! Looks after the store: once a second, whether it can do its work.
+//! Checks the store's health once a second.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -8,29 +8,29 @@ use std::time::Duration;
 use perennial_store::Error;
 
 use super::Node;
-use super::failure::Watched;
+use super::failure::PanicGuard;
 
-const EVERY: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Ends the thread when it is dropped.
-pub(super) type StopWatching = Sender<()>;
+/// Stops the thread when dropped.
+pub(super) type StopChecks = Sender<()>;
 
-pub(super) fn start(node: &Arc<Node>) -> Result<(StopWatching, JoinHandle<()>), crate::OpenError> {
+pub(super) fn start(node: &Arc<Node>) -> Result<(StopChecks, JoinHandle<()>), crate::OpenError> {
     let (stop, stopped) = mpsc::channel::<()>();
-    let watched = Watched::of(node);
+    let guard = PanicGuard::of(node);
     let node = Arc::downgrade(node);
     let body = move || {
-        let _watched = watched;
-        while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
+        let _guard = guard;
+        while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(CHECK_INTERVAL) {
             let Some(node) = node.upgrade() else { return };
-            node.look_after_the_store();
+            node.check_store();
         }
     };
-    Ok((stop, thread::Builder::new().name("watch".to_owned()).spawn(body)?))
+    Ok((stop, thread::Builder::new().name("store-health".to_owned()).spawn(body)?))
 }
 
 impl Node {
-    fn look_after_the_store(&self) {
+    fn check_store(&self) {
         let problem = self.store.health().err();
         if let Some(error @ Error::Fenced(_)) = &problem {
             self.failure.set(&error.to_string());

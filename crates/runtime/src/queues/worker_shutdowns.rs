@@ -1,4 +1,4 @@
-//! Workers that go, and the polls that were on their way when they said so.
+//! Workers that have shut down: their polls that arrive later end immediately.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,24 +8,24 @@ use super::{QueueKind, QueueName, WaitingPoll};
 use crate::api::LeavingWorker;
 use crate::clock::Monotonic;
 
-/// A poll that was on its way when its worker went arrives within this time.
+/// A poll sent before its worker's shutdown arrives within this time.
 const REMEMBERED_FOR: Duration = Duration::from_secs(300);
 
-/// Which workers have left which queues, and when.
+/// Workers that have shut down, by queue, with the time.
 ///
-/// By queue: a worker process may have several workers that say the same key, and one of them going must not end
-/// the polls of the others.
+/// By queue, because several workers of a process may have the same key: the shutdown of one must not end the polls
+/// of the others.
 #[derive(Default)]
-pub(super) struct Departures {
+pub(super) struct WorkerShutdowns {
     left: Mutex<HashMap<Left, Monotonic>>,
 }
 
-/// A worker's key, and the normal queue.
+/// A worker's key and its normal queue.
 type Left = (String, QueueName);
 
-impl Departures {
-    /// A worker goes.
-    pub(super) fn note(&self, leaving: &LeavingWorker, now: Monotonic) {
+impl WorkerShutdowns {
+    /// Records the shutdown of a worker.
+    pub(super) fn record(&self, leaving: &LeavingWorker, now: Monotonic) {
         if leaving.worker_instance_key.is_empty() || leaving.queue.is_empty() {
             return;
         }
@@ -42,8 +42,8 @@ impl Departures {
         }
     }
 
-    /// Whether the poll is of a worker that has gone.
-    pub(super) fn include(&self, poller: &WaitingPoll) -> bool {
+    /// Whether the poll is of a worker that has shut down.
+    pub(super) fn contains(&self, poller: &WaitingPoll) -> bool {
         let left = self.lock();
         if left.is_empty() {
             return false;

@@ -1,6 +1,6 @@
-//! What a node takes from outside: the time, chance, and threads to read on.
+//! The environment of a node: clocks, randomness, and whether it has threads.
 //!
-//! A server has the system's. A simulated world has its own, so that everything follows from its seed.
+//! A server uses the system's. A simulation has its own, so that every step follows from its seed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -12,14 +12,14 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::clock::Monotonic;
 
 /// See the module's documentation.
-pub(crate) enum Surroundings {
-    /// The clock and the threads of the system, and chance as it has it.
+pub(crate) enum Environment {
+    /// Clocks, threads and randomness of the system.
     System,
-    /// A clock that someone sets, seeds that follow from the first, and no threads.
+    /// A settable clock, seeds derived from the first one, and no threads.
     Simulated { now: Arc<AtomicI64>, since_boot: Arc<AtomicI64>, seed: AtomicU64 },
 }
 
-impl Surroundings {
+impl Environment {
     /// The time that entities see.
     pub(crate) fn now(&self) -> Time {
         match self {
@@ -49,12 +49,12 @@ impl Surroundings {
         }
     }
 
-    /// A seed that nothing else in this process has; in a server, none in another process either.
+    /// A seed that is unique in this process; in a server, random.
     pub(crate) fn fresh_seed(&self) -> u64 {
         use std::hash::{BuildHasher, Hasher};
         match self {
             Self::System => std::collections::hash_map::RandomState::new().build_hasher().finish(),
-            // The ids' generator goes on by a constant: seeds that lie on another lattice don't meet it.
+            // The id generator advances by a constant. Another constant and a rotation keep the sequences apart.
             Self::Simulated { seed, .. } => {
                 seed.fetch_add(0xd134_2543_de82_ef95, Ordering::SeqCst).rotate_left(17)
             }
@@ -66,7 +66,7 @@ impl Surroundings {
         FreshIds::from_seed(self.fresh_seed())
     }
 
-    /// Whether nothing happens but by the caller's own thread, which may therefore wait for the store.
+    /// Whether everything runs on the caller's thread, so that blocking on the store is allowed.
     pub(crate) fn is_simulated(&self) -> bool {
         matches!(self, Self::Simulated { .. })
     }
@@ -75,7 +75,7 @@ impl Surroundings {
 fn boot_clock() -> Duration {
     #[cfg(target_os = "linux")]
     return clock(ClockId::Boottime);
-    // Elsewhere a suspended machine isn't noticed by itself, only by the turns that it misses.
+    // Other systems don't report suspended time. There, a late turn shows the gap.
     #[cfg(not(target_os = "linux"))]
     return clock(ClockId::Monotonic);
 }

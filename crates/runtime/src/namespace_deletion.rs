@@ -1,7 +1,7 @@
-//! What a deleted namespace held goes in the background, a bounded step at a time.
+//! Deletes the runs and schedules of a deleted namespace in the background, in bounded steps.
 //!
-//! The namespace's record says that it is deleted before the first of its runs goes, and that it is empty
-//! after the last: a process that ends in between goes on where it was.
+//! The namespace's record is marked deleted before the first run is deleted, and empty after the last. A process
+//! that restarts in between continues.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use perennial_proto::store::{NamespaceRecord, RunName};
 
 use crate::{Refusal, Runtime, namespaces};
 
-/// Runs that are deleted before the list is read again.
+/// Runs deleted before the list is read again.
 const PAGE: usize = 100;
-/// Between tries when the store doesn't answer.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Delay between attempts when the store doesn't answer.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 impl Runtime {
     /// Deletes every run of a namespace that has been deleted, in the background.
@@ -20,12 +20,12 @@ impl Runtime {
         let runtime = self.clone();
         tokio::spawn(async move {
             while runtime.purge(&record).await.is_err() {
-                tokio::time::sleep(PATIENCE).await;
+                tokio::time::sleep(RETRY_DELAY).await;
             }
         });
     }
 
-    /// Goes on with the namespaces that weren't empty yet when the process ended.
+    /// Continues with namespaces that weren't empty when the process ended.
     pub async fn resume_purges(&self) -> Result<(), Refusal> {
         for record in self.with_store(namespaces::stored).await? {
             if record.deleted_at != 0 && record.emptied_at == 0 {
@@ -52,7 +52,7 @@ impl Runtime {
                 };
                 match self.delete(target).await {
                     Ok(()) => is_stuck = false,
-                    // Gone meanwhile, through its own retention; or damaged, and the others go.
+                    // Already deleted by its retention; or damaged, which doesn't stop the others.
                     Err(Refusal::Rejected(_) | Refusal::Damaged(_)) => {}
                     Err(unanswered) => return Err(unanswered),
                 }
@@ -61,7 +61,7 @@ impl Runtime {
                 return Err(Refusal::Unavailable("listed runs aren't there".to_owned()));
             }
         }
-        let _one_at_a_time = self.changing.lock().await;
+        let _lock = self.record_lock.lock().await;
         let emptied = NamespaceRecord { emptied_at: self.now().0, ..record.clone() };
         self.put_namespace(emptied, Some(record.clone())).await.map(|_| ())
     }

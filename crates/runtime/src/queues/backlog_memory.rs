@@ -1,21 +1,21 @@
-//! How much of the backlog of all queues is in memory.
+//! Memory limit for the waiting tasks of all queues.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Tasks of one queue in memory.
+/// Tasks of one queue in memory, at most.
 const TASKS_MAX: usize = 10_000;
-/// A queue keeps so many bytes of tasks even if others take all there is.
-const BYTES_LEAST: usize = 16 * 1024;
+/// Bytes of tasks that a queue may keep even when the other queues use the whole limit.
+const BYTES_MIN: usize = 16 * 1024;
 
-/// Memory that all queues share. Clones count together.
+/// Memory used by waiting tasks. Clones share the count.
 #[derive(Debug, Clone)]
-pub(super) struct Room {
+pub(super) struct BacklogMemory {
     bytes_max: usize,
     bytes: Arc<AtomicUsize>,
 }
 
-impl Room {
+impl BacklogMemory {
     pub(super) fn of(bytes_max: usize) -> Self {
         Self { bytes_max, bytes: Arc::default() }
     }
@@ -28,9 +28,9 @@ impl Room {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Whether a queue with so much has too much. One queue never takes more than a quarter of all.
+    /// Whether a queue of this size has to evict tasks. One queue gets a quarter of the limit at most.
     pub(super) fn is_exceeded(&self, tasks: usize, bytes: usize) -> bool {
         let is_short = self.bytes.load(Ordering::Relaxed) > self.bytes_max;
-        tasks > TASKS_MAX || bytes > self.bytes_max / 4 || (is_short && bytes > BYTES_LEAST)
+        tasks > TASKS_MAX || bytes > self.bytes_max / 4 || (is_short && bytes > BYTES_MIN)
     }
 }
