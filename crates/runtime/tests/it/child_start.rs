@@ -1,4 +1,4 @@
-//! A child that its parent starts: what the parent hears of it is durable, in another cell or its own.
+//! Child starts: the parent gets the answer only when the child is durable, in the same cell or another.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn two_cells(store: &Arc<MemoryStore>) -> Node {
 #[test]
 fn parent_hears_of_its_child_after_the_commit_that_starts_it() {
     let (mut node, ..) = asked_in_other_cell(&Arc::default());
-    assert_eq!(node.arrived(0), 0, "the child isn't durable, and its parent isn't told");
+    assert_eq!(node.arrived(0), 0, "the child isn't durable, and its parent has no answer");
     node.commit(usize::MAX);
     node.step(1, usize::MAX);
     assert_ne!(node.arrived(0), 0, "now it is");
@@ -112,7 +112,7 @@ fn a_child_in_its_parents_cell_is_in_the_commit_that_asks_for_it() {
     node.step(0, usize::MAX);
     node.commit(usize::MAX);
     assert!(is_there(&store, namespace));
-    assert_eq!(messages(&store), 0, "nothing is left to be told");
+    assert_eq!(messages(&store), 0, "all messages are answered");
     while node.take_any_turn() {}
     assert_eq!(messages(&store), 0);
 }

@@ -1,4 +1,4 @@
-//! Completions in pages take a bounded part of a cell's memory, and only while a worker has the task.
+//! Pages of completions use bounded memory of a cell, and only while a worker has the task.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What goes by itself: closed runs after their retention, and all that a deleted namespace held.
+//! Background deletion: closed runs after their retention, and the contents of deleted namespaces.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A commit fails: nobody was told of anything that is lost, and the cell goes on.
+//! Failed commits: no caller gets an answer about lost state, and the cell recovers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ use perennial_store::{Batch, CellId, Error, Lease, MemoryStore, Store, StoreWrap
 
 use crate::kit::{self, complete_workflow, completion, namespace, poller, start};
 
-/// What the next commit does. Later ones work again.
+/// The fault of the next commit. Later commits succeed.
 const WORKS: u8 = 0;
 const FAILS: u8 = 1;
 /// It is durable, and says it isn't.
@@ -204,7 +204,7 @@ fn what_was_read_before_a_failed_commit_isnt_used_after_it() {
     let started = runtime.start(namespace, "greet".to_owned(), start("r"));
     let run = kit::drive(&mut node, started).unwrap().run;
 
-    // The run is read twice: by its id and, because someone asks for the current one, a second time.
+    // The run is read twice: by its run id and, for another request, as the current run.
     let mut node = open();
     while node.take_any_turn() {}
     let runtime = node.runtime();
@@ -274,10 +274,10 @@ fn whoever_asks_a_run_hears_of_its_deletion_only_when_it_is_durable() {
         while node.take_any_turn() {}
         store.next.store(how, Ordering::SeqCst);
         let deleted = kit::drive(&mut node, runtime.delete(run.clone()));
-        let told = kit::drive(&mut node, query).unwrap_err();
+        let refused = kit::drive(&mut node, query).unwrap_err();
         assert_eq!(deleted.is_ok(), is_gone, "{deleted:?}");
-        let not_found = matches!(told, Refusal::Rejected(Rejection::RunNotFound(_)));
-        assert_eq!(not_found, is_gone, "{told:?}");
+        let not_found = matches!(refused, Refusal::Rejected(Rejection::RunNotFound(_)));
+        assert_eq!(not_found, is_gone, "{refused:?}");
     }
 }
 

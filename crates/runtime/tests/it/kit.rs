@@ -1,4 +1,4 @@
-//! A worker and a client in a few lines.
+//! Helpers for tests: a worker and a client in a few lines.
 
 use std::task::{Context, Poll, Waker};
 

@@ -1,4 +1,4 @@
-//! A cell takes a new lease before its keys run out, and nobody notices.
+//! A cell renews its lease before its keys run out, unnoticed by clients.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ fn callers_pollers_and_messages_outlive_a_lease() {
         }
     }
     let Poll::Ready(watched) = closed.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
-        panic!("nobody told the one who watched the parent");
+        panic!("the watcher of the parent got no answer");
     };
     assert_eq!(watched.unwrap().run.head.status(), WorkflowExecutionStatus::Completed);
     while world.node.take_any_turn() {}

@@ -1,4 +1,4 @@
-//! A node takes no more memory than its budget says, and serves everything all the same.
+//! A node stays within its memory budget, and still serves every request.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};

@@ -1,4 +1,4 @@
-//! Schedules in a runtime: one that begins again, and one of several cells.
+//! Schedules in a runtime: across a restart, and with several cells.
 
 use std::fs;
 use std::path::Path;
@@ -70,7 +70,7 @@ async fn a_new_zone_database_moves_what_schedules_wait_for() {
 }
 
 #[test]
-fn whoever_triggers_is_told_of_the_start_however_many_others_come_before_its_answer() {
+fn every_trigger_is_answered_with_its_start_however_many_come_first() {
     let config = RuntimeConfig { cells: Some(2), ..RuntimeConfig::default() };
     let store = Arc::new(MemoryStore::new());
     let mut node = Node::open(store, &config, &Clock::at(Time(1_000)), 1).unwrap();
@@ -103,7 +103,7 @@ fn whoever_triggers_is_told_of_the_start_however_many_others_come_before_its_ans
         assert!(asked.as_mut().poll(&mut cx).is_pending());
     }
     for asked in asked {
-        let (_, told) = kit::drive(&mut node, asked).unwrap();
-        assert!(matches!(told, Reply::Triggered(Triggered::Started { .. })), "{told:?}");
+        let (_, reply) = kit::drive(&mut node, asked).unwrap();
+        assert!(matches!(reply, Reply::Triggered(Triggered::Started { .. })), "{reply:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What comes first when much is to be done at once, and what a worker is given of it.
+//! Order of work in a cell: due wake-ups before later responses, and the tasks that workers get.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ struct World {
     clock: Clock,
     store: Arc<MemoryStore>,
     namespace: NamespaceKey,
-    /// What a worker is at.
+    /// A task that a worker has.
     task: WorkflowTaskGrant,
 }
 
