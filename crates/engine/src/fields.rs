@@ -37,7 +37,7 @@ pub(crate) fn merge<F: Fields>(present: &mut Option<F>, upserted: Option<F>) {
 }
 
 /// The initial values: payloads that stand for "remove" are left out, as there is nothing to remove yet.
-pub(crate) fn first<F: Fields>(given: Option<F>) -> Option<F> {
+pub(crate) fn initial<F: Fields>(given: Option<F>) -> Option<F> {
     let mut given = given?;
     given.by_name().retain(|_, value| !is_removal(value));
     (!given.by_name().is_empty()).then_some(given)

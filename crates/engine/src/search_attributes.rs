@@ -33,7 +33,7 @@ pub const SYSTEM: [(&str, Kind); 16] = [
 
 /// The reason why search attributes are rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum SearchAttributeError {
     /// An attribute isn't known, or its value has another type.
     #[error("{0}")]
     Invalid(String),
@@ -48,10 +48,10 @@ pub fn check(
     attributes: &mut SearchAttributes,
     known: &BTreeMap<String, i32>,
     namespace: &str,
-) -> Result<(), Unfit> {
+) -> Result<(), SearchAttributeError> {
     let count = attributes.indexed_fields.len();
     if count > COUNT_MAX {
-        return Err(Unfit::TooLarge(format!(
+        return Err(SearchAttributeError::TooLarge(format!(
             "number of search attributes {count} exceeds limit {COUNT_MAX}"
         )));
     }
@@ -63,7 +63,7 @@ pub fn check(
     }
     let bytes = attributes.encoded_len();
     if bytes > BYTES_MAX {
-        return Err(Unfit::TooLarge(format!(
+        return Err(SearchAttributeError::TooLarge(format!(
             "total size of search attributes {bytes} exceeds size limit {BYTES_MAX}"
         )));
     }
@@ -75,24 +75,26 @@ fn check_one(
     payload: &mut Payload,
     known: &BTreeMap<String, i32>,
     namespace: &str,
-) -> Result<(), Unfit> {
+) -> Result<(), SearchAttributeError> {
     if SYSTEM.iter().any(|(system, _)| *system == name) {
-        return Err(Unfit::Invalid(format!("{name} attribute can't be set in SearchAttributes")));
+        return Err(SearchAttributeError::Invalid(format!(
+            "{name} attribute can't be set in SearchAttributes"
+        )));
     }
     let Some(kind) = known.get(name).and_then(|kind| Kind::try_from(*kind).ok()) else {
-        return Err(Unfit::Invalid(format!(
+        return Err(SearchAttributeError::Invalid(format!(
             "Namespace {namespace} has no mapping defined for search attribute {name}{}",
             how_to_create(name)
         )));
     };
     if payload.data.len() > VALUE_BYTES_MAX {
-        return Err(Unfit::TooLarge(format!(
+        return Err(SearchAttributeError::TooLarge(format!(
             "search attribute {name} value size {} exceeds size limit {VALUE_BYTES_MAX}",
             payload.data.len()
         )));
     }
     if !fits(payload, kind) {
-        return Err(Unfit::Invalid(format!(
+        return Err(SearchAttributeError::Invalid(format!(
             "invalid value for search attribute {name} of type {}: {}",
             kind_name(kind),
             shown(payload)

@@ -32,7 +32,7 @@ impl Run {
         self.head.history_bytes += event.encoded_len() as i64;
         self.head.last_event_at = self.head.last_event_at.max(time.0);
         let Some(attributes) = &event.attributes else { return };
-        self.settle(attributes, time, touched);
+        self.resolve_pending(attributes, time, touched);
         self.apply_workflow_task(event, attributes);
         self.apply_pending(event, attributes, touched);
         self.apply_rest(event, attributes, touched);
@@ -40,7 +40,12 @@ impl Run {
 
     /// Applies the part of an event that takes effect even before the event has its place in the history: an outcome
     /// ends the pending activity, timer or child as soon as it is known. Idempotent.
-    pub(crate) fn settle(&mut self, attributes: &Attributes, at: Time, touched: &mut Touched) {
+    pub(crate) fn resolve_pending(
+        &mut self,
+        attributes: &Attributes,
+        at: Time,
+        touched: &mut Touched,
+    ) {
         match attributes {
             Attributes::ActivityTaskCompletedEventAttributes(outcome) => {
                 self.drop_activity(outcome.scheduled_event_id, touched);

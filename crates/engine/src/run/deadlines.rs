@@ -28,7 +28,7 @@ pub(crate) enum Deadline {
 
 impl Deadline {
     /// Whether the deadline is about an offered task, or offers one: it doesn't apply to a paused run.
-    fn needs_an_offer(self) -> bool {
+    fn needs_offer(self) -> bool {
         match self {
             Self::FirstTask
             | Self::StickyTask
@@ -94,7 +94,7 @@ impl Run {
             })
         });
         let held_back = self.head.paused.is_some();
-        let counts = move |deadline: &Deadline| open && !(held_back && deadline.needs_an_offer());
+        let counts = move |deadline: &Deadline| open && !(held_back && deadline.needs_offer());
         let all = whole.chain(first).chain(task).chain(timers).chain(activities);
         all.filter(move |(_, deadline)| counts(deadline))
     }

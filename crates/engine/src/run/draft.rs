@@ -110,7 +110,7 @@ impl<'a> Draft<'a> {
     /// Appends an event, with its metadata, to the history. Returns its id.
     pub(crate) fn record_event(&mut self, mut event: HistoryEvent) -> i64 {
         if !is_of_workflow_task(event.event_type()) {
-            self.write_down_speculative_task();
+            self.make_speculative_task_durable();
         }
         event.event_id = self.run.head.next_event_id;
         event.task_id = FIRST_TASK_ID + event.event_id;
@@ -125,12 +125,12 @@ impl<'a> Draft<'a> {
 
     /// Appends an external event to the history, or buffers it while a worker has the workflow task: the worker
     /// mustn't find events in the history that it wasn't given.
-    pub(crate) fn happen(&mut self, attributes: Attributes) {
-        self.happen_event(event(attributes));
+    pub(crate) fn record_or_buffer(&mut self, attributes: Attributes) {
+        self.record_or_buffer_event(event(attributes));
     }
 
     /// As [`Draft::record_or_buffer`], with the event's metadata.
-    pub(crate) fn happen_event(&mut self, event: HistoryEvent) {
+    pub(crate) fn record_or_buffer_event(&mut self, event: HistoryEvent) {
         if self.has_started_task() {
             self.buffer(event);
         } else {
@@ -142,7 +142,7 @@ impl<'a> Draft<'a> {
     pub(crate) fn buffer(&mut self, mut event: HistoryEvent) {
         event.event_time = Some(self.now().into());
         if let Some(attributes) = &event.attributes {
-            self.run.settle(attributes, event_time(&event), &mut self.touched);
+            self.run.resolve_pending(attributes, event_time(&event), &mut self.touched);
         }
         let sequence = self.run.head.next_buffered_sequence;
         self.run.head.next_buffered_sequence += 1;
@@ -188,7 +188,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Schedules a workflow task, unless one is scheduled already, so that the workflow sees the new events.
-    pub(crate) fn want_workflow_task(&mut self) {
+    pub(crate) fn ensure_workflow_task(&mut self) {
         let waits_for_first = self.run.head.first_task_pending;
         if self.run.head.workflow_task.is_some() || waits_for_first || !self.run.is_open() {
             return;
@@ -239,14 +239,14 @@ impl<'a> Draft<'a> {
             sticky: sticky.is_some(),
             sticky_until: sticky.map_or(0, |to| now.after(Span(to.schedule_to_start_nanos)).0),
             kind: kind.into(),
-            start_to_close_nanos: self.patience(attempt).0,
+            start_to_close_nanos: self.attempt_timeout(attempt).0,
             ..stored::WorkflowTask::default()
         }
     }
 
     /// The timeout of an attempt. It grows with the attempts of a task that keeps failing: workers report only the
     /// first failures, so the timeout is also the backoff between attempts.
-    fn patience(&self, attempt: i32) -> Span {
+    fn attempt_timeout(&self, attempt: i32) -> Span {
         const STEADY_ATTEMPTS: i32 = 3;
         const GROWTH: Span = Span::seconds(5);
         const GROWTH_MAX: Span = Span::seconds(600);
@@ -306,12 +306,12 @@ impl<'a> Draft<'a> {
     }
 
     /// Records the events of a transient or speculative task that is about to have an effect.
-    pub(crate) fn write_down_task(&mut self) {
-        self.write_down_task_of(None);
+    pub(crate) fn record_unwritten_task(&mut self) {
+        self.record_unwritten_task_of(None);
     }
 
     /// As [`Draft::record_unwritten_task`], for a worker that reported its build.
-    pub(crate) fn write_down_task_of(&mut self, worker_version: Option<&WorkerVersionStamp>) {
+    pub(crate) fn record_unwritten_task_of(&mut self, worker_version: Option<&WorkerVersionStamp>) {
         let Some(task) = self.run.head.workflow_task.clone() else { return };
         if task.kind() == stored::WorkflowTaskKind::Normal {
             return;
@@ -331,11 +331,11 @@ impl<'a> Draft<'a> {
     }
 
     /// Turns a speculative task into a normal, durable one.
-    pub(crate) fn write_down_speculative_task(&mut self) {
+    pub(crate) fn make_speculative_task_durable(&mut self) {
         if !self.run.has_speculative_task() {
             return;
         }
-        self.write_down_task();
+        self.record_unwritten_task();
         if !self.has_started_task() {
             // The offer was never stored. The task now is, so a crash mustn't lose the offer.
             self.offer_workflow_task();

@@ -54,7 +54,7 @@ impl Run {
         else {
             return None;
         };
-        let mut run = Self::newborn(identity, started.clone(), event_time(first));
+        let mut run = Self::unstarted(identity, started.clone(), event_time(first));
         let mut touched = Touched::new();
         for event in events {
             run.apply(event, &mut touched);
@@ -64,9 +64,9 @@ impl Run {
 
     /// The history-derived part of this run's state: equal to a [`Run::replay`] of the whole history, as long as no
     /// event is buffered.
-    pub fn as_history_tells(&self) -> Self {
+    pub fn history_derived(&self) -> Self {
         let head = stored::RunHead {
-            workflow_task: self.head.workflow_task.as_ref().and_then(task_as_history_tells),
+            workflow_task: self.head.workflow_task.as_ref().and_then(history_derived_task),
             sticky: None,
             cancel_request_id: String::new(),
             parent_namespace: 0,
@@ -108,7 +108,7 @@ impl Run {
     }
 
     /// A run whose first event isn't recorded yet.
-    pub(crate) fn newborn(
+    pub(crate) fn unstarted(
         identity: Identity,
         started: WorkflowExecutionStartedEventAttributes,
         at: Time,
@@ -142,7 +142,7 @@ impl Run {
     }
 }
 
-fn task_as_history_tells(task: &stored::WorkflowTask) -> Option<stored::WorkflowTask> {
+fn history_derived_task(task: &stored::WorkflowTask) -> Option<stored::WorkflowTask> {
     let is_told = task.kind() == stored::WorkflowTaskKind::Normal;
     is_told.then(|| stored::WorkflowTask {
         stamp: 0,

@@ -159,9 +159,11 @@ impl Reply {
     /// Whether the reply names a run whose start hasn't been answered.
     pub fn awaits_starts(&self, schedule: &Schedule) -> bool {
         match self {
-            Self::Triggered(Triggered::Started { run_id, .. }) => schedule.is_on_its_way(run_id),
+            Self::Triggered(Triggered::Started { run_id, .. }) => {
+                schedule.is_start_unanswered(run_id)
+            }
             Self::Evaluated { times, .. } => {
-                times.iter().any(|time| schedule.is_on_its_way(&time.run_id))
+                times.iter().any(|time| schedule.is_start_unanswered(&time.run_id))
             }
             Self::Done | Self::Triggered(_) | Self::Backfill(_) => false,
         }

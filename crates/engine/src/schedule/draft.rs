@@ -105,7 +105,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Marks the configuration as changed: new conflict token and list entry.
-    pub(crate) fn configured(&mut self) {
+    pub(crate) fn mark_configured(&mut self) {
         self.schedule.head.conflict_token += 1;
         self.is_visible = true;
     }

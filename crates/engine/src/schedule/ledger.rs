@@ -209,7 +209,7 @@ impl Draft<'_> {
         });
         if start.backfill != 0 {
             self.change_backfill(start.backfill, |backfill| backfill.skipped += 1);
-            self.forget_ahead(start.nominal_at);
+            self.forget_early_start(start.nominal_at);
         }
     }
 
@@ -222,11 +222,11 @@ impl Draft<'_> {
             let at = Time(start.nominal_at);
             self.record_range((at, at), 1, Verdict::Skipped, why.text());
         }
-        self.skipped(start, why);
+        self.finish_skip(start, why);
     }
 
     /// What follows a skip: counters, audit event, backfill progress, and the result of the request.
-    pub(crate) fn skipped(&mut self, start: &stored::PlannedStart, why: Skip) {
+    pub(crate) fn finish_skip(&mut self, start: &stored::PlannedStart, why: Skip) {
         self.remove_buffered(start.sequence);
         self.remember_outcome(start, |request| {
             request.run_id.clear();
@@ -240,7 +240,7 @@ impl Draft<'_> {
         }
         if start.backfill != 0 {
             self.change_backfill(start.backfill, |backfill| backfill.skipped += 1);
-            self.forget_ahead(start.nominal_at);
+            self.forget_early_start(start.nominal_at);
         }
     }
 
@@ -300,7 +300,7 @@ impl Draft<'_> {
         times
     }
 
-    pub(crate) fn forget_ahead(&mut self, nominal: i64) {
+    pub(crate) fn forget_early_start(&mut self, nominal: i64) {
         if self.schedule.ahead.contains(&nominal) {
             std::sync::Arc::make_mut(&mut self.schedule.ahead).remove(&nominal);
             self.touched.insert(crate::SchedulePart::Ahead(nominal));

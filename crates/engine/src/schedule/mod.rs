@@ -15,6 +15,7 @@ mod decide;
 mod draft;
 mod evaluated;
 mod ledger;
+mod limits;
 mod rows;
 pub mod spec;
 mod start;

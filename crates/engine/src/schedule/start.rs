@@ -15,7 +15,6 @@ use perennial_proto::temporal::workflow::v1::NewWorkflowExecutionInfo;
 use serde_json::json;
 
 use super::Schedule;
-use super::decide::delete;
 use super::draft::Draft;
 use super::ledger::{Skip, is_manual};
 use super::spec;
@@ -25,17 +24,15 @@ use crate::fields::json_payload;
 use crate::run::{complete_policy, scheduler_identity};
 
 /// The number of recent runs that describe shows.
-const RECENT: usize = 10;
+const RECENT_ACTIONS_MAX: usize = 10;
 /// The header in which a run finds the event that started it.
 const LINEAGE_HEADER: &str = "perennial-schedule";
-/// The delete reason of a schedule that has reached its maximum of runs.
-const MAX_RUNS_EXHAUSTED: &str = "max_runs_exhausted";
 
 impl Draft<'_> {
     /// Starts a run. A scheduled start is skipped if the schedule is paused or exhausted.
     pub(crate) fn start(&mut self, start: &Arc<stored::PlannedStart>) {
         let is_manual = is_manual(start);
-        if !is_manual && !self.schedule.acts_by_itself() {
+        if !is_manual && !self.schedule.is_acting() {
             let why = if self.schedule.is_exhausted() { Skip::Exhausted } else { Skip::Paused };
             return self.skip(start, why);
         }
@@ -72,22 +69,11 @@ impl Draft<'_> {
         if start.backfill != 0 {
             self.change_backfill(start.backfill, |backfill| backfill.started += 1);
         }
-        self.after_last();
-    }
-
-    /// Deletes the schedule if that was the last of its maximum of runs, or skips the buffered starts if its limited
-    /// actions are used up.
-    fn after_last(&mut self) {
-        let max_runs = self.schedule.extensions().max_runs;
-        if max_runs > 0 && self.schedule.head.action_count >= max_runs {
-            delete(self, MAX_RUNS_EXHAUSTED, None);
-        } else if self.schedule.is_exhausted() {
-            self.drop_scheduled(Skip::Exhausted);
-        }
+        self.enforce_run_limits();
     }
 
     /// Skips buffered starts that nobody asked for.
-    pub(crate) fn drop_scheduled(&mut self, why: Skip) {
+    pub(crate) fn skip_scheduled(&mut self, why: Skip) {
         let scheduled: Vec<_> =
             self.schedule.buffer.values().filter(|start| !is_manual(start)).cloned().collect();
         for start in scheduled {
@@ -104,7 +90,7 @@ impl Draft<'_> {
             run_id: run.run_id.clone(),
             status: WorkflowExecutionStatus::Running.into(),
         });
-        let surplus = recent.len().saturating_sub(RECENT);
+        let surplus = recent.len().saturating_sub(RECENT_ACTIONS_MAX);
         recent.drain(..surplus);
     }
 

@@ -124,25 +124,14 @@ impl Schedule {
         Span(self.config.catchup_window_nanos)
     }
 
-    /// Whether scheduled starts are limited, and used up.
-    pub fn is_exhausted(&self) -> bool {
-        self.head.limited_actions && self.head.remaining_actions <= 0
-    }
-
-    /// The number of runs left until the maximum deletes the schedule, if it has a maximum.
-    pub fn remaining_runs(&self) -> Option<i64> {
-        let max_runs = self.extensions().max_runs;
-        (max_runs > 0).then(|| (max_runs - self.head.action_count).max(0))
-    }
-
     /// Whether the schedule starts runs when its times come.
-    pub(crate) fn acts_by_itself(&self) -> bool {
+    pub(crate) fn is_acting(&self) -> bool {
         self.head.deleted_at == 0 && !self.head.paused && !self.is_exhausted()
     }
 
     /// When the next scheduled start is due, if there is one.
     pub fn next_due(&self) -> Option<Time> {
-        if !self.acts_by_itself() {
+        if !self.is_acting() {
             return None;
         }
         match self.times.after(Time(self.head.settled_up_to)) {
@@ -171,7 +160,7 @@ impl Schedule {
 
     /// The latest starts, without unanswered ones.
     pub fn recent_actions(&self) -> impl Iterator<Item = &stored::RecentAction> {
-        self.head.recent_actions.iter().filter(|action| !self.is_on_its_way(&action.run_id))
+        self.head.recent_actions.iter().filter(|action| !self.is_start_unanswered(&action.run_id))
     }
 
     /// The number of runs started.
@@ -181,7 +170,7 @@ impl Schedule {
     }
 
     /// Whether the start of a run hasn't been answered.
-    pub fn is_on_its_way(&self, run_id: &str) -> bool {
+    pub fn is_start_unanswered(&self, run_id: &str) -> bool {
         self.running.get(run_id).is_some_and(|run| !run.is_started)
     }
 }

@@ -86,7 +86,7 @@ impl Times {
     }
 
     /// Whether the spec may leave out times that its parts match.
-    pub(crate) fn leave_out(&self) -> bool {
+    pub(crate) fn may_leave_out(&self) -> bool {
         self.spec().is_some_and(|spec| {
             let definition = spec.definition();
             !definition.exclusions.is_empty()

@@ -24,7 +24,7 @@ pub(super) fn check(recorded: &Recorded) -> Option<Violation> {
     let Some(folded) = Run::replay(identity, &recorded.events) else {
         return Some(recorded.violation(promise, "the history can't be folded".to_owned()));
     };
-    let (told, is) = (folded.as_history_tells(), run.as_history_tells());
+    let (told, is) = (folded.history_derived(), run.history_derived());
     if told == is {
         return None;
     }

@@ -72,7 +72,7 @@ pub(super) fn record_started_by(
         },
     ));
     if draft.has_started_task() {
-        draft.happen_event(started);
+        draft.record_or_buffer_event(started);
         return 0;
     }
     started.event_time = Some(Time(activity.started_at).into());

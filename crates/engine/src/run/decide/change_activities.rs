@@ -6,7 +6,7 @@ use perennial_proto::store as stored;
 use perennial_proto::temporal::history::v1::ActivityTaskScheduledEventAttributes;
 
 use super::Decided;
-use super::retry::{complete_policy, policy_fault};
+use super::retry::{complete_policy, policy_error};
 use crate::run::draft::Draft;
 use crate::run::{
     ActivityChange, ActivityOptions, ActivitySelection, ChangeActivities, Context, Rejection,
@@ -28,7 +28,7 @@ fn selected(
     run: &Run,
     selection: &ActivitySelection,
 ) -> Result<Vec<Arc<stored::PendingActivity>>, Rejection> {
-    let is_meant = |activity: &&Arc<stored::PendingActivity>| {
+    let is_selected = |activity: &&Arc<stored::PendingActivity>| {
         let scheduled = activity.scheduled.as_ref();
         match selection {
             ActivitySelection::Id(id) => scheduled.is_some_and(|it| it.activity_id == *id),
@@ -38,7 +38,7 @@ fn selected(
             ActivitySelection::All => true,
         }
     };
-    let selected: Vec<_> = run.activities.values().filter(is_meant).cloned().collect();
+    let selected: Vec<_> = run.activities.values().filter(is_selected).cloned().collect();
     if selected.is_empty() && *selection != ActivitySelection::All {
         return Err(Rejection::NotFound(
             "Can't find pending activity with such ID. Invalid activityID or activity already completed"
@@ -71,7 +71,7 @@ fn change(
                     forget_progress(activity);
                 }
             });
-            offer_within(draft, id, *jitter, *jitter_fraction);
+            offer_with_jitter(draft, id, *jitter, *jitter_fraction);
         }
         ActivityChange::Reset {
             reset_heartbeat,
@@ -102,7 +102,7 @@ fn change(
                     activity.reset_heartbeats = *reset_heartbeat;
                 }
             });
-            offer_within(draft, id, *jitter, *jitter_fraction);
+            offer_with_jitter(draft, id, *jitter, *jitter_fraction);
         }
         ActivityChange::UpdateOptions(options) => update_options(draft, activity, options)?,
     }
@@ -139,7 +139,7 @@ fn pause(
 }
 
 /// Offers an activity that neither runs nor is paused, after a part of `jitter`.
-fn offer_within(draft: &mut Draft<'_>, id: i64, jitter: Span, fraction: f64) {
+fn offer_with_jitter(draft: &mut Draft<'_>, id: i64, jitter: Span, fraction: f64) {
     let Some(activity) = draft.run.activities.get(&id) else { return };
     if activity.started_at != 0 || activity.paused.is_some() {
         return;
@@ -167,7 +167,7 @@ fn update_options(
     options: &ActivityOptions,
 ) -> Result<(), Rejection> {
     let id = activity.scheduled_event_id;
-    if let Some(why) = options.retry_policy.as_ref().and_then(policy_fault) {
+    if let Some(why) = options.retry_policy.as_ref().and_then(policy_error) {
         return Err(Rejection::InvalidArgument(why));
     }
     let timeouts = [
@@ -183,7 +183,7 @@ fn update_options(
         (Some(original), true) => original.clone(),
         _ => activity.scheduled.clone().unwrap_or_default(),
     };
-    alter(&mut scheduled, options);
+    apply_options(&mut scheduled, options);
     let has_end = [&scheduled.schedule_to_close_timeout, &scheduled.start_to_close_timeout]
         .into_iter()
         .any(|timeout| Span::of(timeout.as_ref()).get().is_some());
@@ -211,7 +211,7 @@ fn update_options(
     Ok(())
 }
 
-fn alter(scheduled: &mut ActivityTaskScheduledEventAttributes, options: &ActivityOptions) {
+fn apply_options(scheduled: &mut ActivityTaskScheduledEventAttributes, options: &ActivityOptions) {
     if let Some(queue) = &options.task_queue {
         scheduled.task_queue.get_or_insert_default().name.clone_from(queue);
     }

@@ -35,7 +35,7 @@ pub(super) fn decide(
     if !record_end(&mut draft, closed) {
         return answer(Answer::Taken);
     }
-    draft.want_workflow_task();
+    draft.ensure_workflow_task();
     draft.done(Reply::Answered(Answer::Taken))
 }
 
@@ -63,7 +63,7 @@ pub(super) fn record_started(draft: &mut Draft<'_>, initiated_event_id: i64, run
         return false;
     }
     let initiated = child.initiated.clone().unwrap_or_default();
-    draft.happen(Attributes::ChildWorkflowExecutionStartedEventAttributes(
+    draft.record_or_buffer(Attributes::ChildWorkflowExecutionStartedEventAttributes(
         ChildWorkflowExecutionStartedEventAttributes {
             namespace: initiated.namespace,
             namespace_id: initiated.namespace_id,
@@ -155,6 +155,6 @@ fn record_end(draft: &mut Draft<'_>, closed: &stored::ChildClosed) -> bool {
         }
         _ => return false,
     };
-    draft.happen(ended);
+    draft.record_or_buffer(ended);
     true
 }

@@ -18,7 +18,7 @@ use perennial_proto::temporal::update::v1::{Outcome, outcome};
 
 use super::fail_workflow_task::abandon_task;
 use super::retry::{self, Ending};
-use super::start::Birth;
+use super::start::NewRun;
 use super::{cron, pending_at_close};
 use crate::run::Identity;
 use crate::run::draft::{Draft, Effect};
@@ -147,15 +147,15 @@ pub(super) fn continue_chain(draft: &mut Draft<'_>, next: Continuation) -> Strin
         run_id: run_id.clone(),
         request_id: draft.cx.ids.next(draft.cx.now),
     };
-    let birth = Birth { identity, delay: spaced(draft, next.delay), started };
-    let mut successor = birth.draft(draft.cx, |_| {});
-    successor.want_workflow_task();
+    let new_run = NewRun { identity, delay: with_min_interval(draft, next.delay), started };
+    let mut successor = new_run.draft(draft.cx, |_| {});
+    successor.ensure_workflow_task();
     draft.successor = Some(Box::new(successor.into_transition()));
     run_id
 }
 
 /// `delay`, extended to keep the least time between the first tasks of two runs in a chain.
-fn spaced(draft: &Draft<'_>, delay: Span) -> Span {
+fn with_min_interval(draft: &Draft<'_>, delay: Span) -> Span {
     let lifetime = draft.now().since(Time(draft.run.head.first_task_at));
     let least = draft.cx.limits.chain_interval_min;
     if lifetime.0.saturating_add(delay.0) < least.0 { Span(least.0 - lifetime.0) } else { delay }

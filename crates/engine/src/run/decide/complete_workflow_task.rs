@@ -25,7 +25,7 @@ pub(super) fn decide(run: &Run, complete: CompleteWorkflowTask, cx: &Context<'_>
         let failure = CommandFailure::ending_run(WorkflowTaskFailedCause::RequestTooLarge, message);
         return Ok(refuse(run, &complete, failure, cx));
     }
-    if is_trace_free(run, task, &complete) {
+    if leaves_no_trace(run, task, &complete) {
         return Ok(drop_speculative(run, &complete, cx));
     }
     match carry_out(run, &complete, cx) {
@@ -53,7 +53,7 @@ fn carry_out(
 ) -> Result<Decision, CommandFailure> {
     let mut draft = run.draft(cx);
     draft.is_visible = !run.reported_problems().is_empty();
-    draft.write_down_task_of(complete.worker_version.as_ref());
+    draft.record_unwritten_task_of(complete.worker_version.as_ref());
     let task = draft.run.head.workflow_task.clone().unwrap_or_default();
     let completed_event_id = draft.record(Attributes::WorkflowTaskCompletedEventAttributes(
         WorkflowTaskCompletedEventAttributes {
@@ -94,7 +94,7 @@ fn finish(
         let something_new = !draft.run.buffered.is_empty();
         draft.flush_buffer();
         if something_new || complete.force_new_task || complete.more_updates_wait {
-            draft.want_workflow_task();
+            draft.ensure_workflow_task();
             if complete.force_new_task && !something_new {
                 // The worker continues the same work, so the timeout counts from the first task.
                 let began = task.original_scheduled_at;
@@ -169,7 +169,11 @@ fn refuse(
 
 /// Whether the task leaves no event: it was speculative and no update was accepted. A worker that received new events
 /// with it must be able to roll them back.
-fn is_trace_free(run: &Run, task: &stored::WorkflowTask, complete: &CompleteWorkflowTask) -> bool {
+fn leaves_no_trace(
+    run: &Run,
+    task: &stored::WorkflowTask,
+    complete: &CompleteWorkflowTask,
+) -> bool {
     let brought_events = task.scheduled_event_id != run.head.previous_started_event_id + 2;
     task.kind() == stored::WorkflowTaskKind::Speculative
         && run.buffered.is_empty()

@@ -10,29 +10,29 @@ const UNREADABLE: &str = "invalid CronSchedule.";
 const NEVER: &str = "invalid CronSchedule, no time can be found to satisfy the schedule";
 
 /// Checks that the string can be parsed and has a future time. An empty string is valid.
-pub(super) fn check(cron: &str, now: Time, zones: &Zones) -> Result<(), CronFault> {
+pub(super) fn check(cron: &str, now: Time, zones: &Zones) -> Result<(), CronError> {
     if cron.is_empty() {
         return Ok(());
     }
-    let never = || CronFault { sentence: NEVER, place: String::new() };
-    let unreadable = |error: Error| CronFault { sentence: UNREADABLE, place: error.to_string() };
+    let never = || CronError { message: NEVER, details: String::new() };
+    let unreadable = |error: Error| CronError { message: UNREADABLE, details: error.to_string() };
     let spec = spec(cron, now, zones).map_err(unreadable)?;
     let now = timestamp(now).ok_or_else(never)?;
     spec.next(now).map(|_| ()).ok_or_else(never)
 }
 
 /// An error in a cron string.
-pub(super) struct CronFault {
+pub(super) struct CronError {
     /// Temporal's error message, which has no details.
-    pub(super) sentence: &'static str,
+    pub(super) message: &'static str,
     /// The position of the error and a hint; may be empty.
-    pub(super) place: String,
+    pub(super) details: String,
 }
 
-impl From<CronFault> for Rejection {
-    fn from(fault: CronFault) -> Self {
-        let CronFault { sentence, place } = fault;
-        Rejection::InvalidArgument(format!("{sentence} {place}").trim_end().to_owned())
+impl From<CronError> for Rejection {
+    fn from(fault: CronError) -> Self {
+        let CronError { message, details } = fault;
+        Rejection::InvalidArgument(format!("{message} {details}").trim_end().to_owned())
     }
 }
 

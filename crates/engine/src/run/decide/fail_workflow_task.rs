@@ -46,7 +46,7 @@ pub(super) fn fail_task(draft: &mut Draft<'_>, mut failed: WorkflowTaskFailedEve
             draft.run.head.last_workflow_task_failure = failed.failure;
         }
         stored::WorkflowTaskKind::Normal | stored::WorkflowTaskKind::Speculative => {
-            draft.write_down_task();
+            draft.record_unwritten_task();
             let (scheduled, started) = draft
                 .run
                 .head
@@ -68,7 +68,7 @@ pub(super) fn try_again(draft: &mut Draft<'_>) {
     if something_new {
         draft.run.head.next_task_attempt = 1;
     }
-    draft.want_workflow_task();
+    draft.ensure_workflow_task();
 }
 
 /// Reports the problem in lists and descriptions after a number of failures.

@@ -24,7 +24,7 @@ pub(super) fn pause(run: &Run, request: PauseRun, cx: &Context<'_>) -> Decided {
     }
     let mut draft = run.draft(cx);
     withdraw_task(&mut draft);
-    draft.happen(Attributes::WorkflowExecutionPausedEventAttributes(
+    draft.record_or_buffer(Attributes::WorkflowExecutionPausedEventAttributes(
         WorkflowExecutionPausedEventAttributes {
             identity: request.identity,
             reason: request.reason,
@@ -59,7 +59,7 @@ pub(super) fn unpause(run: &Run, request: PauseRun, cx: &Context<'_>) -> Decided
         return Err(Rejection::FailedPrecondition("workflow is not paused.".to_owned()));
     }
     let mut draft = run.draft(cx);
-    draft.happen(Attributes::WorkflowExecutionUnpausedEventAttributes(
+    draft.record_or_buffer(Attributes::WorkflowExecutionUnpausedEventAttributes(
         WorkflowExecutionUnpausedEventAttributes {
             identity: request.identity,
             reason: request.reason,
@@ -70,7 +70,7 @@ pub(super) fn unpause(run: &Run, request: PauseRun, cx: &Context<'_>) -> Decided
     if run.head.workflow_task.as_ref().is_some_and(is_waiting) {
         draft.offer_workflow_task();
     }
-    draft.want_workflow_task();
+    draft.ensure_workflow_task();
     let waiting: Vec<i64> = (run.activities.iter())
         .filter(|(_, it)| it.started_at == 0 && it.retry_at == 0 && it.paused.is_none())
         .map(|(id, _)| *id)

@@ -121,9 +121,9 @@ fn parent_closed(
     // The chain identifies the child. The parent may have been reset since, and have another run id.
     let chain = message.target.as_ref().map_or("", |target| target.first_run_id.as_str());
     let parent = run.started.parent_workflow_execution.as_ref();
-    let is_meant = run.first_run_id() == chain
+    let is_child = run.first_run_id() == chain
         && parent.is_some_and(|parent| parent.workflow_id == sender.workflow_id);
-    if !run.is_open() || !is_meant {
+    if !run.is_open() || !is_child {
         return answer(Answer::Taken);
     }
     let mut draft = run.draft(cx);

@@ -23,7 +23,7 @@ pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Dec
     match report.outcome {
         ActivityOutcome::Completed(result) => {
             let started_event_id = record_started_by(&mut draft, &activity, report.worker_version);
-            draft.happen(Attributes::ActivityTaskCompletedEventAttributes(
+            draft.record_or_buffer(Attributes::ActivityTaskCompletedEventAttributes(
                 ActivityTaskCompletedEventAttributes {
                     result,
                     scheduled_event_id: id,
@@ -32,7 +32,7 @@ pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Dec
                     ..ActivityTaskCompletedEventAttributes::default()
                 },
             ));
-            draft.want_workflow_task();
+            draft.ensure_workflow_task();
         }
         ActivityOutcome::Failed(failure, heartbeat) => {
             if heartbeat.is_some() {
@@ -50,7 +50,7 @@ pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Dec
                 Ending::Final(state) => {
                     let started_event_id =
                         record_started_by(&mut draft, &activity, report.worker_version);
-                    draft.happen(Attributes::ActivityTaskFailedEventAttributes(
+                    draft.record_or_buffer(Attributes::ActivityTaskFailedEventAttributes(
                         ActivityTaskFailedEventAttributes {
                             failure: Some(failure),
                             scheduled_event_id: id,
@@ -60,7 +60,7 @@ pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Dec
                             ..ActivityTaskFailedEventAttributes::default()
                         },
                     ));
-                    draft.want_workflow_task();
+                    draft.ensure_workflow_task();
                 }
             }
         }
@@ -70,7 +70,7 @@ pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Dec
                 return Err(Rejection::InvalidArgument(why.to_owned()));
             }
             let started_event_id = record_started_by(&mut draft, &activity, report.worker_version);
-            draft.happen(Attributes::ActivityTaskCanceledEventAttributes(
+            draft.record_or_buffer(Attributes::ActivityTaskCanceledEventAttributes(
                 ActivityTaskCanceledEventAttributes {
                     details,
                     latest_cancel_requested_event_id: activity.cancel_requested_event_id,
@@ -80,7 +80,7 @@ pub(super) fn decide(run: &Run, report: ReportActivity, cx: &Context<'_>) -> Dec
                     ..ActivityTaskCanceledEventAttributes::default()
                 },
             ));
-            draft.want_workflow_task();
+            draft.ensure_workflow_task();
         }
     }
     Ok(draft.done(Reply::Done))

@@ -35,7 +35,7 @@ pub(super) fn request_cancel(draft: &mut Draft<'_>, cancel: RequestCancel) {
     ));
     requested.links = cancel.links;
     draft.run.head.cancel_request_id = cancel.request_id;
-    draft.happen_event(requested);
+    draft.record_or_buffer_event(requested);
     draft.run.head.first_task_pending = false;
-    draft.want_workflow_task();
+    draft.ensure_workflow_task();
 }

@@ -92,7 +92,7 @@ pub fn reset(
     });
     let flushed = current_step.as_ref().filter(|step| is_of_chain(&step.run));
     let flushed = flushed.map_or(&[][..], |step| step.events.as_slice());
-    revive(&mut draft, &request);
+    reissue_pending(&mut draft, &request);
     let reapply = Reapply { signals: !request.exclude_signals, updates: !request.exclude_updates };
     for event in later.iter().chain(flushed) {
         reapply.event(&mut draft, event);
@@ -101,10 +101,10 @@ pub fn reset(
     let kind = perennial_proto::temporal::enums::v1::EventType::WorkflowTaskFailed;
     let failed_event_id = draft.events.first().map_or(0, |event| event.event_id);
     draft.run.remember(&request.request_id, kind, failed_event_id, &mut draft.touched);
-    draft.want_workflow_task();
+    draft.ensure_workflow_task();
     draft.is_visible = true;
     let is_current = current.is_some_and(|current| current.key == base.key);
-    let base_step = (!is_current).then(|| point_to(base, &run_id, cx));
+    let base_step = (!is_current).then(|| link_new_run(base, &run_id, cx));
     Ok(Reset { run_id, base: base_step, current: current_step, created: Some(all_rows(draft)) })
 }
 
@@ -200,7 +200,7 @@ fn fail_task(draft: &mut Draft<'_>, base: &Run, request: &ResetRun) -> Result<()
 
 /// Offers the pending activities and sends the pending messages of the kept history again: nobody processes them for
 /// this run.
-fn revive(draft: &mut Draft<'_>, request: &ResetRun) {
+fn reissue_pending(draft: &mut Draft<'_>, request: &ResetRun) {
     let now = draft.now();
     let activities: Vec<_> = draft.run.activities.keys().copied().collect();
     for id in activities {
@@ -283,7 +283,7 @@ fn replace(
     Some(draft.into_transition())
 }
 
-fn point_to(base: &Run, run_id: &str, cx: &Context<'_>) -> Transition {
+fn link_new_run(base: &Run, run_id: &str, cx: &Context<'_>) -> Transition {
     let mut draft = base.draft(cx);
     draft.run.head.reset_run_id = run_id.to_owned();
     draft.into_transition()

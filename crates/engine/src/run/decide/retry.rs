@@ -37,7 +37,7 @@ pub(super) fn ending(
     if policy.maximum_attempts > 0 && attempt >= policy.maximum_attempts {
         return Ending::Final(RetryState::MaximumAttemptsReached);
     }
-    let interval = failure.and_then(asked_delay).unwrap_or_else(|| backoff(policy, attempt));
+    let interval = failure.and_then(requested_delay).unwrap_or_else(|| backoff(policy, attempt));
     let maximum = Span::of(policy.maximum_interval.as_ref()).get();
     let interval = maximum.map_or(interval, |maximum| match interval.get() {
         Some(interval) => interval.min(maximum),
@@ -63,7 +63,7 @@ fn backoff(policy: &RetryPolicy, attempt: i32) -> Span {
 }
 
 /// The retry delay that the worker asked for, if it did.
-fn asked_delay(failure: &Failure) -> Option<Span> {
+fn requested_delay(failure: &Failure) -> Option<Span> {
     match &failure.failure_info {
         Some(FailureInfo::ApplicationFailureInfo(info)) => {
             info.next_retry_delay.as_ref().map(|delay| Span::of(Some(delay)))
@@ -109,7 +109,7 @@ pub(crate) fn complete_policy(mut policy: RetryPolicy) -> RetryPolicy {
 }
 
 /// The error in a retry policy, if there is one. Zero means the default.
-pub(super) fn policy_fault(policy: &RetryPolicy) -> Option<String> {
+pub(super) fn policy_error(policy: &RetryPolicy) -> Option<String> {
     checked_retry_policy(policy.clone()).err()
 }
 

@@ -41,10 +41,10 @@ pub(super) fn signal(draft: &mut Draft<'_>, signal: Signal) {
     signaled.links = signal.links;
     let kind = signaled.event_type();
     let is_buffered = draft.has_started_task();
-    draft.happen_event(signaled);
+    draft.record_or_buffer_event(signaled);
     if is_buffered {
         // A buffered signal has no event id yet, but retries of its request must be recognised already.
         draft.run.remember(&request_id, kind, 0, &mut draft.touched);
     }
-    draft.want_workflow_task();
+    draft.ensure_workflow_task();
 }

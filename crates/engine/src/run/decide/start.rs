@@ -53,9 +53,9 @@ pub(super) fn start_from(
     cx: &Context<'_>,
 ) -> Result<Start, Rejection> {
     request.check(cx.now, cx.zones)?;
-    let born = Place { namespace, workflow_id, origin };
+    let id = NewRunId { namespace, workflow_id, origin };
     let Some(current) = current else {
-        return Ok(create(None, born, request, cx));
+        return Ok(create(None, id, request, cx));
     };
     if !request.request_id.is_empty()
         && (current.head.start_request_id == request.request_id
@@ -67,7 +67,7 @@ pub(super) fn start_from(
         return match request.conflict_policy {
             WorkflowIdConflictPolicy::UseExisting => use_existing(current, request, cx),
             WorkflowIdConflictPolicy::TerminateExisting => {
-                Ok(create(Some(current), born, request, cx))
+                Ok(create(Some(current), id, request, cx))
             }
             WorkflowIdConflictPolicy::Fail | WorkflowIdConflictPolicy::Unspecified => {
                 Err(already_started(current, Taken::Running))
@@ -84,7 +84,7 @@ pub(super) fn start_from(
         WorkflowIdReusePolicy::AllowDuplicate
         | WorkflowIdReusePolicy::AllowDuplicateFailedOnly
         | WorkflowIdReusePolicy::TerminateIfRunning
-        | WorkflowIdReusePolicy::Unspecified => Ok(create(None, born, request, cx)),
+        | WorkflowIdReusePolicy::Unspecified => Ok(create(None, id, request, cx)),
     }
 }
 
@@ -111,7 +111,7 @@ impl StartRun {
                 return bad(format!("An invalid {name} is set on request. cause: {cause}"));
             }
         }
-        match started.retry_policy.as_ref().and_then(super::retry::policy_fault) {
+        match started.retry_policy.as_ref().and_then(super::retry::policy_error) {
             Some(why) => bad(why),
             None => Ok(()),
         }
@@ -154,7 +154,7 @@ fn use_existing(current: &Run, request: StartRun, cx: &Context<'_>) -> Result<St
         if request.attach_links {
             attached.links = request.links;
         }
-        draft.happen_event(attached);
+        draft.record_or_buffer_event(attached);
         existing = Some(draft.into_transition());
     }
     Ok(Start { existing, created: None, is_new: false, is_eager: false })
@@ -174,22 +174,22 @@ fn terminate_existing(current: &Run, by: &str, cx: &Context<'_>) -> Transition {
 }
 
 /// The namespace and ids of a new run.
-struct Place<'a> {
+struct NewRunId<'a> {
     namespace: NamespaceKey,
     workflow_id: &'a str,
     origin: Origin,
 }
 
-fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Context<'_>) -> Start {
+fn create(replaced: Option<&Run>, id: NewRunId<'_>, request: StartRun, cx: &Context<'_>) -> Start {
     let run_id = request.run_id.unwrap_or_else(|| cx.ids.next(cx.now));
     let existing = replaced.map(|replaced| terminate_existing(replaced, &run_id, cx));
     let mut started = *request.started;
-    started.workflow_id = place.workflow_id.to_owned();
+    started.workflow_id = id.workflow_id.to_owned();
     started.original_execution_run_id.clone_from(&run_id);
     started.first_execution_run_id.clone_from(&run_id);
     started.attempt = 1;
-    started.memo = fields::first(started.memo);
-    started.search_attributes = fields::first(started.search_attributes);
+    started.memo = fields::initial(started.memo);
+    started.search_attributes = fields::initial(started.search_attributes);
     complete_timeouts(&mut started, cx.limits);
     started.retry_policy = started.retry_policy.map(complete_policy);
     let cron_delay = super::cron::delay(&started.cron_schedule, cx.now, cx.now, cx.zones);
@@ -206,13 +206,13 @@ fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Cont
 
     let identity = Identity {
         key: EntityKey(cx.keys.next()),
-        namespace: place.namespace,
-        origin: place.origin,
+        namespace: id.namespace,
+        origin: id.origin,
         run_id,
         request_id: request.request_id,
     };
-    let birth = Birth { identity, delay, started };
-    let mut draft = birth.draft(cx, |first| {
+    let new_run = NewRun { identity, delay, started };
+    let mut draft = new_run.draft(cx, |first| {
         first.user_metadata = request.user_metadata;
         first.links = request.links;
     });
@@ -222,7 +222,7 @@ fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Cont
         signaled.links = links;
         draft.record_event(signaled);
     }
-    draft.want_workflow_task();
+    draft.ensure_workflow_task();
     let mut created = draft.into_transition();
     let mut is_eager = false;
     if let (Some(eager), Some(task)) = (eager, created.run.head.workflow_task.clone()) {
@@ -232,13 +232,13 @@ fn create(replaced: Option<&Run>, place: Place<'_>, request: StartRun, cx: &Cont
             request_id: cx.ids.next(cx.now),
             worker_version: None,
         };
-        is_eager = start_with_it(&mut created, start, cx);
+        is_eager = start_first_task(&mut created, start, cx);
     }
     Start { existing, created: Some(created), is_new: true, is_eager }
 }
 
 /// Starts the first workflow task in the transition that created it.
-fn start_with_it(created: &mut Transition, start: StartWorkflowTask, cx: &Context<'_>) -> bool {
+fn start_first_task(created: &mut Transition, start: StartWorkflowTask, cx: &Context<'_>) -> bool {
     let Ok(decision) = super::start_workflow_task::in_step(&created.run, start, 0, cx) else {
         return false;
     };
@@ -251,13 +251,13 @@ fn start_with_it(created: &mut Transition, start: StartWorkflowTask, cx: &Contex
 }
 
 /// The attributes of a new run, from a start or from the end of the run before it.
-pub(crate) struct Birth {
+pub(crate) struct NewRun {
     pub(crate) identity: Identity,
     pub(crate) delay: Span,
     pub(crate) started: WorkflowExecutionStartedEventAttributes,
 }
 
-impl Birth {
+impl NewRun {
     /// A draft whose history has the first event, and no workflow task yet.
     pub(crate) fn draft<'a>(
         self,
@@ -266,7 +266,7 @@ impl Birth {
     ) -> Draft<'a> {
         let Self { identity, delay, mut started } = self;
         started.first_workflow_task_backoff = Some(delay.into());
-        let run = Run::newborn(identity, started.clone(), cx.now);
+        let run = Run::unstarted(identity, started.clone(), cx.now);
         let mut draft = Draft::new(run, cx);
         let mut first = event(Attributes::WorkflowExecutionStartedEventAttributes(started));
         with(&mut first);

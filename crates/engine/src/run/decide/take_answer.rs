@@ -48,7 +48,7 @@ pub(super) fn decide(run: &Run, taken: TakeAnswer, cx: &Context<'_>) -> Decided 
     if !is_news {
         return Ok(nothing);
     }
-    draft.want_workflow_task();
+    draft.ensure_workflow_task();
     Ok(draft.done(Reply::Done))
 }
 
@@ -63,7 +63,7 @@ fn child_answered(draft: &mut Draft<'_>, initiated_event_id: i64, answer: &Answe
     };
     let Some(child) = draft.run.children.get(&initiated_event_id) else { return false };
     let initiated = child.initiated.clone().unwrap_or_default();
-    draft.happen(Attributes::StartChildWorkflowExecutionFailedEventAttributes(
+    draft.record_or_buffer(Attributes::StartChildWorkflowExecutionFailedEventAttributes(
         StartChildWorkflowExecutionFailedEventAttributes {
             namespace: initiated.namespace,
             namespace_id: initiated.namespace_id,
@@ -83,7 +83,7 @@ fn signal_answered(draft: &mut Draft<'_>, initiated_event_id: i64, taken: &TakeA
     let initiated = pending.initiated.clone().unwrap_or_default();
     let cause = match &taken.answer {
         Answer::Taken | Answer::Started(_) => {
-            draft.happen(Attributes::ExternalWorkflowExecutionSignaledEventAttributes(
+            draft.record_or_buffer(Attributes::ExternalWorkflowExecutionSignaledEventAttributes(
                 ExternalWorkflowExecutionSignaledEventAttributes {
                     initiated_event_id,
                     namespace: taken.namespace.clone(),
@@ -98,7 +98,7 @@ fn signal_answered(draft: &mut Draft<'_>, initiated_event_id: i64, taken: &TakeA
         Answer::NamespaceNotFound => SignalFailed::NamespaceNotFound,
         Answer::TooManySignals => SignalFailed::SignalCountLimitExceeded,
     };
-    draft.happen(Attributes::SignalExternalWorkflowExecutionFailedEventAttributes(
+    draft.record_or_buffer(Attributes::SignalExternalWorkflowExecutionFailedEventAttributes(
         SignalExternalWorkflowExecutionFailedEventAttributes {
             cause: cause.into(),
             workflow_task_completed_event_id: 0,
@@ -117,14 +117,16 @@ fn cancel_answered(draft: &mut Draft<'_>, initiated_event_id: i64, taken: &TakeA
     let initiated = pending.initiated.clone().unwrap_or_default();
     let cause = match &taken.answer {
         Answer::Taken | Answer::Started(_) => {
-            draft.happen(Attributes::ExternalWorkflowExecutionCancelRequestedEventAttributes(
-                ExternalWorkflowExecutionCancelRequestedEventAttributes {
-                    initiated_event_id,
-                    namespace: taken.namespace.clone(),
-                    namespace_id: initiated.namespace_id,
-                    workflow_execution: initiated.workflow_execution,
-                },
-            ));
+            draft.record_or_buffer(
+                Attributes::ExternalWorkflowExecutionCancelRequestedEventAttributes(
+                    ExternalWorkflowExecutionCancelRequestedEventAttributes {
+                        initiated_event_id,
+                        namespace: taken.namespace.clone(),
+                        namespace_id: initiated.namespace_id,
+                        workflow_execution: initiated.workflow_execution,
+                    },
+                ),
+            );
             return true;
         }
         Answer::RunNotFound | Answer::IdTaken | Answer::TooManySignals => {
@@ -132,16 +134,18 @@ fn cancel_answered(draft: &mut Draft<'_>, initiated_event_id: i64, taken: &TakeA
         }
         Answer::NamespaceNotFound => CancelFailed::NamespaceNotFound,
     };
-    draft.happen(Attributes::RequestCancelExternalWorkflowExecutionFailedEventAttributes(
-        RequestCancelExternalWorkflowExecutionFailedEventAttributes {
-            cause: cause.into(),
-            workflow_task_completed_event_id: 0,
-            namespace: taken.namespace.clone(),
-            namespace_id: initiated.namespace_id,
-            workflow_execution: initiated.workflow_execution,
-            initiated_event_id,
-            control: String::new(),
-        },
-    ));
+    draft.record_or_buffer(
+        Attributes::RequestCancelExternalWorkflowExecutionFailedEventAttributes(
+            RequestCancelExternalWorkflowExecutionFailedEventAttributes {
+                cause: cause.into(),
+                workflow_task_completed_event_id: 0,
+                namespace: taken.namespace.clone(),
+                namespace_id: initiated.namespace_id,
+                workflow_execution: initiated.workflow_execution,
+                initiated_event_id,
+                control: String::new(),
+            },
+        ),
+    );
     true
 }

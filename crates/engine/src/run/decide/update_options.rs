@@ -13,7 +13,7 @@ pub(super) fn decide(run: &Run, update: UpdateOptions, cx: &Context<'_>) -> Deci
         return Ok(Decision { transition: None, reply: Ok(Reply::Done) });
     }
     let mut draft = run.draft(cx);
-    draft.happen(Attributes::WorkflowExecutionOptionsUpdatedEventAttributes(
+    draft.record_or_buffer(Attributes::WorkflowExecutionOptionsUpdatedEventAttributes(
         WorkflowExecutionOptionsUpdatedEventAttributes {
             priority: update.priority,
             identity: update.identity,

@@ -32,32 +32,31 @@ pub(super) fn decide(run: &Run, cx: &Context<'_>) -> Decided {
         }
         // An earlier deadline of this step may have made this one void.
         if draft.run.due(cx.now).iter().any(|(_, still)| *still == deadline) {
-            happen(&mut draft, deadline);
+            handle_deadline(&mut draft, deadline);
         }
     }
     Ok(draft.done(Reply::Done))
 }
 
-fn happen(draft: &mut Draft<'_>, deadline: Deadline) {
+fn handle_deadline(draft: &mut Draft<'_>, deadline: Deadline) {
     match deadline {
         Deadline::Execution | Deadline::Run => time_out(draft),
         Deadline::FirstTask => {
             draft.run.head.first_task_pending = false;
             // The first task is due, even if a speculative task for an update is pending: if that task is dropped with
             // its update, the run would have none.
-            draft.write_down_speculative_task();
-            draft.want_workflow_task();
+            draft.make_speculative_task_durable();
+            draft.ensure_workflow_task();
         }
         Deadline::Timer(started_event_id) => {
             let Some(timer) = draft.run.timers.get(&started_event_id) else { return };
             let timer_id = timer.timer_id.clone();
-            draft.happen(Attributes::TimerFiredEventAttributes(TimerFiredEventAttributes {
-                timer_id,
-                started_event_id,
-            }));
-            draft.want_workflow_task();
+            draft.record_or_buffer(Attributes::TimerFiredEventAttributes(
+                TimerFiredEventAttributes { timer_id, started_event_id },
+            ));
+            draft.ensure_workflow_task();
         }
-        Deadline::StickyTask => give_up_sticky(draft),
+        Deadline::StickyTask => move_to_normal_queue(draft),
         Deadline::WorkflowTask => time_out_task(draft),
         Deadline::ActivityRetry(id) => draft.offer_activity(id),
         Deadline::Activity(id, which) => time_out_activity(draft, id, which),
@@ -65,7 +64,7 @@ fn happen(draft: &mut Draft<'_>, deadline: Deadline) {
 }
 
 /// Offers the workflow task on the normal queue, because the sticky worker didn't fetch it.
-fn give_up_sticky(draft: &mut Draft<'_>) {
+fn move_to_normal_queue(draft: &mut Draft<'_>) {
     let Some(task) = draft.run.head.workflow_task.clone() else { return };
     draft.run.head.sticky = None;
     if task.kind() == stored::WorkflowTaskKind::Normal {
@@ -76,7 +75,7 @@ fn give_up_sticky(draft: &mut Draft<'_>) {
                 timeout_type: TimeoutType::ScheduleToStart.into(),
             },
         ));
-        draft.want_workflow_task();
+        draft.ensure_workflow_task();
         return;
     }
     let queue = draft.run.task_queue().to_owned();
@@ -94,7 +93,7 @@ fn time_out_task(draft: &mut Draft<'_>) {
         draft.run.end_failed_task(true);
         draft.run.head.sticky = None;
     } else {
-        draft.write_down_task();
+        draft.record_unwritten_task();
         let (scheduled_event_id, started_event_id) = draft
             .run
             .head
@@ -132,7 +131,7 @@ fn time_out_activity(draft: &mut Draft<'_>, id: i64, which: ActivityDeadline) {
                 retry_state == RetryState::Timeout && which != ActivityDeadline::ScheduleToStart;
             let failure = if is_out_of_time { no_time_to_retry() } else { failure };
             let started_event_id = record_started(draft, &activity);
-            draft.happen(Attributes::ActivityTaskTimedOutEventAttributes(
+            draft.record_or_buffer(Attributes::ActivityTaskTimedOutEventAttributes(
                 ActivityTaskTimedOutEventAttributes {
                     failure: Some(with_past_of(&activity, failure)),
                     scheduled_event_id: id,
@@ -140,7 +139,7 @@ fn time_out_activity(draft: &mut Draft<'_>, id: i64, which: ActivityDeadline) {
                     retry_state: retry_state.into(),
                 },
             ));
-            draft.want_workflow_task();
+            draft.ensure_workflow_task();
         }
     }
 }

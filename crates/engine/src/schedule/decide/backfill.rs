@@ -6,8 +6,8 @@ use perennial_proto::store as stored;
 use perennial_proto::store::StartReason;
 use perennial_proto::temporal::enums::v1::ScheduleOverlapPolicy;
 
-use super::overlap::take;
-use super::settle::has_enough_on_their_way;
+use super::overlap::apply_policy;
+use super::settle::has_too_many_unanswered_starts;
 use crate::run::Rejection;
 use crate::schedule::draft::Draft;
 use crate::schedule::ledger::Skip;
@@ -16,11 +16,11 @@ use crate::schedule::{NewBackfill, Reply};
 use crate::{SchedulePart, Time};
 
 /// The most starts that backfills plan in one step.
-const PLANNED_AT_ONCE: usize = 500;
+const PLANNED_PER_STEP_MAX: usize = 500;
 /// The most buffered starts of a backfill. The rest of a long backfill stays a window until there is room.
 const BUFFERED_MAX: usize = 1_000;
 /// Finished backfills that are kept for describe.
-const FINISHED_KEPT: usize = 20;
+const FINISHED_MAX: usize = 20;
 /// The most unfinished backfills.
 const UNFINISHED_MAX: usize = 100;
 
@@ -89,8 +89,8 @@ pub(super) fn cancel(draft: &mut Draft<'_>, sequence: i64) -> Result<Reply, Reje
 }
 
 /// Plans starts of the unfinished backfills, as many as one step may.
-pub(super) fn go_on(draft: &mut Draft<'_>) {
-    let mut left = PLANNED_AT_ONCE;
+pub(super) fn plan(draft: &mut Draft<'_>) {
+    let mut left = PLANNED_PER_STEP_MAX;
     for sequence in unfinished(draft) {
         let is_its = |start: &&Arc<stored::PlannedStart>| start.backfill == sequence;
         let mut room =
@@ -161,7 +161,7 @@ pub(super) fn unfinished(draft: &Draft<'_>) -> Vec<i64> {
 fn may_plan(draft: &Draft<'_>, sequence: i64, room: usize) -> bool {
     let Some(backfill) = draft.schedule.backfills.get(&sequence) else { return false };
     !backfill.is_planned
-        && !has_enough_on_their_way(draft)
+        && !has_too_many_unanswered_starts(draft)
         && (!is_sequential(draft, backfill)
             || room > 0 && is_planned_before(draft, place_of(backfill)))
 }
@@ -199,7 +199,7 @@ fn plan_next(draft: &mut Draft<'_>, sequence: i64) -> bool {
         place: place_of(&backfill),
         ..stored::PlannedStart::default()
     };
-    take(draft, Arc::new(start));
+    apply_policy(draft, Arc::new(start));
     true
 }
 
@@ -211,7 +211,7 @@ fn forget_old(draft: &mut Draft<'_>) {
         .filter(|it| it.finished_at != 0)
         .map(|it| it.sequence)
         .collect();
-    let surplus = finished.len().saturating_sub(FINISHED_KEPT);
+    let surplus = finished.len().saturating_sub(FINISHED_MAX);
     for sequence in finished.into_iter().take(surplus) {
         draft.schedule.backfills.remove(&sequence);
         draft.touched.insert(SchedulePart::Backfill(sequence));

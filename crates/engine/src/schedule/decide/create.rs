@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use perennial_proto::store as stored;
 
-use super::{go_on, obey};
+use super::{execute, finish_step};
 use crate::run::{Context, Rejection, Taken};
 use crate::schedule::draft::{Draft, Transition};
 use crate::schedule::{Command, CreateSchedule, Schedule, Status, Times};
@@ -52,8 +52,8 @@ pub fn create(
         return Err(Rejection::InvalidArgument(format!("Invalid schedule spec: {why}")));
     }
     let config = stored::ScheduleConfig {
-        memo: fields::first(request.config.memo),
-        search_attributes: fields::first(request.config.search_attributes),
+        memo: fields::initial(request.config.memo),
+        search_attributes: fields::initial(request.config.search_attributes),
         ..request.config
     };
     let state = request.state;
@@ -91,7 +91,7 @@ pub fn create(
         match command {
             // A new schedule has no due times to settle first, and the API allows only these commands.
             command @ (Command::Trigger(_) | Command::Backfill(_)) => {
-                obey(&mut draft, command)?;
+                execute(&mut draft, command)?;
             }
             Command::Pause { notes, context } => {
                 super::pause::pause(&mut draft, notes, context)?;
@@ -106,6 +106,6 @@ pub fn create(
             | Command::RunClosed(_) => {}
         }
     }
-    go_on(&mut draft);
+    finish_step(&mut draft);
     Ok(Some(draft.into_transition()))
 }

@@ -4,7 +4,7 @@ use perennial_proto::perennial::CommandContext;
 use perennial_proto::store as stored;
 
 use super::backfill::unfinished;
-use super::start_answered::heard;
+use super::start_answered::mark_started;
 use crate::schedule::draft::Draft;
 use crate::schedule::ledger::Dropped;
 
@@ -27,11 +27,11 @@ pub(in crate::schedule) fn delete(
     draft.schedule.head.deleted_at = now.0;
     draft.schedule.head.delete_reason = reason.to_owned();
     draft.has_more = false;
-    draft.configured();
+    draft.mark_configured();
     // Nothing follows the deletion in the audit stream, so unanswered starts are reported as started now.
     let running: Vec<_> = draft.schedule.running.values().cloned().collect();
     for run in running.iter().filter(|run| !run.is_started) {
-        heard(draft, run);
+        mark_started(draft, run);
         let run = stored::ScheduledRun::clone(run);
         draft.put_running(stored::ScheduledRun { is_started: true, is_assumed: true, ..run });
     }

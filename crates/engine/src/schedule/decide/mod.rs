@@ -5,6 +5,7 @@ pub(super) mod create;
 mod delete;
 mod overlap;
 mod pause;
+mod pause_on_failure;
 mod run_closed;
 mod settle;
 pub(super) mod start_answered;
@@ -22,17 +23,17 @@ use crate::run::{Context, Rejection};
 use crate::{Span, Time};
 
 /// How often a schedule whose spec doesn't compile is checked again.
-const BROKEN_CHECKED_EVERY: Span = Span::seconds(3600);
+const BROKEN_CHECK_INTERVAL: Span = Span::seconds(3600);
 /// The number of requests that are remembered, to recognise their retries.
-const REQUESTS_REMEMBERED: usize = 20;
+const REQUESTS_MAX: usize = 20;
 
 impl Schedule {
     /// Decides what follows from a command.
     pub fn decide(&self, command: Command, cx: &Context<'_>) -> Decision {
         let mut draft = Draft::new(self.clone(), cx);
-        match obey(&mut draft, command) {
+        match execute(&mut draft, command) {
             Ok(reply) => {
-                go_on(&mut draft);
+                finish_step(&mut draft);
                 draft.done(reply)
             }
             Err(rejection) => Decision { transition: None, reply: Err(rejection) },
@@ -40,7 +41,7 @@ impl Schedule {
     }
 }
 
-pub(super) fn obey(draft: &mut Draft<'_>, command: Command) -> Result<Reply, Rejection> {
+pub(super) fn execute(draft: &mut Draft<'_>, command: Command) -> Result<Reply, Rejection> {
     match command {
         Command::Wake => {
             wake(draft);
@@ -48,11 +49,11 @@ pub(super) fn obey(draft: &mut Draft<'_>, command: Command) -> Result<Reply, Rej
         }
         Command::Evaluate => Ok(settle::evaluate(draft)),
         Command::TakeAnswer { message, answer } => {
-            start_answered::take(draft, &message, &answer);
+            start_answered::handle(draft, &message, &answer);
             Ok(Reply::Done)
         }
         Command::RunClosed(closed) => {
-            run_closed::take(draft, &closed);
+            run_closed::handle(draft, &closed);
             Ok(Reply::Done)
         }
         Command::Update(update) => update::update(draft, *update),
@@ -83,12 +84,12 @@ fn wake(draft: &mut Draft<'_>) {
 }
 
 /// The work that follows every command: settles due times, plans backfills and starts buffered runs.
-pub(super) fn go_on(draft: &mut Draft<'_>) {
+pub(super) fn finish_step(draft: &mut Draft<'_>) {
     settle::settle(draft);
-    overlap::drain(draft);
-    backfill::go_on(draft);
+    overlap::drain_buffer(draft);
+    backfill::plan(draft);
     // Starts that waited for the backfill's plan to get this far.
-    overlap::drain(draft);
+    overlap::drain_buffer(draft);
     overlap::start_chosen(draft);
     backfill::finish(draft);
 }
@@ -106,7 +107,7 @@ fn remember(draft: &mut Draft<'_>, request: stored::TakenRequest) {
     }
     let taken = &mut draft.schedule.head.requests;
     taken.push(request);
-    let surplus = taken.len().saturating_sub(REQUESTS_REMEMBERED);
+    let surplus = taken.len().saturating_sub(REQUESTS_MAX);
     taken.drain(..surplus);
 }
 
@@ -120,13 +121,13 @@ pub(super) fn wake_at(draft: &Draft<'_>) -> Option<Time> {
         return Some(now);
     }
     // The next answer to a start wakes the schedule.
-    if settle::has_enough_on_their_way(draft) {
+    if settle::has_too_many_unanswered_starts(draft) {
         return None;
     }
     if schedule.times.broken().is_some() {
-        return Some(now.after(BROKEN_CHECKED_EVERY));
+        return Some(now.after(BROKEN_CHECK_INTERVAL));
     }
-    if !schedule.acts_by_itself() {
+    if !schedule.is_acting() {
         return None;
     }
     match schedule.times.after(Time(schedule.head.settled_up_to)) {

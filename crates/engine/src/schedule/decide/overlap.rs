@@ -12,7 +12,7 @@ use crate::schedule::draft::{Draft, place};
 use crate::schedule::ledger::{Dropped, Skip, is_manual};
 
 /// Applies the overlap policy to a new start: it is started, buffered, or skipped.
-pub(super) fn take(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
+pub(super) fn apply_policy(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
     let policy = draft.schedule.overlap_policy(start.overlap_policy());
     if policy == Overlap::AllowAll {
         return draft.start(&start);
@@ -29,7 +29,7 @@ pub(super) fn take(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
         }
         Overlap::BufferOne | Overlap::BufferAll => buffer(draft, start),
         Overlap::CancelOther | Overlap::TerminateOther => {
-            end_others(draft, start, policy == Overlap::TerminateOther);
+            end_running(draft, start, policy == Overlap::TerminateOther);
         }
     }
 }
@@ -63,7 +63,7 @@ fn buffer(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>) {
 
 /// Ends all open runs to make room for the start. It is buffered until they have ended, and replaces a start that
 /// waited for the same.
-fn end_others(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>, terminate: bool) {
+fn end_running(draft: &mut Draft<'_>, start: Arc<stored::PlannedStart>, terminate: bool) {
     if draft.schedule.running.is_empty() {
         // The chosen start hasn't left yet: there is no run to end.
         if let Some(replaced) = draft.chosen.take() {
@@ -97,13 +97,13 @@ fn end(draft: &mut Draft<'_>, run: &stored::ScheduledRun, terminate: bool) {
     let run = stored::ScheduledRun { is_ending: true, is_terminating: terminate, ..run.clone() };
     // If the start isn't answered yet, the message could arrive before it: it is sent after the answer.
     if run.is_started {
-        tell_to_end(draft, &run);
+        send_end_request(draft, &run);
     }
     draft.put_running(run);
 }
 
 /// Sends the message that cancels or terminates a run.
-pub(super) fn tell_to_end(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
+pub(super) fn send_end_request(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     let body = if run.is_terminating {
         let reason = "terminated by schedule overlap policy".to_owned();
         Body::Terminate(stored::TerminateRun { reason })
@@ -133,7 +133,7 @@ pub(super) fn tell_to_end(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
 
 /// Starts what is buffered, in order, if no run is open. Starts without a policy of their own follow the schedule's
 /// present one.
-pub(super) fn drain(draft: &mut Draft<'_>) {
+pub(super) fn drain_buffer(draft: &mut Draft<'_>) {
     if !draft.schedule.running.is_empty() || draft.chosen.is_some() {
         return;
     }
@@ -167,13 +167,13 @@ pub(super) fn drain(draft: &mut Draft<'_>) {
 }
 
 /// Applies a changed overlap policy to the buffered starts.
-pub(super) fn reconsider(draft: &mut Draft<'_>) {
+pub(super) fn reapply_policy(draft: &mut Draft<'_>) {
     let waiting = draft.waiting();
     for start in &waiting {
         draft.remove_buffered(start.sequence);
     }
     for start in waiting {
-        take(draft, start);
+        apply_policy(draft, start);
     }
 }
 

@@ -23,10 +23,10 @@ pub(super) fn pause(
 pub(super) fn pause_now(draft: &mut Draft<'_>, notes: String, context: Option<CommandContext>) {
     let was_paused = std::mem::replace(&mut draft.schedule.head.paused, true);
     draft.schedule.head.notes.clone_from(&notes);
-    draft.configured();
+    draft.mark_configured();
     if !was_paused {
         draft.audit_paused(&notes, context);
-        draft.drop_scheduled(Skip::Paused);
+        draft.skip_scheduled(Skip::Paused);
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) fn unpause(
     settle_all(draft)?;
     let was_paused = std::mem::replace(&mut draft.schedule.head.paused, false);
     draft.schedule.head.notes = notes;
-    draft.configured();
+    draft.mark_configured();
     if was_paused {
         draft.audit_resumed(context);
     }

@@ -11,14 +11,14 @@ use perennial_proto::temporal::failure::v1::Failure;
 use perennial_proto::temporal::history::v1::HistoryEvent;
 use perennial_proto::temporal::history::v1::history_event::Attributes;
 
-use super::overlap::{drain, start_chosen};
-use super::pause::pause_now;
-use super::start_answered::heard;
+use super::overlap::{drain_buffer, start_chosen};
+use super::pause_on_failure;
+use super::start_answered::mark_started;
 use crate::SchedulePart;
 use crate::run::timeout_failure;
 use crate::schedule::draft::Draft;
 
-pub(super) fn take(draft: &mut Draft<'_>, closed: &stored::ScheduledRunClosed) {
+pub(super) fn handle(draft: &mut Draft<'_>, closed: &stored::ScheduledRunClosed) {
     let name = closed.run.clone().unwrap_or_default();
     let is_settled = super::settle::settle(draft);
     let running = &draft.schedule.running;
@@ -28,14 +28,14 @@ pub(super) fn take(draft: &mut Draft<'_>, closed: &stored::ScheduledRunClosed) {
         return;
     };
     // The run may end before the answer to its start arrives.
-    heard(draft, &run);
+    mark_started(draft, &run);
     let end = End::of(closed.close_event.as_ref());
     let status = end.status();
     let recent = draft.schedule.head.recent_actions.iter_mut();
     for action in recent.filter(|action| action.run_id == run.run_id) {
         action.status = status.into();
     }
-    let pause_notes = end.pause_notes(&run.workflow_id).unwrap_or_default();
+    let pause_notes = pause_on_failure::notes(&end, &run.workflow_id).unwrap_or_default();
     if draft.schedule.head.deleted_at == 0 {
         remember(draft, end);
     }
@@ -47,7 +47,7 @@ pub(super) fn take(draft: &mut Draft<'_>, closed: &stored::ScheduledRunClosed) {
         ..stored::ScheduledRun::clone(&run)
     };
     if is_settled {
-        let_go(draft, &run);
+        remove_ended(draft, &run);
     } else {
         draft.put_running(run);
         draft.schedule.head.ends_waiting += 1;
@@ -55,19 +55,13 @@ pub(super) fn take(draft: &mut Draft<'_>, closed: &stored::ScheduledRunClosed) {
 }
 
 /// Removes the ended run, once all times that were due before its end are settled.
-fn let_go(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
+fn remove_ended(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     draft.remove_running(&run.run_id);
-    if draft.schedule.head.deleted_at == 0
-        && !run.pause_notes.is_empty()
-        && draft.schedule.config.pause_on_failure
-        && !draft.schedule.head.paused
-    {
-        pause_now(draft, run.pause_notes.clone(), None);
-    }
+    pause_on_failure::apply(draft, run);
 }
 
 /// The runs whose end waits, in the order of their ends.
-pub(super) fn waiting(draft: &Draft<'_>) -> Vec<Arc<stored::ScheduledRun>> {
+pub(super) fn waiting_ends(draft: &Draft<'_>) -> Vec<Arc<stored::ScheduledRun>> {
     if draft.schedule.head.ends_waiting == 0 {
         return Vec::new();
     }
@@ -78,15 +72,15 @@ pub(super) fn waiting(draft: &Draft<'_>) -> Vec<Arc<stored::ScheduledRun>> {
 }
 
 /// Handles an end that waited. The starts that were buffered behind the run go before times that are due later.
-pub(super) fn go_on_without(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
+pub(super) fn finish_waiting_end(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     draft.schedule.head.ends_waiting -= 1;
-    let_go(draft, run);
-    drain(draft);
+    remove_ended(draft, run);
+    drain_buffer(draft);
     start_chosen(draft);
 }
 
 /// How a run ended, as far as the schedule is concerned.
-enum End {
+pub(super) enum End {
     Completed(Option<perennial_proto::temporal::common::v1::Payloads>),
     Failed(Failure),
     TimedOut(Failure),
@@ -118,18 +112,6 @@ impl End {
             Self::Failed(_) => Status::Failed,
             Self::TimedOut(_) => Status::TimedOut,
             Self::Other(status) => *status,
-        }
-    }
-
-    /// What the notes say if this end pauses the schedule; cancel and terminate don't.
-    fn pause_notes(&self, workflow_id: &str) -> Option<String> {
-        match self {
-            Self::Failed(failure) => {
-                let message = &failure.message;
-                Some(format!("paused due to workflow failure: {workflow_id}: {message}"))
-            }
-            Self::TimedOut(_) => Some(format!("paused due to workflow timeout: {workflow_id}")),
-            Self::Completed(_) | Self::Other(_) => None,
         }
     }
 }

@@ -6,7 +6,7 @@ use perennial_proto::perennial::CatchupMode;
 use perennial_proto::store as stored;
 use perennial_proto::store::{StartReason, Verdict};
 
-use super::overlap::take;
+use super::overlap::apply_policy;
 use super::run_closed;
 use crate::run::Rejection;
 use crate::schedule::Reply;
@@ -16,53 +16,53 @@ use crate::schedule::times::{Moment, Next};
 use crate::{Span, Time};
 
 /// The most unanswered starts. Beyond it the schedule sends no more, so as not to flood a slow machine.
-const ON_THEIR_WAY_MAX: i64 = 100;
+const UNANSWERED_STARTS_MAX: i64 = 100;
 /// The most times that one step settles by the overlap policy.
-const SETTLED_AT_ONCE: usize = 500;
+const SETTLED_PER_STEP_MAX: usize = 500;
 /// The most times that one step settles as missed, which is cheap.
-const MISSED_AT_ONCE: usize = 10_000;
+const MISSED_PER_STEP_MAX: usize = 10_000;
 /// A start with more delay than this is recorded as late, whatever the cause.
-const LATE: Span = Span::seconds(10);
+const LATE_AFTER: Span = Span::seconds(10);
 /// The most left-out times that are recorded between two others.
-const LEFT_OUT_AT_ONCE: usize = 10_000;
+const LEFT_OUT_PER_STEP_MAX: usize = 10_000;
 /// How many rounds of settling a command makes that needs all due times settled.
-const ROUNDS: usize = 20;
+const SETTLE_ROUNDS_MAX: usize = 20;
 
-const TOO_LATE: &str = "catchup_window";
-const NOT_CAUGHT_UP: &str = "catchup_mode";
+const OUTSIDE_CATCHUP_WINDOW: &str = "catchup_window";
+const NOT_BY_CATCHUP_MODE: &str = "catchup_mode";
 
 /// Settles the due times, and sets `has_more` if one step isn't enough. With too many unanswered starts it waits for
 /// answers, each of which wakes the schedule. Returns false if some due times aren't settled. Does nothing in
 /// schedules that are evaluated on demand.
 pub(super) fn settle(draft: &mut Draft<'_>) -> bool {
-    settle_while(draft, |draft| !has_enough_on_their_way(draft))
+    settle_while(draft, |draft| !has_too_many_unanswered_starts(draft))
 }
 
 /// Whether so many starts are unanswered that no more are sent.
-pub(super) fn has_enough_on_their_way(draft: &Draft<'_>) -> bool {
-    draft.schedule.head.starts_on_their_way >= ON_THEIR_WAY_MAX
+pub(super) fn has_too_many_unanswered_starts(draft: &Draft<'_>) -> bool {
+    draft.schedule.head.starts_on_their_way >= UNANSWERED_STARTS_MAX
 }
 
 /// Settles due times and handles ends of runs in the order of their times: for a time after its end, a run has ended.
-fn settle_while(draft: &mut Draft<'_>, may_go_on: impl Fn(&Draft<'_>) -> bool) -> bool {
+fn settle_while(draft: &mut Draft<'_>, may_continue: impl Fn(&Draft<'_>) -> bool) -> bool {
     if !draft.evaluates {
         return true;
     }
     draft.has_more = false;
     let now = draft.now();
-    let mut done = Done::default();
-    for run in run_closed::waiting(draft) {
-        if !settle_up_to(draft, Time(run.closed_at), &mut done, &may_go_on) {
+    let mut done = Progress::default();
+    for run in run_closed::waiting_ends(draft) {
+        if !settle_up_to(draft, Time(run.closed_at), &mut done, &may_continue) {
             return false;
         }
-        run_closed::go_on_without(draft, &run);
+        run_closed::finish_waiting_end(draft, &run);
     }
-    settle_up_to(draft, now, &mut done, &may_go_on)
+    settle_up_to(draft, now, &mut done, &may_continue)
 }
 
 /// Counts what one step has settled.
 #[derive(Default)]
-struct Done {
+struct Progress {
     settled: usize,
     missed: usize,
 }
@@ -71,14 +71,14 @@ struct Done {
 fn settle_up_to(
     draft: &mut Draft<'_>,
     until: Time,
-    done: &mut Done,
-    may_go_on: impl Fn(&Draft<'_>) -> bool,
+    done: &mut Progress,
+    may_continue: impl Fn(&Draft<'_>) -> bool,
 ) -> bool {
     if draft.schedule.head.deleted_at != 0 {
         return true;
     }
     let now = draft.now();
-    while draft.schedule.acts_by_itself() {
+    while draft.schedule.is_acting() {
         let after = Time(draft.schedule.head.settled_up_to);
         let moment = match draft.schedule.times.after(after) {
             Next::At(moment) if moment.due <= until => moment,
@@ -89,29 +89,29 @@ fn settle_up_to(
             }
             Next::At(_) | Next::NoneUpTo(_) | Next::Never => return true,
         };
-        if !may_go_on(draft) {
+        if !may_continue(draft) {
             return false;
         }
-        if done.settled >= SETTLED_AT_ONCE || done.missed >= MISSED_AT_ONCE {
+        if done.settled >= SETTLED_PER_STEP_MAX || done.missed >= MISSED_PER_STEP_MAX {
             draft.has_more = true;
             return false;
         }
         record_left_out(draft, after, moment.nominal);
         draft.settled.push(moment.nominal);
         draft.schedule.head.settled_up_to = moment.nominal.0;
-        match fate(draft, moment, now) {
-            Fate::Missed(why) => {
+        match disposition(draft, moment, now) {
+            Disposition::Missed(why) => {
                 done.missed += 1;
                 draft.schedule.head.missed_count += 1;
                 draft.record_range((moment.nominal, moment.nominal), 1, Verdict::Missed, why);
             }
-            Fate::Backfilled => {
+            Disposition::Backfilled => {
                 done.settled += 1;
-                draft.forget_ahead(moment.nominal.0);
+                draft.forget_early_start(moment.nominal.0);
                 let (at, why) = (moment.nominal, Skip::Backfilled.text());
                 draft.record_range((at, at), 1, Verdict::Skipped, why);
             }
-            Fate::Started(reason) => {
+            Disposition::Started(reason) => {
                 done.settled += 1;
                 let start = stored::PlannedStart {
                     nominal_at: moment.nominal.0,
@@ -119,11 +119,11 @@ fn settle_up_to(
                     reason: reason.into(),
                     ..stored::PlannedStart::default()
                 };
-                take(draft, Arc::new(start));
+                apply_policy(draft, Arc::new(start));
             }
         }
     }
-    pass_over(draft, until);
+    settle_inactive(draft, until);
     true
 }
 
@@ -144,7 +144,7 @@ pub(super) fn evaluate(draft: &mut Draft<'_>) -> Reply {
 /// If that takes more than a command may do, and the caller has to retry; or if it deleted the schedule.
 pub(super) fn settle_all(draft: &mut Draft<'_>) -> Result<(), Rejection> {
     draft.evaluates = true;
-    for _ in 0..ROUNDS {
+    for _ in 0..SETTLE_ROUNDS_MAX {
         settle_while(draft, |_| true);
         super::overlap::start_chosen(draft);
         if !draft.has_more {
@@ -156,26 +156,26 @@ pub(super) fn settle_all(draft: &mut Draft<'_>) -> Result<(), Rejection> {
     ))
 }
 
-enum Fate {
+enum Disposition {
     Started(StartReason),
     Backfilled,
     Missed(&'static str),
 }
 
-fn fate(draft: &mut Draft<'_>, moment: Moment, now: Time) -> Fate {
+fn disposition(draft: &mut Draft<'_>, moment: Moment, now: Time) -> Disposition {
     if draft.schedule.ahead.contains(&moment.nominal.0) {
-        return Fate::Backfilled;
+        return Disposition::Backfilled;
     }
     let lateness = now.since(moment.due);
     if lateness > draft.schedule.catchup_window() {
-        return Fate::Missed(TOO_LATE);
+        return Disposition::Missed(OUTSIDE_CATCHUP_WINDOW);
     }
     let evaluated_since = draft.cx.evaluated.since();
     let is_missed = moment.due < evaluated_since;
-    let is_late = is_missed || lateness > LATE;
+    let is_late = is_missed || lateness > LATE_AFTER;
     let reason = if is_late { StartReason::Catchup } else { StartReason::Schedule };
     if !is_missed {
-        return Fate::Started(reason);
+        return Disposition::Started(reason);
     }
     // Times of an earlier outage may still be unsettled: they belong to that outage.
     let head = &mut draft.schedule.head;
@@ -192,22 +192,26 @@ fn fate(draft: &mut Draft<'_>, moment: Moment, now: Time) -> Fate {
             draft.schedule.times.last_due(moment.nominal, last_of_outage).is_none()
         }
     };
-    if is_caught_up { Fate::Started(reason) } else { Fate::Missed(NOT_CAUGHT_UP) }
+    if is_caught_up {
+        Disposition::Started(reason)
+    } else {
+        Disposition::Missed(NOT_BY_CATCHUP_MODE)
+    }
 }
 
 /// Records the times between two others that the spec leaves out, by its exclusions or because the clock jumps.
 fn record_left_out(draft: &mut Draft<'_>, after: Time, before: Time) {
-    if !draft.schedule.times.leave_out() {
+    if !draft.schedule.times.may_leave_out() {
         return;
     }
-    let left_out = draft.schedule.times.left_out(after, before, LEFT_OUT_AT_ONCE);
+    let left_out = draft.schedule.times.left_out(after, before, LEFT_OUT_PER_STEP_MAX);
     for (at, why) in left_out {
         draft.record_range((at, at), 1, Verdict::Excluded, &why);
     }
 }
 
 /// Settles the times that passed while the schedule was paused or exhausted: one ledger line for all of them.
-fn pass_over(draft: &mut Draft<'_>, until: Time) {
+fn settle_inactive(draft: &mut Draft<'_>, until: Time) {
     let times = &draft.schedule.times;
     let after = Time(draft.schedule.head.settled_up_to);
     let first = match times.after(after) {

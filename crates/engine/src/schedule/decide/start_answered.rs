@@ -4,12 +4,12 @@ use perennial_proto::store as stored;
 use perennial_proto::store::Verdict;
 use perennial_proto::store::entity_message::Body;
 
-use super::overlap::tell_to_end;
+use super::overlap::send_end_request;
 use crate::run::Answer;
 use crate::schedule::draft::Draft;
 use crate::schedule::ledger::{Skip, is_manual};
 
-pub(super) fn take(draft: &mut Draft<'_>, message: &stored::EntityMessage, answer: &Answer) {
+pub(super) fn handle(draft: &mut Draft<'_>, message: &stored::EntityMessage, answer: &Answer) {
     let run_id = match &message.body {
         Some(Body::StartRun(start)) => &start.run_id,
         // Cancel and terminate requests need no answer: the end of the run is reported.
@@ -17,15 +17,15 @@ pub(super) fn take(draft: &mut Draft<'_>, message: &stored::EntityMessage, answe
     };
     let Some(run) = draft.schedule.running.get(run_id).cloned() else { return };
     if is_refusal(answer) {
-        return refused(draft, &run);
+        return undo_start(draft, &run);
     }
-    heard(draft, &run);
+    mark_started(draft, &run);
     if run.is_assumed {
         let run = stored::ScheduledRun::clone(&run);
         draft.put_running(stored::ScheduledRun { is_assumed: false, ..run });
     }
     if run.is_ending && !run.is_started {
-        tell_to_end(draft, &run);
+        send_end_request(draft, &run);
     }
 }
 
@@ -48,7 +48,7 @@ fn is_refusal(answer: &Answer) -> bool {
 }
 
 /// Marks the run as started.
-pub(super) fn heard(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
+pub(super) fn mark_started(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     if !run.is_started {
         draft.schedule.head.starts_on_their_way -= 1;
         draft.audit_triggered(run);
@@ -57,7 +57,7 @@ pub(super) fn heard(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
 }
 
 /// Undoes a start that was refused because another run has its workflow id. It doesn't count.
-fn refused(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
+fn undo_start(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     draft.remove_running(&run.run_id);
     let start = run.start.clone().unwrap_or_default();
     let head = &mut draft.schedule.head;
@@ -76,6 +76,6 @@ fn refused(draft: &mut Draft<'_>, run: &stored::ScheduledRun) {
     draft.schedule.head.open_range = open;
     // A deleted schedule reports no skips.
     if draft.schedule.head.deleted_at == 0 {
-        draft.skipped(&start, Skip::IdTaken);
+        draft.finish_skip(&start, Skip::IdTaken);
     }
 }

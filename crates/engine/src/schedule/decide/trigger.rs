@@ -5,7 +5,7 @@ use std::sync::Arc;
 use perennial_proto::store as stored;
 use perennial_proto::store::StartReason;
 
-use super::overlap::{start_chosen, take};
+use super::overlap::{apply_policy, start_chosen};
 use super::settle::settle;
 use crate::run::Rejection;
 use crate::schedule::draft::Draft;
@@ -20,7 +20,7 @@ pub(super) fn trigger(draft: &mut Draft<'_>, trigger: Trigger) -> Result<Reply, 
     }
     // Times that were due and requests that were made before go first.
     settle(draft);
-    super::backfill::go_on(draft);
+    super::backfill::plan(draft);
     draft.schedule.present()?;
     let sequence = draft.next_sequence();
     let request_id = trigger.request_id;
@@ -45,7 +45,7 @@ pub(super) fn trigger(draft: &mut Draft<'_>, trigger: Trigger) -> Result<Reply, 
         let reason = Skip::NotTriggerable.text();
         return Ok(Reply::Triggered(Triggered::Skipped { reason }));
     }
-    take(draft, Arc::new(start));
+    apply_policy(draft, Arc::new(start));
     start_chosen(draft);
     Ok(Reply::Triggered(outcome_of(draft, sequence)))
 }

@@ -23,11 +23,11 @@ pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Re
     }
     let config = stored::ScheduleConfig {
         memo: match update.memo {
-            Some(given) => fields::first(Some(given)),
+            Some(given) => fields::initial(Some(given)),
             None => draft.schedule.config.memo.clone(),
         },
         search_attributes: match update.search_attributes {
-            Some(given) => fields::first(Some(given)),
+            Some(given) => fields::initial(Some(given)),
             None => draft.schedule.config.search_attributes.clone(),
         },
         // Temporal's API has no fields for the extensions, so an update through it keeps them.
@@ -42,7 +42,7 @@ pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Re
     let changed = changed_fields(&draft.schedule, &config, &update.state);
     let spec_changes = draft.schedule.config.spec != config.spec;
     if spec_changes {
-        give_up_pending(draft);
+        skip_jittered(draft);
     }
     let policy_changes = draft.schedule.config.overlap_policy != config.overlap_policy;
     let (was_paused, was_exhausted) = (draft.schedule.head.paused, draft.schedule.is_exhausted());
@@ -55,20 +55,20 @@ pub(super) fn update(draft: &mut Draft<'_>, update: UpdateSchedule) -> Result<Re
         head.open_range = None;
     }
     draft.schedule.head.updated_at = draft.now().0;
-    draft.configured();
+    draft.mark_configured();
     draft.audit_updated(changed, update.context.clone());
     let head = &draft.schedule.head;
     if head.paused && !was_paused {
         let notes = head.notes.clone();
         draft.audit_paused(&notes, update.context);
-        draft.drop_scheduled(Skip::Paused);
+        draft.skip_scheduled(Skip::Paused);
     } else if !head.paused && was_paused {
         draft.audit_resumed(update.context);
     } else if draft.schedule.is_exhausted() && !was_exhausted {
-        draft.drop_scheduled(Skip::Exhausted);
+        draft.skip_scheduled(Skip::Exhausted);
     }
     if policy_changes {
-        super::overlap::reconsider(draft);
+        super::overlap::reapply_policy(draft);
     }
     Ok(Reply::Done)
 }
@@ -82,7 +82,7 @@ fn set_state(draft: &mut Draft<'_>, state: State) {
 }
 
 /// Skips the time that has passed but whose jittered due time hasn't: it belongs to the old spec.
-fn give_up_pending(draft: &mut Draft<'_>) {
+fn skip_jittered(draft: &mut Draft<'_>) {
     let now = draft.now();
     if let Next::At(moment) = draft.schedule.times.after(Time(draft.schedule.head.settled_up_to))
         && moment.nominal <= now

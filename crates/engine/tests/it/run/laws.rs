@@ -46,7 +46,7 @@ pub(crate) fn check_run(run: &Run, events: &[HistoryEvent]) {
             request_id: run.head.start_request_id.clone(),
         };
         let replayed = Run::replay(identity, events).expect("the first event starts it");
-        let (told, is) = (replayed.as_history_tells(), run.as_history_tells());
+        let (told, is) = (replayed.history_derived(), run.history_derived());
         assert_eq!(told, is, "the history tells the same");
     }
 }

@@ -10,7 +10,7 @@ use super::cadence::rfc3339;
 use super::{ScheduleSeen, Since, Violation, Written};
 
 /// Later than this is late.
-const LATE: i64 = Span::seconds(10).0;
+const LATE_AFTER: i64 = Span::seconds(10).0;
 
 pub(super) fn check(schedule: &ScheduleSeen) -> Option<Violation> {
     let expected = schedule.expected(schedule.head.settled_up_to);
@@ -53,7 +53,7 @@ fn early(line: &Occurrence, due_by: i64) -> Option<String> {
 
 fn called_wrongly(line: &Occurrence, since: Option<Since>) -> Option<String> {
     let may_be_missed = since.is_some_and(|since| line.due_at < since.latest);
-    let is_late = may_be_missed || line.decided_at - line.due_at > LATE;
+    let is_late = may_be_missed || line.decided_at - line.due_at > LATE_AFTER;
     (line.verdict() == Verdict::Late && !is_late).then(|| "it isn't".to_owned())
 }
 
@@ -90,7 +90,7 @@ fn missed_wrongly(written: &Written) -> Option<String> {
 fn is_called_late(written: &Written, lateness: i64) -> Option<bool> {
     let due = written.line.due_at;
     match written.since {
-        _ if lateness > LATE => Some(true),
+        _ if lateness > LATE_AFTER => Some(true),
         Some(since) if due < since.earliest => Some(true),
         Some(since) if due < since.latest => None,
         Some(_) | None => Some(false),

@@ -14,7 +14,7 @@ use prost::Message;
 
 use super::{CommandFailure, Step};
 use crate::Span;
-use crate::run::decide::retry::{complete_policy, policy_fault};
+use crate::run::decide::retry::{complete_policy, policy_error};
 use crate::run::draft::Draft;
 use crate::run::event::{Attributes, event};
 
@@ -45,7 +45,7 @@ pub(super) fn schedule(
             )));
         }
     }
-    if let Some(why) = wanted.retry_policy.as_ref().and_then(policy_fault) {
+    if let Some(why) = wanted.retry_policy.as_ref().and_then(policy_error) {
         return Err(bad(why));
     }
     if step.draft.run.activity_by_id(&wanted.activity_id).is_some() {

@@ -163,8 +163,8 @@ fn initiated(
         retry_policy: wanted.retry_policy.map(complete_policy),
         cron_schedule: wanted.cron_schedule,
         header: wanted.header,
-        memo: fields::first(wanted.memo),
-        search_attributes: fields::first(wanted.search_attributes),
+        memo: fields::initial(wanted.memo),
+        search_attributes: fields::initial(wanted.search_attributes),
         inherit_build_id: wanted.inherit_build_id,
         priority: wanted.priority,
         versioning_override: wanted.versioning_override,
@@ -226,15 +226,15 @@ fn check(
             return bad(format!("Invalid {name} on {COMMAND}: negative duration. {about}"));
         }
     }
-    if let Some(why) = wanted.retry_policy.as_ref().and_then(retry::policy_fault) {
+    if let Some(why) = wanted.retry_policy.as_ref().and_then(retry::policy_error) {
         return bad(format!("invalid WorkflowRetryPolicy on {COMMAND}: {why}. {about}"));
     }
     let cx = step.draft.cx;
     if let Err(fault) = crate::run::decide::cron::check(&wanted.cron_schedule, cx.now, cx.zones) {
-        let place = if fault.place.is_empty() { "" } else { ": " };
-        let why = fault.sentence;
-        let place = format!("{place}{}", fault.place);
-        return bad(format!("invalid CronSchedule on {COMMAND}: {why}. {about}{place}"));
+        let details = if fault.details.is_empty() { "" } else { ": " };
+        let why = fault.message;
+        let details = format!("{details}{}", fault.details);
+        return bad(format!("invalid CronSchedule on {COMMAND}: {why}. {about}{details}"));
     }
     let input = wanted.input.as_ref().map_or(0, Message::encoded_len);
     step.check_payloads(BAD, input, "StartChildWorkflowExecutionCommandAttributes. Input")?;

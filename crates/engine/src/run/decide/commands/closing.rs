@@ -27,7 +27,7 @@ pub(super) fn complete(
     step: &mut Step<'_, '_>,
     wanted: CompleteWorkflowExecutionCommandAttributes,
 ) -> Result<(), CommandFailure> {
-    nothing_unseen(step)?;
+    check_nothing_unseen(step)?;
     // Temporal uses this cause for any payload that is too large, whatever the command.
     let cause = WorkflowTaskFailedCause::BadScheduleActivityAttributes;
     let bytes = wanted.result.as_ref().map_or(0, Message::encoded_len);
@@ -50,7 +50,7 @@ pub(super) fn fail(
     step: &mut Step<'_, '_>,
     wanted: FailWorkflowExecutionCommandAttributes,
 ) -> Result<(), CommandFailure> {
-    nothing_unseen(step)?;
+    check_nothing_unseen(step)?;
     let cause = WorkflowTaskFailedCause::BadFailWorkflowExecutionAttributes;
     let Some(failure) = wanted.failure else {
         return Err(CommandFailure::new(
@@ -82,7 +82,7 @@ pub(super) fn cancel(
     step: &mut Step<'_, '_>,
     wanted: CancelWorkflowExecutionCommandAttributes,
 ) -> Result<(), CommandFailure> {
-    nothing_unseen(step)?;
+    check_nothing_unseen(step)?;
     // A cancel request is for this run alone: the next cron run is started all the same. The event has no field for
     // it.
     let last_result = step.draft.run.started.last_completion_result.clone();
@@ -103,7 +103,7 @@ pub(super) fn continue_as_new(
     step: &mut Step<'_, '_>,
     wanted: ContinueAsNewWorkflowExecutionCommandAttributes,
 ) -> Result<(), CommandFailure> {
-    nothing_unseen(step)?;
+    check_nothing_unseen(step)?;
     let cause = WorkflowTaskFailedCause::BadContinueAsNewAttributes;
     let bytes = wanted.input.as_ref().map_or(0, Message::encoded_len);
     step.check_payloads(cause, bytes, "ContinueAsNewWorkflowExecutionCommandAttributes. Input")?;
@@ -145,7 +145,7 @@ pub(super) fn continue_as_new(
             ));
         }
     }
-    if let Some(why) = wanted.retry_policy.as_ref().and_then(retry::policy_fault) {
+    if let Some(why) = wanted.retry_policy.as_ref().and_then(retry::policy_error) {
         return bad(format!(
             "invalid WorkflowRetryPolicy on ContinueAsNewWorkflowExecutionCommand: {why}. WorkflowType={kind}"
         ));
@@ -159,7 +159,7 @@ pub(super) fn continue_as_new(
     let namespace = step.own_namespace();
     let search_attributes =
         step.typed_search_attributes(wanted.search_attributes, &namespace, about)?;
-    let search_attributes = fields::first(search_attributes);
+    let search_attributes = fields::initial(search_attributes);
     let or_before = |given: Option<perennial_proto::Duration>, before: &Option<_>| {
         Span::of(given.as_ref()).get().unwrap_or(Span::of(before.as_ref()))
     };
@@ -175,7 +175,7 @@ pub(super) fn continue_as_new(
     let (run_timeout, task_timeout) = (Some(run_timeout.into()), Some(task_timeout.into()));
     let delay = Span::of(wanted.backoff_start_interval.as_ref());
     // The workflow gives the complete attributes of the next run: what it leaves out isn't inherited.
-    let memo = fields::first(wanted.memo);
+    let memo = fields::initial(wanted.memo);
     let (retry_policy, cron_schedule) =
         (wanted.retry_policy.map(retry::complete_policy), wanted.cron_schedule);
     let priority = step.draft.run.priority().cloned();
@@ -231,7 +231,7 @@ pub(super) fn continue_as_new(
 }
 
 /// A workflow mustn't close before it has seen all events, or they would be lost.
-fn nothing_unseen(step: &Step<'_, '_>) -> Result<(), CommandFailure> {
+fn check_nothing_unseen(step: &Step<'_, '_>) -> Result<(), CommandFailure> {
     if !step.progress.has_unseen {
         return Ok(());
     }

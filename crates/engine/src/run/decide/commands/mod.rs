@@ -21,7 +21,7 @@ pub(super) use messages::{is_rejection, rejections};
 use crate::run::draft::Draft;
 use crate::run::event::{Attributes, event};
 use crate::run::{CompleteWorkflowTask, NamespaceRef, Rejection, UpdateProgress};
-use crate::search_attributes::{Unfit, check};
+use crate::search_attributes::{SearchAttributeError, check};
 
 /// A command that can't be carried out, so that the whole workflow task fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,8 +150,8 @@ impl Step<'_, '_> {
         let cause = WorkflowTaskFailedCause::BadSearchAttributes;
         match check(own, known, &namespace.name) {
             Ok(()) => Ok(attributes),
-            Err(Unfit::Invalid(why)) => Err(CommandFailure::new(cause, about(why))),
-            Err(Unfit::TooLarge(why)) => Err(CommandFailure::ending_run(cause, why)),
+            Err(SearchAttributeError::Invalid(why)) => Err(CommandFailure::new(cause, about(why))),
+            Err(SearchAttributeError::TooLarge(why)) => Err(CommandFailure::ending_run(cause, why)),
         }
     }
 
