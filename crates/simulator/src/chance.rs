@@ -1,8 +1,8 @@
-//! Chance that follows from a seed.
+//! Pseudo-random numbers from a seed.
 
 use std::cell::Cell;
 
-/// A source of numbers: the same seed, the same numbers.
+/// A generator: the same seed gives the same numbers.
 #[derive(Debug)]
 pub(crate) struct Chance {
     state: Cell<u64>,
@@ -13,7 +13,7 @@ impl Chance {
         Self { state: Cell::new(seed) }
     }
 
-    /// Another source, so that what one part of the world draws doesn't shift what the others do.
+    /// An independent generator, so that the draws of one part of the world don't shift those of others.
     pub(crate) fn fork(&self) -> Self {
         Self::from_seed(self.next())
     }
@@ -27,7 +27,7 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// One of `0..end`; 0 if there is none.
+    /// A number in `0..end`; 0 if the range is empty.
     pub(crate) fn below(&self, end: usize) -> usize {
         let end = u64::try_from(end).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.next() % end).unwrap_or(0)
@@ -38,7 +38,7 @@ impl Chance {
         first + i64::try_from(self.next() % span).unwrap_or(0)
     }
 
-    /// True so many times in a thousand.
+    /// True with a probability of so many in a thousand.
     pub(crate) fn permille(&self, times: u32) -> bool {
         self.next() % 1_000 < u64::from(times)
     }

@@ -1,4 +1,4 @@
-//! The world's one disk, which outlives every crash, and a server's faulty way to it.
+//! The simulated disk, which survives every crash, and each server's faulty connection to it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ use crate::chance::Chance;
 use crate::sabotage::Sabotage;
 use crate::trace::Trace;
 
-/// What all servers of a world share.
+/// The disk that all servers of a world share.
 pub(crate) struct Disk {
     store: MemoryStore,
     state: Mutex<State>,
@@ -34,19 +34,19 @@ pub(crate) struct Disk {
 struct State {
     chance: Chance,
     is_faulty: bool,
-    /// Batches whose writer was told that nobody knows: they may land yet.
+    /// Batches whose writer got an unknown outcome: they may still be committed.
     limbo: Vec<Vec<Batch>>,
-    /// Of each cell the present owner, and its last batch that landed.
+    /// The present owner of each cell, and its last committed batch.
     owners: BTreeMap<CellId, (Epoch, u64)>,
 }
 
-/// What becomes of a commit.
+/// The outcome of a commit.
 enum Fate {
     Lands,
     IsLost,
-    /// It lands, and the answer is lost.
+    /// The batch is committed, and the reply is lost.
     LandsUnheard,
-    /// The answer is lost, and it lands later or never.
+    /// The reply is lost, and the batch is committed later or never.
     IsInLimbo,
     FindsNoRoom,
 }
@@ -70,7 +70,7 @@ impl Disk {
         })
     }
 
-    /// What is committed.
+    /// The committed state.
     pub(crate) fn store(&self) -> &MemoryStore {
         &self.store
     }
@@ -79,7 +79,7 @@ impl Disk {
         self.lock().is_faulty = is_faulty;
     }
 
-    /// A batch whose writer has long been told that nobody knows reaches the disk.
+    /// Commits a batch whose writer got an unknown outcome long ago.
     pub(crate) fn land_late(&self) {
         let mut state = self.lock();
         if state.limbo.is_empty() {
@@ -90,7 +90,7 @@ impl Disk {
         self.say(format!("world: a commit from limbo: {}", shown(&landed)));
     }
 
-    /// One of the messages between runs that aren't known to have arrived.
+    /// A message between entities that isn't known to have arrived.
     pub(crate) fn any_undelivered(&self, chance: &Chance) -> Option<EntityMessage> {
         let undelivered = self.store.messages(SlotRange::ALL, i64::MIN, usize::MAX).ok()?;
         let message = chance.pick(&undelivered)?;
@@ -134,7 +134,7 @@ impl Disk {
         }
     }
 
-    /// Writes into the trace which events a run has now.
+    /// Writes a run's latest events to the trace.
     fn say_events(&self, run: &EntityWrite) {
         let head = run.head.as_ref().and_then(|head| RunHead::decode(head.as_slice()).ok());
         let head = head.unwrap_or_default();
@@ -148,7 +148,7 @@ impl Disk {
         self.say(text.replace("EVENT_TYPE_", ""));
     }
 
-    /// Writes into the trace a schedule's verdicts and its audit stream.
+    /// Writes a schedule's verdicts and audit events to the trace.
     fn say_verdicts(&self, schedule: &EntityWrite) {
         let head = schedule.head.as_ref().and_then(|it| ScheduleHead::decode(&**it).ok());
         let head = head.unwrap_or_default();
@@ -189,7 +189,7 @@ impl Disk {
     }
 }
 
-/// The batches as the present owner would have numbered them.
+/// The batches with the numbers that the present owner would give them.
 fn forged(state: &State, batches: &[Batch]) -> Vec<Batch> {
     let mut owners = state.owners.clone();
     let forge = |batch: &Batch| {
@@ -200,11 +200,11 @@ fn forged(state: &State, batches: &[Batch]) -> Vec<Batch> {
     batches.iter().map(forge).collect()
 }
 
-/// One server's way to the disk.
+/// One server's connection to the disk.
 pub(crate) struct Path {
     disk: Arc<Disk>,
     server: u64,
-    /// Another server has the lock of the file.
+    /// Whether another server has the lock of the file.
     is_replaced: Arc<AtomicBool>,
 }
 

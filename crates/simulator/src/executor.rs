@@ -1,4 +1,4 @@
-//! Runs the world's clients and workers: one poll at a time, of one that is ready, chosen by the world.
+//! Runs clients and workers: polls one ready actor at a time, chosen by the world.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// What an actor does.
+/// The future of an actor.
 pub(crate) type Act = Pin<Box<dyn Future<Output = ()>>>;
 
-/// All actors there are.
+/// All actors of a world.
 #[derive(Default)]
 pub(crate) struct Executor {
     actors: BTreeMap<u64, Actor>,
@@ -37,13 +37,13 @@ impl Executor {
         self.actors.insert(self.next_id, Actor { act, is_ready });
     }
 
-    /// Those that can go on.
+    /// The actors that are ready.
     pub(crate) fn ready(&self) -> Vec<u64> {
         let is_ready = |actor: &Actor| actor.is_ready.0.load(Ordering::SeqCst);
         self.actors.iter().filter(|(_, actor)| is_ready(actor)).map(|(id, _)| *id).collect()
     }
 
-    /// Lets one go on as far as it can.
+    /// Polls one actor.
     pub(crate) fn poll(&mut self, id: u64) {
         let Some(actor) = self.actors.get_mut(&id) else { return };
         actor.is_ready.0.store(false, Ordering::SeqCst);
@@ -53,7 +53,7 @@ impl Executor {
         }
     }
 
-    /// Something has changed that actors look at themselves: the time, or which servers there are.
+    /// Wakes all actors, because the time or the set of servers has changed.
     pub(crate) fn wake_all(&self) {
         for actor in self.actors.values() {
             actor.is_ready.0.store(true, Ordering::SeqCst);

@@ -2,7 +2,7 @@
 //! clients and workers, crashes, commits of unknown outcome, duplicate and late messages and clock jumps, and an
 //! auditor that holds what is stored against what anyone was told.
 //!
-//! [`simulate`] makes a world from a seed, lets it go wild, lets it settle, and audits it. The same seed
+//! [`simulate`] makes a world from a seed, lets it go wild, lets it quiesce, and audits it. The same seed
 //! gives the same world, always. Nothing here is part of the product, and the auditor shares no code with
 //! it but the fold of a history, which the product promises to be the state.
 //!

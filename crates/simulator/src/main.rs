@@ -65,7 +65,7 @@ struct Request {
     from: u64,
     seeds: u64,
     sabotage: Sabotage,
-    /// Broken seeds that are shown at length.
+    /// The number of broken seeds that are shown in full.
     shown: usize,
 }
 

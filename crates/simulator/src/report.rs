@@ -1,39 +1,39 @@
-//! What is said of a world that was simulated.
+//! The report of a simulation.
 
 use std::fmt;
 
 use crate::audit::Violation;
 use crate::sabotage::Sabotage;
 
-/// What became of a world.
+/// The result of a simulation.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What it was made from.
+    /// The seed.
     pub seed: u64,
-    /// Which protection it lacked.
+    /// The protection that was removed.
     pub sabotage: Sabotage,
     /// Whether all promises held.
     pub outcome: Outcome,
-    /// Turns taken.
+    /// The number of turns.
     pub turns: usize,
-    /// Times a server crashed or was replaced.
+    /// How often a server crashed or was replaced.
     pub crashes: usize,
-    /// Runs there were.
+    /// The number of runs.
     pub runs: usize,
-    /// Equal only for equal courses of events.
+    /// A hash of the trace: equal only for equal courses of events.
     pub fingerprint: u64,
 }
 
 /// Whether all promises held.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// They did.
+    /// All promises held.
     Held,
-    /// One didn't.
+    /// A promise was broken.
     Broken {
-        /// Which.
+        /// The violation.
         violation: Violation,
-        /// What happened before to the workflow concerned.
+        /// The part of the trace that concerns the workflow.
         trace: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Protections that can be taken out.
+//! Sabotage: protections that can be removed, to test the auditor.
 
 use std::fmt;
 
@@ -7,27 +7,27 @@ use perennial_proto::store::ScheduleHead;
 use perennial_store::{Batch, EntityWrite};
 use prost::Message;
 
-/// A protection that is taken out, to see that the auditor misses it.
+/// A protection to remove, so that the auditor has to find a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sabotage {
-    /// The server as it is.
+    /// Nothing is removed.
     #[default]
     None,
-    /// The store takes batches of owners that have been replaced.
+    /// The store accepts batches of owners that have been replaced.
     Fence,
-    /// A run that is loaded has forgotten which requests it has taken.
+    /// A loaded run has lost the requests that it took.
     Deduplication,
-    /// What follows from a step leaves before the step is durable.
+    /// The effects of a step are released before the step is durable.
     WaitForCommit,
     /// Starts of a schedule are committed without its progress.
     Progress,
     /// A schedule's progress is the time of its last step, not the last time that has its verdict.
     Watermark,
-    /// A schedule that is loaded doesn't know what it has started.
+    /// A loaded schedule has lost its open runs.
     Running,
 }
 
-/// As an option of the command that simulates; nothing for the server as it is.
+/// The command-line option; empty if nothing is removed.
 impl fmt::Display for Sabotage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -43,7 +43,7 @@ impl fmt::Display for Sabotage {
 }
 
 impl Sabotage {
-    /// The batch without what protects schedules.
+    /// The batch without the rows that protect schedules.
     pub(crate) fn spoil(self, batch: &Batch) -> Batch {
         let mut batch = batch.clone();
         for write in batch.entities.iter_mut().filter(|it| it.kind == Kind::Schedule) {

@@ -1,4 +1,4 @@
-//! What clients and workers see of the world: the time, and servers that may go away any time.
+//! The simulation as clients and workers see it: the time, and servers that may crash any time.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -17,13 +17,13 @@ use crate::chance::Chance;
 use crate::executor::Act;
 use crate::trace::Trace;
 
-/// What the world is up to.
+/// The phase of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Anything may happen.
+    /// Faults are injected.
     Wild,
-    /// Nothing fails any more, and everyone does their best to finish.
-    Settling,
+    /// No more faults, and all actors try to finish.
+    Quiescing,
 }
 
 /// A server as its clients see it.
@@ -33,12 +33,12 @@ pub(crate) struct Server {
     pub(crate) is_alive: Rc<Cell<bool>>,
 }
 
-/// What all actors share.
+/// The state that all actors share.
 pub(crate) struct Sim {
     pub(crate) clock: Clock,
     pub(crate) phase: Cell<Phase>,
     pub(crate) current: RefCell<Option<Server>>,
-    /// It has been replaced and doesn't know yet.
+    /// Whether the server has been replaced without knowing it.
     pub(crate) replaced: RefCell<Option<Server>>,
     pub(crate) auditor: Arc<Mutex<Auditor>>,
     pub(crate) trace: Arc<Mutex<Trace>>,
@@ -70,11 +70,11 @@ impl Sim {
         self.clock.now()
     }
 
-    pub(crate) fn is_settling(&self) -> bool {
-        self.phase.get() == Phase::Settling
+    pub(crate) fn is_quiescing(&self) -> bool {
+        self.phase.get() == Phase::Quiescing
     }
 
-    /// The next time that someone waits for.
+    /// The next time that an actor waits for.
     pub(crate) fn next_alarm(&self) -> Option<Time> {
         let mut alarms = self.alarms.borrow_mut();
         *alarms = alarms.split_off(&Time(self.now().0 + 1));
@@ -115,12 +115,12 @@ impl Actor {
         Self { sim: Rc::clone(sim), chance, name }
     }
 
-    /// The same one, doing something else meanwhile.
+    /// The same actor, for a concurrent task.
     pub(crate) fn fork(&self) -> Self {
         Self::new(&self.sim, self.chance.fork(), self.name.clone())
     }
 
-    /// An id nobody else has.
+    /// Generates a unique id.
     pub(crate) fn fresh_id(&self, of: &str) -> String {
         let id = self.sim.next_id.get() + 1;
         self.sim.next_id.set(id);
@@ -131,14 +131,14 @@ impl Actor {
         self.sim.say(format!("{}: {text}", self.name));
     }
 
-    /// Someone was told something that must hold from now on.
+    /// Notes a reply, which must hold from now on.
     pub(crate) fn told(&self, told: Told) {
         self.say(&format!("is told {told:?}"));
         let mut auditor = self.sim.auditor.lock().unwrap_or_else(PoisonError::into_inner);
         auditor.told(self.sim.now(), told);
     }
 
-    /// The same of a schedule.
+    /// Notes a reply about a schedule.
     pub(crate) fn told_of_schedule(&self, told: ToldOfSchedule) {
         self.say(&format!("is told {told:?}"));
         let mut auditor = self.sim.auditor.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,7 +156,7 @@ impl Actor {
         poll_fn(|_| if self.sim.wait_for(until) { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
-    /// Asks a server, and waits no longer than `patience`, and no longer than the server is there.
+    /// Sends a request to a server, and waits no longer than `patience` and no longer than the server lives.
     pub(crate) async fn ask<T, F>(
         &self,
         patience: Span,
@@ -187,7 +187,7 @@ impl Actor {
         .await
     }
 
-    /// Some still talk to a server that has been replaced.
+    /// Sometimes picks a server that has been replaced.
     fn any_server(&self) -> Option<Server> {
         let replaced = self.sim.replaced.borrow().clone();
         match replaced {

@@ -1,4 +1,4 @@
-//! What happened, line for line: the same seed gives the same lines.
+//! The trace: what happened, line by line. The same seed gives the same lines.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ impl Trace {
         self.lines.push(Line { at, text });
     }
 
-    /// A number that two traces share only if they are the same (FNV-1a).
+    /// A hash of the trace (FNV-1a).
     pub(crate) fn fingerprint(&self) -> u64 {
         let start = 0xcbf2_9ce4_8422_2325_u64;
         self.lines.iter().fold(start, |hash, line| {
@@ -30,7 +30,7 @@ impl Trace {
         })
     }
 
-    /// The last lines that say one of these words, or that concern everyone: what servers do.
+    /// The last lines that contain one of these words, or concern all servers.
     pub(crate) fn about(&self, words: &[String], count: usize) -> String {
         let concerns = |line: &&Line| {
             words.is_empty()

@@ -1,4 +1,4 @@
-//! A world: made from a seed, wild for a while, then left to settle, then audited.
+//! A world: made from a seed, wild for a while, then left to quiesce, then audited.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -29,15 +29,15 @@ use crate::trace::Trace;
 
 /// 2026-11-16T00:00:00Z.
 const BEGIN: Time = Time(1_794_787_200_000_000_000);
-/// Turns before the world settles.
+/// Turns before the world quiesces.
 const WILD_TURNS: usize = 4_000;
-/// Turns it may take to settle; far more than it needs.
-const SETTLE_TURNS: usize = 200_000;
-/// Time it may take to settle.
-const SETTLE_WITHIN: Span = Span::seconds(3600);
-/// While it settles, schedules go on for this long.
+/// Turns it may take to quiesce; far more than it needs.
+const QUIESCE_TURNS: usize = 200_000;
+/// Time it may take to quiesce.
+const QUIESCE_WITHIN: Span = Span::seconds(3600);
+/// While it quiesces, schedules go on for this long.
 const SCHEDULES_GO_ON: Span = Span::seconds(40);
-/// While it settles, open runs are reminded this often.
+/// While it quiesces, open runs are reminded this often.
 const NUDGE_EVERY: Span = Span::seconds(600);
 /// Messages that are on their way twice, at most.
 const DELAYED_MAX: usize = 16;
@@ -175,10 +175,10 @@ impl World {
         }
         self.check_folds();
         if !self.is_broken() {
-            self.settle();
+            self.quiesce();
         }
         if !self.is_broken() {
-            lock(&self.sim.auditor).check_settled(self.disk.store(), self.sim.now());
+            lock(&self.sim.auditor).check_quiescent(self.disk.store(), self.sim.now());
         }
     }
 
@@ -443,7 +443,7 @@ impl World {
     }
 
     /// Nothing fails any more, and everyone does their best: all runs come to an end.
-    fn settle(&mut self) {
+    fn quiesce(&mut self) {
         self.disk.set_faulty(false);
         self.disk.land_late();
         self.bury();
@@ -451,15 +451,15 @@ impl World {
             self.crash();
             self.bury();
         }
-        self.sim.say("world: settles".to_owned());
-        self.sim.phase.set(Phase::Settling);
+        self.sim.say("world: quiesces".to_owned());
+        self.sim.phase.set(Phase::Quiescing);
         self.executor.wake_all();
-        let end = self.sim.now().after(SETTLE_WITHIN);
+        let end = self.sim.now().after(QUIESCE_WITHIN);
         let nudge = if self.chance.percent(50) { Nudge::Signal } else { Nudge::Update };
         let mut next_nudge = self.sim.now();
         let schedules_end = self.sim.now().after(SCHEDULES_GO_ON);
         let mut schedules_end = self.has_schedules.then_some(schedules_end);
-        for _ in 0..SETTLE_TURNS {
+        for _ in 0..QUIESCE_TURNS {
             self.turns += 1;
             if self.is_broken() || self.sim.now() > end {
                 return;

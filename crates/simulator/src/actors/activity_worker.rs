@@ -1,4 +1,4 @@
-//! A worker for activities: finishes them, or fails them, or takes too long, or says it twice.
+//! An activity worker: completes or fails activities, takes too long, or reports a result twice.
 
 use perennial_engine::Span;
 use perennial_engine::run::{
@@ -11,7 +11,7 @@ use super::{QUEUE, Worker, is_unknown};
 use crate::audit::{ActivityEnd, Told};
 use crate::sim::Actor;
 
-/// Works for ever.
+/// Polls and works for ever.
 pub(crate) async fn work(actor: Actor, worker: Worker) {
     loop {
         let patience = Span::seconds(actor.chance.between(1, 60));
@@ -29,7 +29,7 @@ pub(crate) async fn work(actor: Actor, worker: Worker) {
     }
 }
 
-/// Does an activity. Whoever got it with the answer to a workflow task comes here too.
+/// Runs an activity, from a poll or from the reply to a workflow task.
 pub(super) async fn handle(actor: Actor, identity: String, grant: ActivityGrant) {
     let run = grant.run.name();
     let id = grant.scheduled_event_id;
@@ -40,7 +40,7 @@ pub(super) async fn handle(actor: Actor, identity: String, grant: ActivityGrant)
     let stamp = TaskStamp::from(&**activity);
     actor.told(Told::Activity { run_id: run.run_id.clone(), stamp });
     actor.told(Told::saw(&grant.run));
-    let is_wild = !actor.sim.is_settling();
+    let is_wild = !actor.sim.is_quiescing();
     if is_wild && actor.chance.percent(5) {
         actor.say(&format!("leaves activity {id} of {} alone", run.run_id));
         return;

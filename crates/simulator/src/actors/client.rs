@@ -1,5 +1,4 @@
-//! A client: starts workflows and does to them whatever can be done, again if nobody knows whether it
-//! happened.
+//! A client: starts workflows and sends them every kind of request, and retries when the outcome is unknown.
 
 use perennial_engine::run::{Command, RequestCancel, Signal, StartRun, Terminate};
 use perennial_engine::{NamespaceKey, Span};
@@ -22,14 +21,14 @@ use super::{CHILDREN, NAMESPACES, QUEUE, WORKFLOWS, is_unknown};
 use crate::audit::Told;
 use crate::sim::Actor;
 
-/// How often a client asks again.
+/// The most tries of a request.
 const TRIES: usize = 6;
 const PATIENCE: Span = Span::seconds(5);
 
-/// Does so many things, or fewer if the world settles before.
+/// Sends so many requests, or fewer if the world quiesces before.
 pub(crate) async fn live(actor: Actor, deeds: usize) {
     for _ in 0..deeds {
-        if actor.sim.is_settling() {
+        if actor.sim.is_quiescing() {
             return;
         }
         match actor.chance.below(40) {
@@ -48,14 +47,14 @@ pub(crate) async fn live(actor: Actor, deeds: usize) {
     }
 }
 
-/// What reminds an open run that the world is about to end.
+/// The requests that make an open run finish at the end of a simulation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Nudge {
     Signal,
     Update,
 }
 
-/// Gives an open run a reason to go on: at the end of the world all are to finish.
+/// Gives an open run a reason to continue: at the end of a simulation all runs have to finish.
 pub(crate) async fn nudge(actor: Actor, run: RunName, nudge: Nudge) {
     match nudge {
         Nudge::Signal => signal(&actor, run).await,
@@ -63,7 +62,7 @@ pub(crate) async fn nudge(actor: Actor, run: RunName, nudge: Nudge) {
     }
 }
 
-/// Asks until there is an answer, or patience ends.
+/// Retries until there is an answer, or the tries are used up.
 pub(super) async fn insist<T, F>(
     actor: &Actor,
     patience: Span,
@@ -104,7 +103,7 @@ async fn start(actor: &Actor) {
         actor.told(Told::Started { run_id: run_id.clone() });
         actor.told(Told::saw(&started.run));
         if let Some(request_id) = signal_id.clone() {
-            // A repeated start is the start that was, and its signal may have gone to a run before.
+            // A repeated start is answered like the first, and its signal may have gone to an earlier run.
             actor.told(Told::SignaledWithStart { run_id, request_id });
         }
     }
@@ -180,7 +179,7 @@ async fn signal(actor: &Actor, mut target: RunName) {
         })
         .await;
         let Ok(sent) = sent else { return };
-        // The repetition is meant for the run that has it: another one would rightly take it anew.
+        // The retry is for the run that took the first one: another run would rightly accept it as new.
         target = sent.run.name();
         let run_id = target.run_id.clone();
         actor.told(Told::Signaled { run_id, request_id: request_id.clone() });
@@ -310,7 +309,7 @@ pub(super) async fn delete(actor: &Actor, target: RunName) {
     let found = actor.ask(PATIENCE, |runtime| async move { runtime.read(target).await }).await;
     let Ok(run) = found else { return };
     let run_id = run.head.run_id.clone();
-    // Its start may be on its way a second time, and would begin it again: that is beyond what is promised.
+    // The start may be delivered a second time and create the run again: the promises don't cover that.
     if actor.may_be_started_again(&run_id) {
         return;
     }
@@ -326,7 +325,7 @@ pub(super) async fn delete(actor: &Actor, target: RunName) {
 }
 
 fn any_namespace(actor: &Actor) -> NamespaceKey {
-    // Most of it happens in one: otherwise too little meets.
+    // Most requests are for one namespace, so that they interact.
     if actor.chance.percent(80) { NamespaceKey(1) } else { NamespaceKey(NAMESPACES.len() as i64) }
 }
 

@@ -11,20 +11,20 @@ pub(crate) mod workflow_worker;
 use perennial_engine::NamespaceKey;
 use perennial_runtime::Refusal;
 
-/// The namespaces of the world, by name; their keys follow in this order, from 1.
+/// The names of the namespaces. Their keys follow in this order, from 1.
 pub(crate) const NAMESPACES: [&str; 2] = ["one", "two"];
-/// The queue that everyone uses in every namespace.
+/// The task queue that all workers and clients use, in every namespace.
 pub(crate) const QUEUE: &str = "queue";
-/// Workflows that clients start.
+/// The number of workflow ids that clients start.
 pub(crate) const WORKFLOWS: usize = 3;
-/// Workflows that other workflows start.
+/// The number of workflow ids that other workflows start.
 pub(crate) const CHILDREN: usize = 3;
-/// Schedules of a namespace.
+/// The number of schedules in a namespace.
 pub(crate) const SCHEDULES: usize = 3;
 /// The type of the workflows that schedules start.
 pub(crate) const SCHEDULED: &str = "Scheduled";
 
-/// A worker process: where it works, and under which name.
+/// A worker process: its namespace and its identity.
 #[derive(Debug, Clone)]
 pub(crate) struct Worker {
     pub(crate) namespace: NamespaceKey,
@@ -32,7 +32,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// The queue for workflows that it has cached.
+    /// The sticky queue of the worker.
     pub(crate) fn sticky_queue(&self) -> String {
         format!("sticky of {}", self.identity)
     }
@@ -52,7 +52,7 @@ impl Worker {
     }
 }
 
-/// Whether the answer leaves open what happened: the caller may ask again.
+/// Whether the outcome of the request is unknown, so that the caller may retry.
 pub(crate) fn is_unknown(refusal: &Refusal) -> bool {
     match refusal {
         Refusal::Unavailable(_)

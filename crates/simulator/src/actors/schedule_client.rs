@@ -1,5 +1,4 @@
-//! A client of schedules: makes them and does to them whatever can be done, again if nobody knows whether it
-//! happened.
+//! A client of schedules: creates them and sends them every kind of request, and retries when the outcome is unknown.
 
 use perennial_engine::run::{self, RequestCancel, Terminate};
 use perennial_engine::schedule::{Command, Reply, Schedule, Status};
@@ -15,10 +14,10 @@ use crate::sim::Actor;
 
 const PATIENCE: Span = Span::seconds(5);
 
-/// Does so many things, or fewer if the world settles before.
+/// Sends so many requests, or fewer if the world quiesces before.
 pub(crate) async fn live(actor: Actor, deeds: usize) {
     for _ in 0..deeds {
-        if actor.sim.is_settling() {
+        if actor.sim.is_quiescing() {
             return;
         }
         match actor.chance.below(40) {
@@ -39,9 +38,9 @@ pub(crate) async fn live(actor: Actor, deeds: usize) {
     }
 }
 
-/// Evaluates schedules again and again, beside others that do, until the world settles.
+/// Evaluates schedules again and again, concurrently with other clients, until the world quiesces.
 pub(crate) async fn evaluate(actor: Actor) {
-    while !actor.sim.is_settling() {
+    while !actor.sim.is_quiescing() {
         let only = actor.chance.percent(30).then_some(NamespaceKey(1));
         let limit = 1 + actor.chance.below(8);
         let passed = actor
@@ -59,7 +58,7 @@ pub(crate) async fn evaluate(actor: Actor) {
     }
 }
 
-/// No schedule starts anything by itself any more: the world is about to end.
+/// Pauses a schedule at the end of a simulation, so that it starts nothing more.
 pub(crate) async fn pause_for_good(actor: Actor, target: ScheduleName) {
     let notes = "the world ends".to_owned();
     tell(&actor, target, Command::Pause { notes, context: None }).await;
@@ -110,7 +109,7 @@ async fn set_paused(actor: &Actor, is_paused: bool) {
 
 async fn trigger(actor: &Actor) {
     let target = any_schedule(actor);
-    // The repetition is meant for the schedule that has it: another one would rightly take it anew.
+    // The retry is for the schedule that took the first one: another one would rightly accept it as new.
     let Some(schedule) = read(actor, target).await else { return };
     let trigger = wanted::trigger(actor);
     let times = 1 + actor.chance.below(2);
@@ -155,7 +154,7 @@ async fn cancel_backfill(actor: &Actor) {
 }
 
 async fn delete(actor: &Actor) {
-    // Whoever asks again doesn't mean the next schedule of the same id.
+    // A retry isn't meant for the next schedule of the same id.
     let Some(schedule) = read(actor, any_schedule(actor)).await else { return };
     let command = Command::Delete { reason: "because".to_owned(), context: None };
     if tell(actor, schedule.name(), command).await.is_some() {
@@ -163,7 +162,7 @@ async fn delete(actor: &Actor) {
     }
 }
 
-/// Something else than its schedule ends a run, or lets it begin anew.
+/// A client, not the schedule, ends or resets a run.
 async fn end_run(actor: &Actor) {
     let Some(schedule) = read(actor, any_schedule(actor)).await else { return };
     let running: Vec<_> = schedule.running.values().cloned().collect();
@@ -189,7 +188,7 @@ async fn send(actor: &Actor, target: RunName, command: run::Command) {
     let _ = actor.ask(PATIENCE, |runtime| async move { runtime.send(target, command).await }).await;
 }
 
-/// A schedule that is there.
+/// Reads a schedule, if it exists.
 async fn read(actor: &Actor, target: ScheduleName) -> Option<std::sync::Arc<Schedule>> {
     let read =
         actor.ask(PATIENCE, |runtime| async move { runtime.read_schedule(target).await }).await;
@@ -198,7 +197,7 @@ async fn read(actor: &Actor, target: ScheduleName) -> Option<std::sync::Arc<Sche
     (schedule.status() != Status::Deleted).then_some(schedule)
 }
 
-/// Gives a command until there is an answer, or patience ends.
+/// Sends a command until there is an answer, or the tries are used up.
 async fn tell(
     actor: &Actor,
     target: ScheduleName,

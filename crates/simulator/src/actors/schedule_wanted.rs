@@ -1,6 +1,7 @@
-//! What people want of schedules: configurations, and what they ask of them.
+//! Random configurations of schedules, and random requests to them.
 //!
-//! Times follow from arithmetic alone: intervals, and crons that say every so many seconds or minutes.
+//! The auditor computes the times by arithmetic, so specs have only intervals and crons of every so many seconds or
+//! minutes.
 
 use perennial_engine::schedule::{CreateSchedule, NewBackfill, State, Trigger, UpdateSchedule};
 use perennial_engine::{Span, Time};
@@ -44,7 +45,7 @@ pub(super) fn create(actor: &Actor, schedule_id: &str) -> CreateSchedule {
 
 pub(super) fn update(actor: &Actor, schedule_id: &str, now: &ScheduleConfig) -> UpdateSchedule {
     let wanted = config(actor, schedule_id);
-    // Half of them leave the times as they are: what waits and runs goes on under another policy.
+    // Half of the updates keep the spec: buffered starts and open runs meet another policy.
     let spec = if actor.chance.percent(50) { now.spec.clone() } else { wanted.spec.clone() };
     UpdateSchedule {
         conflict_token: None,
@@ -58,7 +59,7 @@ pub(super) fn update(actor: &Actor, schedule_id: &str, now: &ScheduleConfig) -> 
 }
 
 pub(super) fn trigger(actor: &Actor) -> Trigger {
-    // Nobody else has this time: what is said of it can be told from what is said of others.
+    // A unique time, so that the ledger line of this trigger can be identified.
     let number: i64 = actor.fresh_id("").trim_start_matches('-').parse().unwrap_or(0);
     let seconds = actor.sim.now().0 / SECOND;
     Trigger {
@@ -70,7 +71,7 @@ pub(super) fn trigger(actor: &Actor) -> Trigger {
     }
 }
 
-/// A window of the past as a rule, sometimes of the future.
+/// A random window, mostly in the past, sometimes in the future.
 pub(super) fn backfill(actor: &Actor) -> NewBackfill {
     let seconds = actor.sim.now().0 / SECOND;
     let from = seconds + actor.chance.between(-120, 20);
@@ -146,7 +147,7 @@ fn spec(actor: &Actor) -> ScheduleSpec {
 }
 
 fn interval(actor: &Actor) -> IntervalSpec {
-    // Each second is one in ten of them: it makes more runs than all others together.
+    // Every second is rare: it makes more runs than all other intervals together.
     let first = if actor.chance.percent(10) { 1 } else { 3 };
     let every = actor.chance.between(first, 20);
     let phase = actor.chance.between(0, every - 1);

@@ -1,4 +1,4 @@
-//! What the workflow of a schedule wants: little, for there are many of them.
+//! The commands of a workflow that a schedule started: few, as there are many such runs.
 
 use perennial_engine::run::Run;
 use perennial_proto::temporal::command::v1::Command;
@@ -10,7 +10,7 @@ pub(super) fn is_it(run: &Run) -> bool {
     run.started.workflow_type.as_ref().is_some_and(|it| it.name == SCHEDULED)
 }
 
-/// It ends, or waits a little first, or for nothing at all.
+/// Random commands: the run ends at once, after a timer, or waits for ever.
 pub(super) fn commands(actor: &Actor, run: &Run) -> Vec<Command> {
     let chance = &actor.chance;
     if !wanted::is_idle(run) && chance.percent(80) {

@@ -1,4 +1,4 @@
-//! What a workflow wants next.
+//! Random commands of a workflow.
 
 use perennial_engine::Span;
 use perennial_engine::run::Run;
@@ -21,13 +21,13 @@ use prost::{Message, Name};
 use super::{CHILDREN, NAMESPACES, WORKFLOWS};
 use crate::sim::Actor;
 
-/// Events after which a workflow comes to an end: histories stay short, and seeds quick.
+/// The number of events after which a workflow ends, to keep histories short and seeds fast.
 const ENOUGH_EVENTS: i64 = 80;
 
-/// What the workflow wants done, given what is pending in it.
+/// Random commands for a workflow task, given what is pending in the run.
 pub(super) fn commands(actor: &Actor, grant: &WorkflowTaskGrant) -> Vec<Command> {
     let run = &grant.run;
-    if actor.sim.is_settling() {
+    if actor.sim.is_quiescing() {
         return if is_idle(run) { vec![complete()] } else { Vec::new() };
     }
     if super::scheduled_run::is_it(run) {
@@ -47,7 +47,7 @@ pub(super) fn commands(actor: &Actor, grant: &WorkflowTaskGrant) -> Vec<Command>
     commands
 }
 
-/// The status a run is to have after these commands, if one of them closes it.
+/// The status of the run after these commands, if one of them closes it.
 pub(super) fn closing_status(commands: &[Command]) -> Option<WorkflowExecutionStatus> {
     commands.iter().find_map(|command| match &command.attributes {
         Some(A::CompleteWorkflowExecutionCommandAttributes(_)) => {
@@ -64,7 +64,7 @@ pub(super) fn closing_status(commands: &[Command]) -> Option<WorkflowExecutionSt
     })
 }
 
-/// Answers to the updates that came with the task.
+/// Answers to the updates that were delivered with the task.
 pub(super) fn update_answers(
     actor: &Actor,
     grant: &WorkflowTaskGrant,
@@ -95,7 +95,7 @@ pub(super) fn update_answers(
             let attributes = A::ProtocolMessageCommandAttributes(attributes);
             command(CommandType::ProtocolMessage, attributes)
         };
-        if !actor.sim.is_settling() && actor.chance.percent(20) {
+        if !actor.sim.is_quiescing() && actor.chance.percent(20) {
             let body = update::Rejection {
                 rejected_request_message_id: message.id.clone(),
                 failure: Some(Failure { message: "no".to_owned(), ..Failure::default() }),
@@ -123,8 +123,8 @@ pub(super) fn update_answers(
 }
 
 pub(super) fn is_idle(run: &Run) -> bool {
-    // A child that closed after the run it was started by, and before that was reset, has told nobody: the
-    // new run may wait for it in vain.
+    // A child that closed after its parent's run closed, and before that run was reset, has notified no one: the new
+    // run may wait for it in vain.
     let inherited = run.head.ancestors.last().map_or(0, |range| range.last_event_id);
     run.activities.is_empty()
         && run.timers.is_empty()
@@ -280,7 +280,7 @@ pub(super) fn continue_as_new() -> Command {
     command(CommandType::ContinueAsNewWorkflowExecution, attributes)
 }
 
-/// Its own namespace as a rule.
+/// The run's own namespace, mostly.
 fn other_namespace(actor: &Actor) -> String {
     if actor.chance.percent(15) {
         NAMESPACES[actor.chance.below(NAMESPACES.len())].to_owned()

@@ -1,4 +1,4 @@
-//! A worker for workflows: answers tasks with random commands, or late, or twice, or never.
+//! A workflow worker: answers tasks with random commands, or late, or twice, or never.
 
 use perennial_engine::Span;
 use perennial_engine::run::{Command, CompleteWorkflowTask, FailWorkflowTask, TaskStamp};
@@ -11,7 +11,7 @@ use super::{Worker, activity_worker, is_unknown, wanted};
 use crate::audit::Told;
 use crate::sim::Actor;
 
-/// Works for ever.
+/// Polls and works for ever.
 pub(crate) async fn work(actor: Actor, worker: Worker, queue: String) {
     loop {
         let patience = Span::seconds(actor.chance.between(1, 60));
@@ -30,7 +30,7 @@ pub(crate) async fn work(actor: Actor, worker: Worker, queue: String) {
     }
 }
 
-/// Does a task, and those that come back with the answers.
+/// Handles a task, and the tasks that come with the replies.
 async fn handle(actor: Actor, worker: Worker, grant: WorkflowTaskGrant) {
     let mut next = Some(grant);
     while let Some(grant) = next.take() {
@@ -73,7 +73,7 @@ async fn handle_task(
     let stamp = TaskStamp::from(task);
     let is_speculative = task.kind() == WorkflowTaskKind::Speculative;
     actor.told(Told::WorkflowTask { run_id, stamp, is_speculative });
-    if !actor.sim.is_settling() {
+    if !actor.sim.is_quiescing() {
         match actor.chance.below(20) {
             0 => {
                 actor.say(&format!("leaves the task of {} alone", run.run_id));
@@ -124,7 +124,7 @@ fn completion(
         name: worker.sticky_queue(),
         schedule_to_start_nanos: Span::seconds(actor.chance.between(1, 10)).0,
     };
-    let is_wild = !actor.sim.is_settling();
+    let is_wild = !actor.sim.is_quiescing();
     let more = is_wild && actor.chance.percent(10);
     CompleteWorkflowTask {
         token,
@@ -139,7 +139,7 @@ fn completion(
     }
 }
 
-/// Sends an answer, again while nobody knows whether it arrived, and sometimes once more after that.
+/// Sends a completion, retries while the outcome is unknown, and sometimes sends it once more.
 async fn send(actor: &Actor, run: &RunName, command: Command) -> Result<Box<Sent>, Refusal> {
     let mut last = Err(Refusal::TimedOut);
     for _ in 0..5 {
@@ -157,7 +157,7 @@ async fn send(actor: &Actor, run: &RunName, command: Command) -> Result<Box<Sent
         }
         actor.sleep(Span::millis(actor.chance.between(1, 2_000))).await;
     }
-    if last.is_ok() && !actor.sim.is_settling() && actor.chance.percent(10) {
+    if last.is_ok() && !actor.sim.is_quiescing() && actor.chance.percent(10) {
         let run = run.clone();
         let twice = actor
             .ask(Span::seconds(5), |runtime| async move { runtime.send(run, command).await })

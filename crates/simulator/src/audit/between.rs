@@ -1,4 +1,4 @@
-//! What must hold between runs: a message has one effect, and its sender hears of that one.
+//! Checks between runs: a message takes effect once, and its sender records that effect.
 
 use std::collections::BTreeMap;
 

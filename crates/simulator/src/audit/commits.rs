@@ -1,4 +1,4 @@
-//! What must hold after every commit: events without gaps, and one open run a workflow id.
+//! Checks after every commit: events without gaps, and one open run per workflow id.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use prost::Message;
 use super::{Auditor, RunSeen};
 
 impl Auditor {
-    /// These batches are durable.
+    /// Checks batches that have become durable.
     pub(crate) fn committed(&mut self, _at: Time, batches: &[Batch]) {
         self.commits += 1;
         for batch in batches {

@@ -1,4 +1,4 @@
-//! A run's state, as far as its history tells it, is the fold of its history.
+//! Checks that the history-derived part of a run's state is the fold of its history.
 
 use perennial_engine::NamespaceKey;
 use perennial_engine::run::{Identity, Origin, Run};
@@ -8,8 +8,7 @@ use super::histories::Recorded;
 
 pub(super) fn check(recorded: &Recorded) -> Option<Violation> {
     let run = &recorded.run;
-    // What waits in the buffer has happened and stands in no history; what a reset alters besides is the
-    // engine's to test.
+    // Buffered events are in no history yet. What a reset changes besides is tested in the engine.
     if !run.buffered.is_empty() || !run.head.ancestors.is_empty() || !run.is_open() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What must hold of each history by itself.
+//! Checks of each history by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +12,12 @@ use prost::Message;
 
 use super::{RunSeen, Violation};
 
-/// A run as it is on the disk, with its whole history.
+/// A run as it is stored, with its whole history.
 #[derive(Debug)]
 pub(super) struct Recorded {
     pub(super) run: Run,
     pub(super) events: Vec<HistoryEvent>,
-    /// Events before this one are another run's.
+    /// Events before this one belong to another run.
     pub(super) first_own_event_id: i64,
 }
 
@@ -154,7 +154,7 @@ fn timers(recorded: &Recorded) -> Option<Violation> {
     None
 }
 
-/// Each thing a workflow asked for has one beginning and one end.
+/// Checks that each item a workflow asked for has one start and one end.
 fn told_twice(recorded: &Recorded) -> Option<Violation> {
     let mut begun = BTreeSet::new();
     let mut ended = BTreeSet::new();
@@ -180,7 +180,7 @@ fn told_twice(recorded: &Recorded) -> Option<Violation> {
     None
 }
 
-/// The event that asked for what ends with this one.
+/// The initiating event of the item that this event ends.
 fn ends(attributes: &Attributes) -> Option<i64> {
     Some(match attributes {
         Attributes::ActivityTaskCompletedEventAttributes(it) => it.scheduled_event_id,
@@ -210,7 +210,7 @@ fn ends(attributes: &Attributes) -> Option<i64> {
     })
 }
 
-/// One closing event, at the end of what has closed.
+/// Checks that a closed run has one closing event, at the end.
 fn end(recorded: &Recorded) -> Option<Violation> {
     let closes = |event: &HistoryEvent| {
         use perennial_proto::temporal::enums::v1::EventType as T;

@@ -1,7 +1,7 @@
 //! The auditor: holds what is stored against what anyone was told.
 //!
 //! It looks at every commit as it lands ([`commits`]), remembers what clients and workers were told
-//! ([`told`]), and reads every history once the world has settled ([`histories`], [`between`]). It decodes
+//! ([`told`]), and reads every history once the world has quiesced ([`histories`], [`between`]). It decodes
 //! the API's messages itself and knows nothing of how the server comes to its decisions; only for the law
 //! that a run's state is the fold of its history does it use the engine's fold ([`fold`]).
 
@@ -26,24 +26,24 @@ pub(crate) use self::told::{ActivityEnd, Told};
 
 use self::histories::Recorded;
 
-/// Of a UUID as text.
+/// The length of a UUID as text.
 const RUN_ID_LEN: usize = 36;
 
-/// Something that must not be.
+/// A broken promise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Which promise is broken.
+    /// The promise.
     pub promise: &'static str,
-    /// Of which workflow, if of one.
+    /// The workflow id, if it concerns a workflow.
     pub workflow_id: String,
-    /// Of which run, if of one.
+    /// The run id, if it concerns a run.
     pub run_id: String,
-    /// How.
+    /// What was found.
     pub what: String,
 }
 
 impl Violation {
-    /// The workflow and the runs that it is about, as the trace names them.
+    /// The workflow and runs concerned, as the trace names them.
     pub(crate) fn concerned(&self) -> Vec<String> {
         let words = self.what.split(|c: char| !c.is_ascii_hexdigit() && c != '-');
         let others = words.filter(|word| word.len() == RUN_ID_LEN).map(str::to_owned);
@@ -63,7 +63,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// See the module's documentation.
+/// The auditor; see the module's documentation.
 #[derive(Default)]
 pub(crate) struct Auditor {
     told: Vec<Told>,
@@ -74,12 +74,12 @@ pub(crate) struct Auditor {
     may_be_deleted: BTreeSet<String>,
     started_again: BTreeSet<String>,
     schedules: schedules::Schedules,
-    /// Commits so far.
+    /// The number of commits so far.
     commits: u64,
     violation: Option<Violation>,
 }
 
-/// A run as the commits so far tell of it.
+/// A run as the commits so far show it.
 #[derive(Debug, Clone)]
 struct RunSeen {
     namespace: NamespaceKey,
@@ -88,7 +88,7 @@ struct RunSeen {
     status: WorkflowExecutionStatus,
     last_event_id: i64,
     is_deleted: bool,
-    /// The commits in which it came and closed.
+    /// The numbers of the commits in which the run was created and closed.
     opened: u64,
     closed: Option<u64>,
 }
@@ -104,7 +104,7 @@ impl RunSeen {
 }
 
 impl Auditor {
-    /// The first thing that was found wrong.
+    /// The first violation that was found.
     pub(crate) fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
     }
@@ -121,22 +121,22 @@ impl Auditor {
         .collect()
     }
 
-    /// Whether someone has asked for the run's deletion.
+    /// Whether a client has asked for the run's deletion.
     pub(crate) fn may_be_deleted(&self, run_id: &str) -> bool {
         self.may_be_deleted.contains(run_id)
     }
 
-    /// The message that starts the run is delivered a second time.
+    /// Notes that the message that starts the run was delivered a second time.
     pub(crate) fn started_again(&mut self, run_id: &str) {
         self.started_again.insert(run_id.to_owned());
     }
 
-    /// Whether the message that starts the run was delivered a second time, and may come late.
+    /// Whether the message that starts the run was delivered a second time, and may arrive late.
     pub(crate) fn may_be_started_again(&self, run_id: &str) -> bool {
         self.started_again.contains(run_id)
     }
 
-    /// Whether the run isn't there, and another one has its workflow id.
+    /// Whether the run doesn't exist, and another one has its workflow id.
     pub(crate) fn may_be_refused(&self, workflow_id: &str, run_id: &str) -> bool {
         !self.by_id.contains_key(run_id)
             && self.runs.values().any(|run| run.workflow_id == workflow_id)
@@ -146,7 +146,7 @@ impl Auditor {
         self.runs.len()
     }
 
-    /// Someone was told something.
+    /// Notes a reply that a client or worker received.
     pub(crate) fn told(&mut self, _at: Time, told: Told) {
         if let Some(violation) = self.look_at_once(&told) {
             self.report(violation);
@@ -154,51 +154,51 @@ impl Auditor {
         self.told.push(told);
     }
 
-    /// Someone was told something of a schedule.
+    /// Notes a reply about a schedule.
     pub(crate) fn told_of_schedule(&mut self, told: ToldOfSchedule) {
         let found = self.schedules.told(told);
         found.into_iter().for_each(|violation| self.report(violation));
     }
 
-    /// Schedules are evaluated only when someone asks.
+    /// Schedules are evaluated only on demand.
     pub(crate) fn set_on_demand(&mut self) {
         self.schedules.set_on_demand();
     }
 
-    /// A server begins, with these cells.
+    /// Notes that a server began, with these cells.
     pub(crate) fn server_began(&mut self, server: u64, cells: Vec<CellId>, now: Time) {
         cells.into_iter().for_each(|cell| self.schedules.began(server, cell, now));
     }
 
-    /// A cell takes its first turn after its machine slept.
+    /// Notes that a cell took its first turn after its machine slept.
     pub(crate) fn cell_woke(&mut self, server: u64, cell: CellId, now: Time) {
         self.schedules.woke(server, cell, now);
     }
 
-    /// The clock was put back.
+    /// Notes that the clock was put back.
     pub(crate) fn clock_put_back(&mut self, now: Time) {
         self.schedules.put_back(now);
     }
 
-    /// A server took a lease of a cell.
+    /// Notes that a server took the lease of a cell.
     pub(crate) fn leased(&mut self, epoch: Epoch, server: u64, cell: CellId) {
         self.schedules.leased(epoch, server, cell);
     }
 
-    /// Schedules that are there.
+    /// Schedules that exist.
     pub(crate) fn schedules(&self) -> Vec<ScheduleName> {
         self.schedules.present()
     }
 
-    /// Nothing more is to be done at this moment.
+    /// Checks at a moment when no actor has anything to do.
     pub(crate) fn check_idle(&mut self, now: Time) {
         let found = self.schedules.check_idle(now.0);
         found.into_iter().for_each(|violation| self.report(violation));
     }
 
-    /// Holds the folds of all histories against what is stored beside them.
+    /// Checks that the stored state of each run is the fold of its history.
     pub(crate) fn check_folds(&mut self, store: &MemoryStore) {
-        // What has closed is looked at once, at the end.
+        // Closed runs are checked once, at the end.
         match self.read(store, RunSeen::is_open) {
             Ok(all) => {
                 let found = all.values().find_map(fold::check);
@@ -208,8 +208,8 @@ impl Auditor {
         }
     }
 
-    /// Everything that must hold once the world has settled.
-    pub(crate) fn check_settled(&mut self, store: &MemoryStore, now: Time) {
+    /// The checks for when the world has quiesced.
+    pub(crate) fn check_quiescent(&mut self, store: &MemoryStore, now: Time) {
         let all = match self.read(store, |run| !run.is_deleted) {
             Ok(all) => all,
             Err(violation) => return self.report(violation),
@@ -249,7 +249,7 @@ impl Auditor {
                     }
                 })
             })
-            .or_else(|| self.schedules.check_settled(store, others));
+            .or_else(|| self.schedules.check_quiescent(store, others));
         found.into_iter().for_each(|violation| self.report(violation));
     }
 
@@ -268,14 +268,14 @@ impl Auditor {
             .collect()
     }
 
-    /// Whether a run of a workflow of this id may have been deleted: then much can't be asked.
+    /// Whether a run of this workflow id may have been deleted, so that most checks don't apply.
     fn may_lack_runs(&self, workflow_id: &str) -> bool {
         let mut runs = self.runs.values().filter(|run| run.workflow_id == workflow_id);
         runs.any(|run| self.may_be_deleted.contains(&run.run_id))
     }
 }
 
-/// What a run that should have closed waits for.
+/// Describes what a run that should have closed waits for.
 fn left_over(recorded: Option<&Recorded>) -> String {
     let Some(recorded) = recorded else { return "it isn't there".to_owned() };
     let run = &recorded.run;

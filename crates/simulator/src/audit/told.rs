@@ -1,4 +1,4 @@
-//! What clients and workers were told, and what must therefore be.
+//! Replies that clients and workers received, and what must hold because of them.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use super::{Auditor, Violation};
 
 const NOTHING_LOST: &str = "nothing acknowledged is lost";
 
-/// Something that someone was told.
+/// A reply that a client or worker received.
 #[derive(Debug, Clone)]
 pub(crate) enum Told {
-    /// The run is as far as this.
+    /// The run has made at least this progress.
     Saw {
         run_id: String,
         last_event_id: i64,
         is_open: bool,
     },
-    /// The workflow runs.
+    /// The workflow was started.
     Started {
         run_id: String,
     },
@@ -29,7 +29,7 @@ pub(crate) enum Told {
         run_id: String,
         request_id: String,
     },
-    /// The run has the signal, or one before it had it when it was started.
+    /// The run has the signal, or an earlier run got it with its start.
     SignaledWithStart {
         run_id: String,
         request_id: String,
@@ -51,7 +51,7 @@ pub(crate) enum Told {
         run_id: String,
         stamp: TaskStamp,
     },
-    /// The workflow task is done, and the run has closed if it was to.
+    /// The workflow task is completed, and the run has closed if the commands say so.
     TaskCompleted {
         run_id: String,
         stamp: TaskStamp,
@@ -69,25 +69,25 @@ pub(crate) enum Told {
         update_id: String,
         is_completed: bool,
     },
-    /// The run goes on from another one's history.
+    /// The run continues from another run's history.
     Reset {
         run_id: String,
     },
-    /// Someone is about to delete the run.
+    /// A client is about to delete the run.
     MayBeDeleted {
         run_id: String,
     },
     Deleted {
         run_id: String,
     },
-    /// What nobody should ever be told.
+    /// A reply that no one should ever receive.
     Nonsense {
         run_id: String,
         what: &'static str,
     },
 }
 
-/// How a worker said an attempt of an activity ended.
+/// The outcome of an activity attempt that a worker reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ActivityEnd {
     Completed,
@@ -95,12 +95,12 @@ pub(crate) enum ActivityEnd {
     Canceled,
 }
 
-/// What may be told once only.
+/// A reply that may be given only once.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Grant {
     Task(String, TaskStamp),
     TaskDone(String, TaskStamp),
-    /// Whatever its stamp: a worker had the attempt.
+    /// An attempt of an activity, whichever offer it was.
     Activity(String, i64, i32),
     ActivityDone(String, i64, i32),
 }
@@ -136,7 +136,7 @@ impl Told {
 }
 
 impl Auditor {
-    /// What can be wrong with it the moment it is told.
+    /// Checks a reply as soon as it is received.
     pub(super) fn look_at_once(&mut self, told: &Told) -> Option<Violation> {
         let (grant, promise) = match told {
             Told::MayBeDeleted { run_id } => {
@@ -168,7 +168,7 @@ impl Auditor {
         (!is_first).then(|| self.broken(told, promise, format!("{grant:?} for the second time")))
     }
 
-    /// Holds what is stored against what was told.
+    /// Compares the stored state with the replies.
     pub(super) fn hold_to(
         &self,
         told: &Told,

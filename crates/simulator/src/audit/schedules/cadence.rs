@@ -1,14 +1,14 @@
-//! Which times a schedule has, by arithmetic.
+//! The times of a schedule, computed by arithmetic.
 
 use perennial_engine::{Span, Time};
 use perennial_proto::temporal::schedule::v1::ScheduleSpec;
 
 pub(super) const SECOND: i64 = 1_000_000_000;
 
-/// Times of a spec: whole Unix seconds.
+/// The times of a spec, in whole Unix seconds.
 #[derive(Debug, Clone)]
 pub(super) struct Cadence {
-    /// Every so many seconds, beginning at a phase.
+    /// A period in seconds and its phase.
     parts: Vec<(i64, i64)>,
     start: i64,
     end: i64,
@@ -16,7 +16,7 @@ pub(super) struct Cadence {
 }
 
 impl Cadence {
-    /// Of a spec that clients of this world make; others are nothing that arithmetic tells.
+    /// The cadence of a spec that the simulator's clients make; `None` for other specs.
     pub(super) fn read(spec: &ScheduleSpec) -> Option<Self> {
         let seconds = |span: &Option<_>| Span::of(span.as_ref()).0 / SECOND;
         let mut parts: Vec<_> =
@@ -48,20 +48,20 @@ impl Cadence {
         (next <= self.end).then_some(next)
     }
 
-    /// Times after an instant, up to and with another.
+    /// The times after an instant, up to another inclusive.
     pub(super) fn between(&self, after: i64, up_to: i64) -> impl Iterator<Item = i64> {
         let first = self.after(after);
         std::iter::successors(first, |at| self.after(*at)).take_while(move |at| *at <= up_to)
     }
 
-    /// The latest that a time may be due: jitter never passes the next time.
+    /// The latest due time of a nominal time: jitter never passes the next one.
     pub(super) fn due_by(&self, time: i64) -> i64 {
         let jittered = time.saturating_add(self.jitter);
         self.after(time).map_or(jittered, |next| next.min(jittered))
     }
 }
 
-/// RFC 3339 in UTC, to the second.
+/// The time in RFC 3339 in UTC, to the second.
 pub(super) fn rfc3339(time: i64) -> String {
     let seconds = time.div_euclid(SECOND);
     let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -70,7 +70,7 @@ pub(super) fn rfc3339(time: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// The date so many days after 1970-01-01: walks years and months, for the years of this world are few.
+/// The date so many days after 1970-01-01. Counts years and months one by one, which is fast enough for few years.
 fn date(mut days: i64) -> (i64, i64, i64) {
     let mut year = 1970;
     let is_leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);

@@ -1,4 +1,4 @@
-//! Which of the times are started that passed while nothing evaluated them.
+//! Checks which missed times are caught up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ use super::{ScheduleSeen, Violation, Written};
 
 const PROMISE: &str = "missed times are caught up as the mode says";
 
-/// Only of schedules that had one mode all their life, and whose starts never wait: those are decided when they are
-/// started.
+/// Checks schedules that always had the same mode, and whose starts are never buffered: those are decided when they
+/// are started.
 pub(super) fn check(schedule: &ScheduleSeen, outages: &Outages) -> Option<Violation> {
     let mode = only_mode(schedule)?;
     let may_wait = |policy: &Overlap| !matches!(policy, Overlap::Skip | Overlap::AllowAll);
@@ -35,7 +35,7 @@ pub(super) fn check(schedule: &ScheduleSeen, outages: &Outages) -> Option<Violat
                     return wrong(at, &format!("{} was started too", rfc3339(other)));
                 }
             }
-            // What an earlier outage left over is that one's affair.
+            // A time that an earlier outage left over belongs to that outage.
             CatchupMode::Latest if outages.began_between(written.line.due_at, up_to) => {}
             CatchupMode::Latest => {
                 let expected = schedule.expected(up_to);
@@ -49,7 +49,7 @@ pub(super) fn check(schedule: &ScheduleSeen, outages: &Outages) -> Option<Violat
     None
 }
 
-/// A start for a time that was missed for sure, the server that decided it, and the end of the outage.
+/// A start for a time that was certainly missed, with the server that decided it and the end of the outage.
 fn surely_missed(written: &Written) -> Option<(&Written, u64, i64)> {
     let since = written.since?;
     let is_its = !written.line.run_id.is_empty() && written.line.due_at < since.earliest;

@@ -1,4 +1,4 @@
-//! What each commit writes of schedules.
+//! Checks of what each commit writes about schedules.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use prost::Message;
 use super::{Ending, ScheduleSeen, Schedules, Since, Violation, Written};
 
 impl Schedules {
-    /// The write is durable. Says what is wrong with it at once.
+    /// Checks a durable write at once.
     pub(in crate::audit) fn wrote(
         &mut self,
         commit: u64,
@@ -39,7 +39,7 @@ impl Schedules {
         self.seen.get_mut(&write.key)?.wrote(commit, since, write)
     }
 
-    /// Messages that end runs come and go.
+    /// Notes messages that end runs, as they are sent and removed.
     pub(in crate::audit) fn wrote_message(&mut self, commit: u64, write: &MessageWrite) {
         match write {
             MessageWrite::Put { key, value, .. } => {

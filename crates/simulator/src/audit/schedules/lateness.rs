@@ -1,4 +1,4 @@
-//! Nothing starts early, and what comes late is called late or missed.
+//! Checks that nothing starts early, and that late starts are recorded as late or missed.
 
 use perennial_engine::Span;
 use perennial_proto::perennial::CatchupMode;
@@ -9,16 +9,16 @@ use perennial_store::Log;
 use super::cadence::rfc3339;
 use super::{ScheduleSeen, Since, Violation, Written};
 
-/// Later than this is late.
+/// A start with more delay than this, in nanoseconds, is late.
 const LATE_AFTER: i64 = Span::seconds(10).0;
 
 pub(super) fn check(schedule: &ScheduleSeen) -> Option<Violation> {
     let expected = schedule.expected(schedule.head.settled_up_to);
     let scheduled = schedule.lines.iter().filter(|((log, _), _)| *log == Log::Ledger);
-    // What waits in a buffer was missed, or not, when it was put there.
-    let settled = |versions: &'_ [Written]| versions.first().and_then(|first| first.since);
+    // Whether a buffered start was missed is decided when it is buffered.
+    let evaluated_since = |versions: &'_ [Written]| versions.first().and_then(|first| first.since);
     let all = scheduled.flat_map(|(_, versions)| {
-        let since = settled(versions);
+        let since = evaluated_since(versions);
         versions.iter().map(move |written| (written, since))
     });
     for (written, since) in all {
@@ -86,7 +86,7 @@ fn missed_wrongly(written: &Written) -> Option<String> {
     }
 }
 
-/// Whether a start is called late; `None` if it can't be told.
+/// Whether a start is recorded as late; `None` if that can't be known.
 fn is_called_late(written: &Written, lateness: i64) -> Option<bool> {
     let due = written.line.due_at;
     match written.since {
@@ -102,7 +102,7 @@ pub(super) fn first_versions(schedule: &ScheduleSeen) -> impl Iterator<Item = &W
     scheduled.filter_map(|(_, versions)| versions.first())
 }
 
-/// What doesn't wait in a buffer is started when its fate is decided, so both happen at the line's time.
+/// A start that isn't buffered is decided and started at the line's time.
 fn caught_up_wrongly(schedule: &ScheduleSeen, written: &Written) -> Option<Violation> {
     let line = &written.line;
     let may_wait = |policy: Overlap| !matches!(policy, Overlap::Skip | Overlap::AllowAll);

@@ -1,5 +1,4 @@
-//! Nothing is left over once everyone did their best: what was due is settled, what waited has started, what
-//! ran has ended.
+//! Checks that nothing is left over at the end: due times are settled, buffered starts have started, runs have ended.
 
 use perennial_proto::store::Verdict;
 use perennial_store::Log;
@@ -11,7 +10,7 @@ use super::{Others, ScheduleSeen, Schedules, Violation};
 const PROMISE: &str = "nothing is stuck";
 
 impl Schedules {
-    /// Nothing more is to be done at this moment: whatever is due is settled.
+    /// Checks that all due times are settled at a moment when no actor has anything to do.
     pub(in crate::audit) fn check_idle(&self, now: i64) -> Option<Violation> {
         let evaluated = self.seen.values().filter(|_| !self.outages.is_on_demand());
         evaluated.into_iter().find_map(|schedule| overdue(schedule, now))
@@ -42,7 +41,7 @@ pub(super) fn check(
     if let Some(backfill) = schedule.backfills.values().find(is_unfinished) {
         return wrong(format!("backfill {} isn't over", backfill.sequence));
     }
-    // What nobody has evaluated stays due.
+    // On demand, times that nobody has evaluated stay due.
     if outages.is_on_demand() { None } else { overdue(schedule, others.now.0) }
 }
 

@@ -1,7 +1,7 @@
 //! Schedules: what became of each of their times, and whether anyone was told otherwise.
 //!
 //! The auditor looks at what each commit writes of a schedule ([`commits`]), computes by arithmetic which
-//! times there are ([`cadence`]), and, once the world has settled, holds both against each other
+//! times there are ([`cadence`]), and, once the world has quiesced, holds both against each other
 //! ([`verdicts`], [`lateness`], [`catch_up`], [`pauses`]), against the runs there are ([`starts`], [`overlap`]), against the
 //! audit stream ([`stream`]) and against what clients were told ([`told`]). Nothing may be left over
 //! ([`left_over`]).
@@ -36,17 +36,17 @@ use self::outages::{Outages, Since};
 use super::histories::Recorded;
 use super::{RunSeen, Violation};
 
-/// All schedules there were.
+/// All schedules so far.
 #[derive(Default)]
 pub(super) struct Schedules {
     seen: BTreeMap<EntityKey, ScheduleSeen>,
     told: Vec<ToldOfSchedule>,
-    /// Messages by which schedules end runs, by their keys.
+    /// Messages with which schedules end runs, by their keys.
     endings: BTreeMap<i64, Ending>,
     outages: Outages,
 }
 
-/// A schedule as the commits so far tell of it: one incarnation of its id.
+/// One incarnation of a schedule, as the commits so far show it.
 struct ScheduleSeen {
     namespace: NamespaceKey,
     schedule_id: String,
@@ -55,37 +55,37 @@ struct ScheduleSeen {
     config: Arc<ScheduleConfig>,
     running: BTreeMap<String, ScheduledRun>,
     buffer: BTreeMap<i64, PlannedStart>,
-    /// As they were last, those that are forgotten too.
+    /// The latest state of each backfill, including forgotten ones.
     backfills: BTreeMap<i64, Backfill>,
-    /// Every version of every line.
+    /// Every version of every ledger line.
     lines: BTreeMap<(Log, i64), Vec<Written>>,
     events: BTreeMap<i64, ScheduleEvent>,
 }
 
-/// A line of a ledger as one commit wrote it.
+/// A ledger line as one commit wrote it.
 #[derive(Debug)]
 struct Written {
     commit: u64,
     line: Occurrence,
-    /// Before and after the commit.
+    /// The configuration before and after the commit.
     configs: [Arc<ScheduleConfig>; 2],
-    /// The configuration changed more than once in the commit: what it was in between nobody knows.
+    /// The configuration changed more than once in the commit, so the values in between are unknown.
     is_unclear: bool,
-    /// Something ran or was started in this commit or just before it.
+    /// A run was open or was started in this commit or just before it.
     was_busy: bool,
     /// Since when the writer evaluates; `None` if nothing can be missed.
     since: Option<Since>,
 }
 
-/// A message that is to end a run.
+/// A message that ends a run.
 struct Ending {
     schedule: EntityKey,
     first_run_id: String,
-    /// Its sender knows that it has arrived.
+    /// The sender has received the answer.
     answered: Option<u64>,
 }
 
-/// What there is besides schedules.
+/// The auditor's data about runs.
 #[derive(Clone, Copy)]
 pub(super) struct Others<'a> {
     pub(super) all: &'a BTreeMap<String, Recorded>,
@@ -102,27 +102,27 @@ impl Others<'_> {
 }
 
 impl Schedules {
-    /// Schedules are evaluated only when someone asks.
+    /// Schedules are evaluated only on demand.
     pub(super) fn set_on_demand(&mut self) {
         self.outages.set_on_demand();
     }
 
-    /// A cell of a server begins to evaluate.
+    /// Notes that a cell of a server begins to evaluate.
     pub(super) fn began(&mut self, server: u64, cell: CellId, now: Time) {
         self.outages.began(server, cell, now.0);
     }
 
-    /// A cell takes its first turn after its machine slept.
+    /// Notes that a cell took its first turn after its machine slept.
     pub(super) fn woke(&mut self, server: u64, cell: CellId, now: Time) {
         self.outages.woke(server, cell, now.0);
     }
 
-    /// The clock was put back.
+    /// Notes that the clock was put back.
     pub(super) fn put_back(&mut self, now: Time) {
         self.outages.put_back(now.0);
     }
 
-    /// A server took a lease.
+    /// Notes that a server took a lease.
     pub(super) fn leased(&mut self, epoch: Epoch, server: u64, cell: CellId) {
         self.outages.leased(epoch, server, cell);
     }
@@ -138,8 +138,8 @@ impl Schedules {
         present.map(name).collect()
     }
 
-    /// Everything that must hold once the world has settled.
-    pub(super) fn check_settled(
+    /// The checks for when the world has quiesced.
+    pub(super) fn check_quiescent(
         &self,
         store: &MemoryStore,
         others: Others<'_>,
@@ -167,13 +167,13 @@ impl ScheduleSeen {
         Violation { promise, workflow_id, run_id, what }
     }
 
-    /// The lines of a ledger as they are now, in order.
+    /// The present lines of a ledger, in order.
     fn ledger(&self, of: Log) -> impl Iterator<Item = &Occurrence> {
         let lines = self.lines.iter().filter(move |((log, _), _)| *log == of);
         lines.filter_map(|(_, versions)| versions.last()).map(|written| &written.line)
     }
 
-    /// What the store says is what was committed.
+    /// Checks that the store returns what was committed.
     fn is_readable(&self, store: &MemoryStore) -> Option<Violation> {
         let wrong =
             |what: &str| Some(self.violation("what was committed can be read", what.to_owned()));

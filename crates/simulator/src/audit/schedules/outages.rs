@@ -1,22 +1,22 @@
-//! When nothing evaluated schedules: before a server began, and while its machine slept.
+//! Outages: when nothing evaluated schedules, before a server began and while its machine slept.
 //!
-//! The world tells when servers begin and when their machines wake up. From that alone follows which times were
-//! missed; what a server believes isn't asked.
+//! The simulator reports when servers begin and when their machines wake up. Which times were missed follows from that
+//! alone, without asking a server.
 
 use std::collections::BTreeMap;
 
 use perennial_store::{CellId, Epoch};
 
-/// A server's number, counted by the world, and one of its cells.
+/// The number of a server, and one of its cells.
 type Evaluator = (u64, CellId);
 
-/// See the module's documentation.
+/// The outages; see the module's documentation.
 #[derive(Default)]
 pub(super) struct Outages {
-    /// Schedules are evaluated only when someone asks: nothing is ever missed.
+    /// Whether schedules are evaluated only on demand, so that nothing is ever missed.
     on_demand: bool,
     evaluators: BTreeMap<Evaluator, Since>,
-    /// Who took which lease.
+    /// The holder of each lease.
     leases: BTreeMap<Epoch, Evaluator>,
 }
 
@@ -25,9 +25,9 @@ pub(super) struct Outages {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Since {
     pub(super) server: u64,
-    /// What was due before was missed.
+    /// Times that were due before this were missed.
     pub(super) earliest: i64,
-    /// What was due then or later wasn't.
+    /// Times that were due then or later weren't missed.
     pub(super) latest: i64,
 }
 
@@ -40,12 +40,12 @@ impl Outages {
         self.on_demand
     }
 
-    /// A cell of a server begins to evaluate.
+    /// Notes that a cell of a server begins to evaluate.
     pub(super) fn began(&mut self, server: u64, cell: CellId, now: i64) {
         self.evaluators.insert((server, cell), Since { server, earliest: now, latest: now });
     }
 
-    /// A cell takes its first turn after its machine slept.
+    /// Notes that a cell took its first turn after its machine slept.
     pub(super) fn woke(&mut self, server: u64, cell: CellId, now: i64) {
         if let Some(since) = self.evaluators.get_mut(&(server, cell)) {
             since.latest = since.latest.max(now);

@@ -48,7 +48,7 @@ fn chains<'a>(schedule: &'a ScheduleSeen, others: Others<'a>) -> Vec<Chain<'a>> 
                 continue;
             };
             let of_chain = others.all.values().filter(|it| it.run.first_run_id() == run_id);
-            // Who resets a run lets it go on beside whatever its schedule has started since.
+            // A reset run continues beside whatever its schedule has started since.
             if of_chain.clone().any(|it| !it.run.head.ancestors.is_empty()) {
                 continue;
             }
@@ -72,7 +72,7 @@ fn chains<'a>(schedule: &'a ScheduleSeen, others: Others<'a>) -> Vec<Chain<'a>> 
     chains
 }
 
-/// The other one was to start before, and hadn't closed when this one was decided.
+/// Whether the other run was to start before, and hadn't closed when this one was decided.
 fn is_in_the_way(other: &Chain<'_>, chain: &Chain<'_>) -> bool {
     let (of_other, of_chain) = (other.decided, chain.decided);
     if of_other.commit != of_chain.commit {
@@ -91,7 +91,7 @@ fn has_closed(chain: &Chain<'_>, when: &Written) -> bool {
     chain.closed <= when.commit
 }
 
-/// What is skipped because of another run has another run.
+/// Checks that a start that was skipped for overlap had an open run to overlap with.
 fn skips(schedule: &ScheduleSeen) -> Option<Violation> {
     let mut written = schedule.lines.values().flatten();
     let is_wrong = |it: &&Written| it.line.reason == "overlap_policy_skip" && !it.was_busy;
@@ -100,7 +100,7 @@ fn skips(schedule: &ScheduleSeen) -> Option<Violation> {
     Some(schedule.violation(PROMISE, what))
 }
 
-/// Under one policy, scheduled starts leave in the order of their times.
+/// Checks that scheduled starts under one policy leave in the order of their times.
 fn order(schedule: &ScheduleSeen) -> Option<Violation> {
     if schedule.policies().len() != 1 {
         return None;
@@ -117,7 +117,7 @@ fn order(schedule: &ScheduleSeen) -> Option<Violation> {
     Some(schedule.violation("starts leave in order", what))
 }
 
-/// A run that is to end hears of it, even if its start takes longer to arrive.
+/// Checks that a run that is to end receives the request, even if its start arrives late.
 pub(super) fn check_endings(schedules: &Schedules, others: Others<'_>) -> Option<Violation> {
     for ending in schedules.endings.values() {
         let (Some(answered), Some(run)) = (ending.answered, others.seen(&ending.first_run_id))

@@ -1,4 +1,4 @@
-//! A paused schedule starts nothing by itself, and its times are passed over as paused.
+//! Checks that a paused schedule starts nothing by itself, and that its times are recorded as paused.
 
 use perennial_proto::store::Verdict;
 use perennial_store::Log;

@@ -1,4 +1,4 @@
-//! What the ledger calls started runs, and nothing else that says a schedule started it does.
+//! Checks that the ledgers and the runs name each other: each started line has its run, and each run its line.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub(super) fn check(schedule: &ScheduleSeen, others: Others<'_>) -> Option<Viola
 }
 
 impl ScheduleSeen {
-    /// The places of ledgers that have ever named a run.
+    /// The ledger lines that have ever named a run.
     pub(super) fn naming(&self, run_id: &str) -> BTreeSet<(Log, i64)> {
         let names = self
             .lines
@@ -30,14 +30,14 @@ impl ScheduleSeen {
         names.map(|(position, _)| *position).collect()
     }
 
-    /// Whether a start of that time came to nothing because another run has its id.
+    /// Whether a start of that time was refused because another run has its workflow id.
     fn was_refused(&self, position: (Log, i64)) -> bool {
         let versions = self.lines.get(&position);
         versions.is_some_and(|it| it.iter().any(|it| it.line.reason == "workflow_id_taken"))
     }
 }
 
-/// Whatever a ledger has named is there, with the names it should have.
+/// Checks that each run a ledger has named exists, with the right ids.
 fn named(schedule: &ScheduleSeen, others: Others<'_>) -> Option<Violation> {
     let wrong = |what: String| Some(schedule.violation(PROMISE, what));
     for (position, versions) in &schedule.lines {
@@ -69,7 +69,7 @@ fn named(schedule: &ScheduleSeen, others: Others<'_>) -> Option<Violation> {
     None
 }
 
-/// Another run had the id of what was refused.
+/// Checks that another run had the workflow id of each refused start.
 fn ids_taken(schedule: &ScheduleSeen, others: Others<'_>) -> Option<Violation> {
     for versions in schedule.lines.values() {
         for pair in versions.windows(2) {
@@ -93,7 +93,7 @@ fn ids_taken(schedule: &ScheduleSeen, others: Others<'_>) -> Option<Violation> {
     None
 }
 
-/// A time that a backfill started before it came isn't started again.
+/// Checks that a time that a backfill started early isn't started again.
 fn twice(schedule: &ScheduleSeen) -> Option<Violation> {
     for ((log, at), versions) in &schedule.lines {
         let Some(first) = versions.first().filter(|_| *log == Log::Ledger) else { continue };
@@ -118,7 +118,7 @@ fn twice(schedule: &ScheduleSeen) -> Option<Violation> {
     None
 }
 
-/// No more scheduled starts than it was given, if nobody gave it others.
+/// Checks that limited actions are limited, if nobody changed the limit.
 fn limited(schedule: &ScheduleSeen) -> Option<Violation> {
     use perennial_proto::perennial::schedule_event::Event;
     let is_update = |event: &Option<Event>| matches!(event, Some(Event::Updated(_)));
@@ -128,15 +128,15 @@ fn limited(schedule: &ScheduleSeen) -> Option<Violation> {
     let is_started = |verdict| matches!(verdict, Verdict::Fired | Verdict::Late);
     let started = schedule.ledger(Log::Ledger).filter(|line| is_started(line.verdict())).count();
     let left = schedule.head.remaining_actions;
-    // It never had more than six.
+    // The simulator's clients never give more than six.
     (left < 0 || started as i64 + left > 6).then(|| {
         let what = format!("{started} were started, and {left} are left");
         schedule.violation("limited actions are limited", what)
     })
 }
 
-/// Every run that says a schedule started it is named by one line of that schedule's ledgers, and by one
-/// event of its audit stream.
+/// Checks that each run of a schedule is named by one line of that schedule's ledgers, and by one event of its audit
+/// stream.
 pub(super) fn check_origins(schedules: &Schedules, others: Others<'_>) -> Option<Violation> {
     for (run_id, run) in others.all {
         if scheduled_by(run).is_none() || run.run.first_run_id() != run_id {
@@ -162,7 +162,7 @@ pub(super) fn check_origins(schedules: &Schedules, others: Others<'_>) -> Option
     None
 }
 
-/// The schedule and the time that a run says it is of.
+/// The schedule and the nominal time that a run names as its origin.
 fn scheduled_by(run: &Recorded) -> Option<(String, String)> {
     let started = started(run)?;
     let fields = &started.search_attributes.as_ref()?.indexed_fields;

@@ -1,4 +1,4 @@
-//! The audit stream: complete, in order, and what it tells of the schedule's life.
+//! Checks that the audit stream is complete and in order, and derives the schedule's past from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,17 +12,17 @@ use super::{ScheduleSeen, Violation};
 
 const PROMISE: &str = "the audit stream tells all, in order";
 
-/// A stretch of time under one spec.
+/// A span of time under one spec.
 pub(super) struct Segment {
     pub(super) cadence: Cadence,
-    /// Times after this instant are of it.
+    /// The spec applies to times after this instant.
     pub(super) after: i64,
-    /// Up to and with this one.
+    /// The spec applies up to this instant, inclusive.
     pub(super) up_to: i64,
 }
 
 impl ScheduleSeen {
-    /// Which spec held when.
+    /// The specs of a schedule, in order.
     pub(super) fn segments(&self) -> Vec<Segment> {
         let mut segments: Vec<Segment> = Vec::new();
         for event in self.events.values() {
@@ -43,7 +43,7 @@ impl ScheduleSeen {
         segments
     }
 
-    /// When it was paused.
+    /// The spans of time in which the schedule was paused.
     pub(super) fn pauses(&self) -> Vec<(i64, i64)> {
         let mut pauses: Vec<(i64, i64)> = Vec::new();
         let mut is_paused = self.began_paused();
@@ -66,7 +66,7 @@ impl ScheduleSeen {
         pauses
     }
 
-    /// Whether it was paused after an event of its stream.
+    /// Whether the schedule was paused after an event of its stream.
     pub(super) fn was_paused_after(&self, sequence: i64) -> bool {
         let before = self.events.range(..=sequence).rev();
         let last = before.map(|(_, event)| event).find_map(pauses_or_resumes);
@@ -78,7 +78,7 @@ impl ScheduleSeen {
         first.map_or(self.head.paused, |paused_then| !paused_then)
     }
 
-    /// The overlap policies it has had.
+    /// The overlap policies that the schedule has had.
     pub(super) fn policies(&self) -> BTreeSet<Overlap> {
         let policy = |event: &ScheduleEvent| match &event.event {
             Some(Event::Created(it)) => Some(it.overlap_policy()),
@@ -88,7 +88,7 @@ impl ScheduleSeen {
         self.events.values().filter_map(policy).collect()
     }
 
-    /// How often the stream says that a run was started.
+    /// How often the stream reports the start of a run.
     pub(super) fn times_triggered(&self, run_id: &str) -> usize {
         let is_it = |event: &&ScheduleEvent| match &event.event {
             Some(Event::Triggered(it)) => it.workflow_run_id == run_id,
@@ -126,13 +126,13 @@ pub(super) fn check(schedule: &ScheduleSeen) -> Option<Violation> {
     wrong(format!("after its end comes event {}: {:?}", event.sequence, event.event))
 }
 
-/// A skip may have been caused by any start that was decided before it, so it stands behind those.
+/// Checks that a skip comes after all starts that were decided before it, since any of them may have caused it.
 fn skip_before_start(schedule: &ScheduleSeen) -> Option<String> {
     let lines = schedule.lines.values().flatten().map(|written| &written.line);
     let decided: BTreeMap<_, _> =
         lines.filter(|it| !it.run_id.is_empty()).map(|it| (&it.run_id, it.decided_at)).collect();
     let mut first_after: Option<(i64, i64)> = None;
-    // From the end: the earliest decision among the starts that stand behind.
+    // From the end: the earliest decision among the starts that come later.
     for event in schedule.events.values().rev() {
         match &event.event {
             Some(Event::Triggered(it)) => {

@@ -1,4 +1,4 @@
-//! What clients were told of schedules, and what must therefore be.
+//! Replies about schedules, and what must hold because of them.
 
 use perennial_engine::schedule::{EvaluatedTime, Triggered};
 use perennial_engine::{EntityKey, Time};
@@ -9,16 +9,16 @@ use super::{Others, ScheduleSeen, Schedules, Violation};
 
 const NOTHING_LOST: &str = "nothing acknowledged is lost";
 
-/// Something that someone was told of a schedule.
+/// A reply about a schedule that a client received.
 #[derive(Debug, Clone)]
 pub(crate) enum ToldOfSchedule {
-    /// It is as far as this.
+    /// The schedule has made at least this progress.
     Saw {
         key: EntityKey,
         audit_sequence: i64,
         settled_up_to: i64,
     },
-    /// It was paused, or let go, after this event.
+    /// The schedule was paused or unpaused after this event.
     Paused {
         key: EntityKey,
         audit_sequence: i64,
@@ -39,7 +39,7 @@ pub(crate) enum ToldOfSchedule {
     Deleted {
         key: EntityKey,
     },
-    /// A pass settled this time.
+    /// An evaluation settled this time.
     Evaluated {
         key: EntityKey,
         time: EvaluatedTime,
@@ -60,14 +60,14 @@ impl ToldOfSchedule {
 }
 
 impl Schedules {
-    /// Says what can be wrong with it the moment it is told.
+    /// Checks a reply as soon as it is received.
     pub(in crate::audit) fn told(&mut self, told: ToldOfSchedule) -> Option<Violation> {
         let violation = self.told_before(&told).or_else(|| self.claimed_before(&told));
         self.told.push(told);
         violation
     }
 
-    /// Whoever asks again hears of the same effect.
+    /// Checks that a retry is told of the same effect.
     fn told_before(&self, told: &ToldOfSchedule) -> Option<Violation> {
         let ToldOfSchedule::Triggered { key, request_id, outcome, .. } = told else { return None };
         let before = self.told.iter().rev().find_map(|before| match before {
@@ -79,7 +79,7 @@ impl Schedules {
         let agrees = match (before, outcome) {
             (Triggered::Buffered { .. }, _) => true,
             (Triggered::Started { .. }, Triggered::Started { .. }) => before == outcome,
-            // Another run had its id, as turned out.
+            // Another run had the workflow id, as turned out later.
             (Triggered::Started { .. }, Triggered::Skipped { reason }) => {
                 *reason == "workflow_id_taken"
             }
@@ -97,7 +97,7 @@ impl Schedules {
         })
     }
 
-    /// A time is told of by the one pass that settled it.
+    /// Checks that each time is reported by one evaluation only, the one that settled it.
     fn claimed_before(&self, told: &ToldOfSchedule) -> Option<Violation> {
         let ToldOfSchedule::Evaluated { key, time } = told else { return None };
         let mut before = self.told.iter();
@@ -112,7 +112,7 @@ impl Schedules {
         Some(schedule.violation("passes share out what is due", what))
     }
 
-    /// Holds what is stored against what was told.
+    /// Compares the stored state with the replies.
     pub(super) fn hold_to(&self, told: &ToldOfSchedule, others: Others<'_>) -> Option<Violation> {
         let Some(schedule) = self.seen.get(&told.key()) else {
             let what = format!("there is no such schedule, but someone was told {told:?}");
@@ -157,20 +157,20 @@ impl Schedules {
 }
 
 impl ScheduleSeen {
-    /// What is wrong with what a pass said of a time: some version of its line said the same.
+    /// The error in an evaluation's report of a time: some version of its ledger line must say the same.
     fn hold_to_evaluation(&self, time: &EvaluatedTime) -> Option<&'static str> {
         let lines = self.lines.iter().filter(|((log, _), _)| *log == Log::Ledger);
         let mut versions = lines.flat_map(|(_, versions)| versions).map(|written| &written.line);
         let is_it = |line: &Occurrence| {
             (line.nominal_at..=line.until).contains(&time.nominal.0)
-                // What waited may have had its turn in the same commit.
+                // A buffered start may have been started in the same commit.
                 && (time.verdict == Verdict::Buffered
                     || line.verdict() == time.verdict && line.run_id == time.run_id)
         };
         (!versions.any(is_it)).then_some("the ledger never said so")
     }
 
-    /// What is wrong with what was said of a trigger.
+    /// The error in the reply to a trigger.
     fn hold_to_trigger(
         &self,
         scheduled_at: Option<Time>,

@@ -1,4 +1,4 @@
-//! Each time has one verdict, from creation up to where the schedule says it is, and no other has one.
+//! Checks that each time from creation up to the schedule's progress has one verdict, and that no other time has one.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const PROMISE: &str = "each time of a schedule has one verdict";
 
 /// A time of a schedule.
 pub(super) struct Expected {
-    /// The latest that it can be due.
+    /// The latest instant at which it can be due.
     pub(super) due_by: i64,
 }
 
@@ -63,7 +63,7 @@ fn gaps(schedule: &ScheduleSeen) -> Option<Violation> {
     wrong(format!("{} has none, and progress is {}", rfc3339(*time), rfc3339(watermark)))
 }
 
-/// A verdict that is final stays.
+/// Checks that a final verdict never changes.
 fn changes(schedule: &ScheduleSeen) -> Option<Violation> {
     let scheduled = schedule.lines.iter().filter(|((log, _), _)| *log == Log::Ledger);
     let pairs = scheduled.flat_map(|(_, versions)| versions.windows(2));
