@@ -153,7 +153,7 @@ impl<K: Ord + Borrow<Q>, V, Q: Ord + ?Sized> std::ops::Index<&Q> for SharedMap<K
     type Output = V;
 
     fn index(&self, key: &Q) -> &V {
-        self.get(key).expect("whoever indexes knows that the key is there")
+        self.get(key).expect("the key is present")
     }
 }
 

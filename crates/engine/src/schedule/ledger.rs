@@ -225,7 +225,7 @@ impl Draft<'_> {
         self.finish_skip(start, why);
     }
 
-    /// What follows a skip: counters, audit event, backfill progress, and the result of the request.
+    /// Updates the buffer, the counters, the backfill and the stored result of the request after a skip.
     pub(crate) fn finish_skip(&mut self, start: &stored::PlannedStart, why: Skip) {
         self.remove_buffered(start.sequence);
         self.remember_outcome(start, |request| {

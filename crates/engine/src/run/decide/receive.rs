@@ -22,7 +22,7 @@ pub(super) fn decide(run: &Run, message: &stored::EntityMessage, cx: &Context<'_
         Some(Body::ParentClosed(body)) => Ok(parent_closed(run, message, &sender, &body, cx)),
         Some(Body::Terminate(body)) => Ok(take_terminate(run, message, body, cx)),
         Some(Body::StartRun(_) | Body::ScheduledRunClosed(_)) | None => {
-            Err(Rejection::InvalidArgument("this message isn't for a run that exists".to_owned()))
+            Err(Rejection::InvalidArgument("this message isn't for an existing run".to_owned()))
         }
     }
 }

@@ -19,7 +19,7 @@ pub fn start_by_message(
     cx: &Context<'_>,
 ) -> Result<(Option<Start>, Answer), Rejection> {
     let Some(Body::StartRun(wanted)) = &message.body else {
-        return Err(Rejection::InvalidArgument("this message starts no run".to_owned()));
+        return Err(Rejection::InvalidArgument("this message doesn't start a run".to_owned()));
     };
     let chain_is_there = current.is_some_and(|run| run.first_run_id() == wanted.run_id);
     if chain_is_there {

@@ -36,7 +36,8 @@ pub(super) fn begin(draft: &mut Draft<'_>, wanted: NewBackfill) -> Result<Reply,
         return Err(Rejection::InvalidArgument(why));
     }
     if unfinished(draft).len() >= UNFINISHED_MAX {
-        let why = format!("the schedule has {UNFINISHED_MAX} backfills that aren't over");
+        let why =
+            format!("the schedule has {UNFINISHED_MAX} unfinished backfills, the most it may have");
         return Err(Rejection::LimitExceeded(why));
     }
     let place = draft.next_sequence();

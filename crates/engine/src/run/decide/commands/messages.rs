@@ -180,5 +180,5 @@ impl UpdateAnswer {
 }
 
 fn unknown(id: &str) -> CommandFailure {
-    CommandFailure::new(BAD, format!("update {id} wasn't given to this worker"))
+    CommandFailure::new(BAD, format!("update {id} wasn't delivered with this workflow task"))
 }
