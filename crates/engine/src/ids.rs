@@ -10,7 +10,7 @@ use crate::Time;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamespaceKey(pub i64);
 
-/// Generates ascending row keys, each once. Only newly created entities take one.
+/// Generates ascending keys for new entities, tasks and messages, each once.
 #[derive(Debug)]
 pub struct FreshKeys {
     last: Cell<i64>,

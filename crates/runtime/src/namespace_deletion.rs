@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use perennial_engine::{NamespaceKey, Slot};
 use perennial_proto::store::{NamespaceRecord, RunName};
 
 use crate::{Refusal, Runtime, namespaces};
@@ -28,7 +29,8 @@ impl Runtime {
     /// Continues with namespaces that weren't empty when the process ended.
     pub async fn resume_purges(&self) -> Result<(), Refusal> {
         for record in self.with_store(namespaces::stored).await? {
-            if record.deleted_at != 0 && record.emptied_at == 0 {
+            let is_left = record.deleted_at != 0 && record.emptied_at == 0;
+            if is_left && self.node.owns(Slot::of(NamespaceKey(record.key), &record.name)) {
                 self.purge_namespace(record);
             }
         }

@@ -1,4 +1,5 @@
-//! The threads of a node: one for each cell, one that commits for several cells, a few that read.
+//! The threads of a node: one for each cell, one that commits if there are several cells, two that
+//! read, one that checks the store.
 //!
 //! One turn of each thread is a function, so the simulator calls the same functions in any order, without
 //! threads ([`crate::simulation`]).
@@ -167,8 +168,8 @@ impl Node {
 
     /// Reloads waiting tasks from the store after a cell has restarted.
     ///
-    /// Stored tasks of other cells are reloaded too, because the queues don't know which cell a stored task belongs
-    /// to. Tasks of other cells that aren't stored stay in memory.
+    /// Stored tasks of other cells are reloaded too, because a queue counts its stored tasks without their cells. Tasks
+    /// of other cells that aren't stored stay in memory.
     pub(crate) fn reload_tasks(&self, slots: SlotRange) -> Result<(), perennial_store::Error> {
         self.queues.forget_tasks(|task| {
             let run = task.run.as_ref();
@@ -254,6 +255,11 @@ impl Node {
     /// The cell that owns a slot: each has a range of them.
     pub(crate) fn cell_of(&self, slot: Slot) -> usize {
         self.cells.partition_point(|cell| cell.slots.last() < slot)
+    }
+
+    /// Whether one of this node's cells owns the slot: background work of the slot is done here then.
+    pub(crate) fn owns(&self, slot: Slot) -> bool {
+        self.cells.get(self.cell_of(slot)).is_some_and(|cell| cell.slots.contains(slot))
     }
 
     /// How many cells this node has.

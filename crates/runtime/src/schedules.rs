@@ -310,6 +310,9 @@ impl Runtime {
     /// time may have moved. Cron chains keep their stored time.
     pub async fn take_up_zones(&self) -> Result<(), Refusal> {
         const KEY: &str = "zones";
+        if !self.node.owns(Slot::CLUSTER) {
+            return Ok(());
+        }
         let zones = Arc::clone(&self.node.zones);
         let (stored, present) = self
             .with_store(move |store| {

@@ -56,15 +56,15 @@ pub struct Lease {
     pub epoch: Epoch,
     /// The last durable batch of the cell. An owner that took a new lease after a failed commit learns from it
     /// whether that commit happened.
-    pub last_batch: LastBatch,
+    pub last_batch: BatchId,
 }
 
-/// The last durable batch of a cell.
+/// A batch of a cell, by its epoch and its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LastBatch {
-    /// The epoch of the owner before.
+pub struct BatchId {
+    /// The epoch of the lease it was written under.
     pub epoch: Epoch,
-    /// The number of its last durable batch; 0 if it wrote none.
+    /// Its number under that lease; 0 stands for none.
     pub sequence: u64,
 }
 
@@ -77,7 +77,7 @@ pub enum Error {
     Fenced(String),
     /// The batch contradicts itself or the stored rows, and nothing of it was written: drop uncommitted state, take a
     /// new lease, load again.
-    #[error("the batch doesn't fit: {0}")]
+    #[error("the batch conflicts with the stored rows: {0}")]
     Conflict(String),
     /// The commit may or may not have happened. Take a new lease, which tells, then go on.
     #[error("the store didn't answer: {0}")]
@@ -86,7 +86,7 @@ pub enum Error {
     #[error("the store is full: {0}")]
     Full(String),
     /// The stored data is damaged.
-    #[error("the store holds what it can't hold: {0}")]
+    #[error("the stored data is damaged: {0}")]
     Corrupt(String),
 }
 
@@ -119,7 +119,7 @@ pub struct Wake {
     pub entity: EntityRef,
 }
 
-/// A message that was committed and not yet confirmed as delivered.
+/// A committed message whose answer the sender hasn't taken yet.
 #[derive(Debug, Clone)]
 pub struct StoredMessage {
     /// Ascending within a sender.
@@ -205,7 +205,7 @@ pub trait Store: Send + Sync + 'static {
     /// Tasks of a range of slots with a key above `after`, by key.
     fn tasks(&self, slots: SlotRange, after: i64, limit: usize) -> Result<Vec<TaskRow>, Error>;
 
-    /// Undelivered messages from a range of slots with a key above `after`, by key.
+    /// Unanswered messages from a range of slots with a key above `after`, by key.
     fn messages(
         &self,
         slots: SlotRange,

@@ -4,7 +4,7 @@ use crate::civil::{YEAR_MAX, YEAR_MIN};
 use crate::definition::FieldRange;
 use crate::error::Fault;
 
-/// The fields of a calendar. The weekday's `max` is 7 because Sunday is 0 and 7.
+/// The fields of a calendar. Days of the week end with 7, because Sunday is 0 and 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     Second,

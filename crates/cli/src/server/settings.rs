@@ -29,7 +29,7 @@ pub(super) struct Settings {
     #[arg(long, value_enum, value_name = "WHAT", env = "PERENNIAL_DURABILITY", hide_env = true)]
     durability: Option<DurabilityArg>,
 
-    /// Start with a damaged or missing redo file; its content is lost
+    /// Start although the redo file is damaged or missing; the last acknowledged requests are lost
     // For a single start: there is no such setting in the file or the environment.
     #[arg(long)]
     discard_damaged_redo: bool,
@@ -81,15 +81,15 @@ pub(super) struct Settings {
     #[arg(env = "PERENNIAL_SEARCH_ATTRIBUTE", hide_env = true, value_delimiter = ',')]
     search_attribute: Vec<NewSearchAttribute>,
 
-    /// Settings file (TOML), with the names of these flags in underscores
+    /// Settings file (TOML): flag names with underscores, repeatable flags in the plural (namespaces)
     #[arg(long, value_name = "FILE", env = "PERENNIAL_CONFIG", hide_env = true)]
     config: Option<PathBuf>,
 
-    /// Memory for runs, requests and tasks, such as 512MB [default: 256MB]
+    /// Memory for workflows, schedules, requests and tasks, such as 512MB [default: 256MB]
     #[arg(long, value_name = "SIZE", env = "PERENNIAL_MEMORY_BUDGET", hide_env = true, value_parser = size::parse)]
     memory_budget: Option<usize>,
 
-    /// What evaluates due schedules [default: itself]
+    /// Who evaluates due schedules: the server itself, or callers on demand [default: itself]
     #[arg(
         long,
         value_enum,
@@ -120,7 +120,7 @@ enum DurabilityArg {
     ProcessCrash,
 }
 
-/// What evaluates due schedules.
+/// Who evaluates due schedules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum ScheduleEvaluator {

@@ -13,8 +13,8 @@ use super::event::{Attributes, event};
 use super::{Context, Rejection, Reply, Run, TaskRef, TaskStamp};
 use crate::{RunPart, Span, Time};
 
-/// The first task id. Task ids ascend through a history, as clients of Temporal expect.
-const FIRST_TASK_ID: i64 = 1 << 20;
+/// Added to an event's id for its task id.
+const TASK_ID_OFFSET: i64 = 1 << 20;
 
 /// The result of a command.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl<'a> Draft<'a> {
             self.make_speculative_task_durable();
         }
         event.event_id = self.run.head.next_event_id;
-        event.task_id = FIRST_TASK_ID + event.event_id;
+        event.task_id = TASK_ID_OFFSET + event.event_id;
         if event.event_time.is_none() {
             event.event_time = Some(self.now().into());
         }

@@ -92,10 +92,12 @@ impl Runtime {
                 after = last.clone();
                 for (key, value) in page {
                     match BatchJob::decode(value.as_slice()) {
-                        Ok(job) if job.state() == BatchOperationState::Running => {
-                            self.spawn_batch(job);
+                        Ok(job) => {
+                            let is_running = job.state() == BatchOperationState::Running;
+                            if is_running && self.node.owns(slot_of(&job)) {
+                                self.spawn_batch(job);
+                            }
                         }
-                        Ok(_) => {}
                         Err(error) => self.node.damage.report(Damaged::BatchJob { key }, &error),
                     }
                 }
@@ -154,9 +156,14 @@ impl Runtime {
             value: Some(encoded(job)),
         };
         // The owner of the job's slot runs it and writes its progress.
-        let slot = Slot::of(NamespaceKey(job.namespace), &job.job_id);
+        let slot = slot_of(job);
         self.ask(Request::PutRecord { slot, record }).await.map(|_| ())
     }
+}
+
+/// The slot whose owner works on a job and writes its progress.
+fn slot_of(job: &BatchJob) -> Slot {
+    Slot::of(NamespaceKey(job.namespace), &job.job_id)
 }
 
 fn key_of(namespace: NamespaceKey, job_id: &str) -> String {

@@ -40,7 +40,7 @@ struct Cached {
 enum CommitState {
     Durable,
     InFlight,
-    Open,
+    InOpenBatch,
 }
 
 /// The commit that a reply waits for, because it saw state of that batch.
@@ -91,11 +91,13 @@ pub(super) struct Cache {
     tick: u64,
     /// Ordered, so that a cell that ends answers in a deterministic order.
     parked: BTreeMap<EntityRef, Vec<Incoming>>,
-    open: Vec<EntityKey>,
-    in_flight: Vec<EntityKey>,
+    /// Entities that the open batch changes.
+    changed_in_open_batch: Vec<EntityKey>,
+    /// Entities that the batch in flight changes.
+    changed_in_flight: Vec<EntityKey>,
     /// Durably closed entities, oldest first.
-    closed: VecDeque<EntityKey>,
-    /// Ids with a negative entry. These are dropped soon, or requests for unknown ids would fill the memory.
+    closed_entities: VecDeque<EntityKey>,
+    /// Ids for which the cache remembers that an entity doesn't exist. These are dropped soon, or requests for unknown ids would fill the memory.
     absent: Vec<EntityId>,
 }
 
@@ -110,9 +112,9 @@ impl Cache {
             by_use: BTreeMap::new(),
             tick: 0,
             parked: BTreeMap::new(),
-            open: Vec::new(),
-            in_flight: Vec::new(),
-            closed: VecDeque::new(),
+            changed_in_open_batch: Vec::new(),
+            changed_in_flight: Vec::new(),
+            closed_entities: VecDeque::new(),
             absent: Vec::new(),
         }
     }
@@ -199,7 +201,7 @@ impl Cache {
         Ok(Some(key))
     }
 
-    /// Adds an entity, new or loaded.
+    /// Adds an entity, new or loaded. It counts as durable until [`Self::change`], which must follow for a new one.
     pub(super) fn insert(&mut self, entity: CachedEntity, is_current: bool) {
         let state = entity.state();
         let key = state.key();
@@ -232,9 +234,9 @@ impl Cache {
         let before = cached.entity.bytes();
         change(&mut cached.entity);
         self.bytes = (self.bytes + cached.entity.bytes()).saturating_sub(before);
-        if cached.commit != CommitState::Open {
-            cached.commit = CommitState::Open;
-            self.open.push(key);
+        if cached.commit != CommitState::InOpenBatch {
+            cached.commit = CommitState::InOpenBatch;
+            self.changed_in_open_batch.push(key);
         }
     }
 
@@ -243,14 +245,14 @@ impl Cache {
         match self.entities.get(&key).map(|cached| cached.commit) {
             None | Some(CommitState::Durable) => WaitFor::Nothing,
             Some(CommitState::InFlight) => WaitFor::BatchInFlight,
-            Some(CommitState::Open) => WaitFor::OpenBatch,
+            Some(CommitState::InOpenBatch) => WaitFor::OpenBatch,
         }
     }
 
     /// The open batch is in flight now.
     pub(super) fn sealed(&mut self) {
-        self.in_flight = std::mem::take(&mut self.open);
-        for key in &self.in_flight {
+        self.changed_in_flight = std::mem::take(&mut self.changed_in_open_batch);
+        for key in &self.changed_in_flight {
             if let Some(cached) = self.entities.get_mut(key) {
                 cached.commit = CommitState::InFlight;
             }
@@ -259,13 +261,13 @@ impl Cache {
 
     /// The batch in flight is durable.
     pub(super) fn committed(&mut self) {
-        for key in std::mem::take(&mut self.in_flight) {
+        for key in std::mem::take(&mut self.changed_in_flight) {
             if let Some(cached) = self.entities.get_mut(&key)
                 && cached.commit == CommitState::InFlight
             {
                 cached.commit = CommitState::Durable;
                 if cached.entity.is_closed() {
-                    self.closed.push_back(key);
+                    self.closed_entities.push_back(key);
                 }
             }
         }
@@ -307,8 +309,10 @@ impl Cache {
     /// isn't durable or has a caller waiting.
     pub(super) fn evict(&mut self) {
         self.forget_absent();
-        while self.closed.len() > CLOSED_KEPT || (self.is_over_limit() && !self.closed.is_empty()) {
-            if let Some(key) = self.closed.pop_front()
+        while self.closed_entities.len() > CLOSED_KEPT
+            || (self.is_over_limit() && !self.closed_entities.is_empty())
+        {
+            if let Some(key) = self.closed_entities.pop_front()
                 && self.is_evictable(key)
             {
                 self.forget(key);

@@ -69,7 +69,7 @@ impl CachedEntity {
         }
     }
 
-    /// Approximate memory in bytes.
+    /// Approximate memory of its state and recent history. What is attached to it isn't counted.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Run(cached) => cached.state_bytes + cached.recent_bytes,
@@ -145,8 +145,8 @@ impl From<Entity> for CachedEntity {
 }
 
 impl CachedRun {
-    /// Replaces the run by its state after a step, and adds the events of the step.
-    pub(super) fn step<'a>(
+    /// Replaces the run by its state after a transition, and adds the events of that.
+    pub(super) fn replace<'a>(
         &mut self,
         run: Arc<Run>,
         touched: impl Iterator<Item = &'a RunPart>,
@@ -185,8 +185,8 @@ impl CachedRun {
 }
 
 impl CachedSchedule {
-    /// Replaces the schedule by its state after a step.
-    pub(super) fn step(&mut self, schedule: Arc<Schedule>) {
+    /// Replaces the schedule by its state after a transition.
+    pub(super) fn replace(&mut self, schedule: Arc<Schedule>) {
         self.bytes = schedule_bytes(&schedule);
         self.schedule = schedule;
     }

@@ -1,7 +1,7 @@
 //! The lease of a cell: slots, epoch, and the keys and batch numbers assigned under it.
 
 use perennial_engine::{FreshKeys, Slot, SlotRange};
-use perennial_store::{CellId, Epoch, LastBatch};
+use perennial_store::{BatchId, CellId, Epoch};
 
 /// A key has 32 bits for its number under a lease. A cell takes a new lease after half of them at the latest. The
 /// other half is reserved for the keys of one batch.
@@ -62,8 +62,8 @@ impl HeldLease {
     }
 
     /// The batch that was counted last.
-    pub(super) fn last_batch(&self) -> LastBatch {
-        LastBatch { epoch: self.epoch, sequence: self.next_sequence - 1 }
+    pub(super) fn last_batch(&self) -> BatchId {
+        BatchId { epoch: self.epoch, sequence: self.next_sequence - 1 }
     }
 }
 

@@ -14,7 +14,7 @@ use perennial_proto::store::{Address, EntityMessage};
 
 use super::cache::WaitFor;
 use super::request::{Incoming, Release, ReplyTo, Request, Response};
-use super::{Cell, Effects, World};
+use super::{Cell, StepContext, StepResult};
 use crate::api::Refusal;
 
 /// Messages and answers handled in a step. Each may cause more, and client requests must not starve.
@@ -47,7 +47,7 @@ impl LocalMessages {
     }
 
     /// Registers a stored message.
-    pub(super) fn has_sent(&mut self, message: &EntityMessage) {
+    pub(super) fn register_sent(&mut self, message: &EntityMessage) {
         self.unanswered.add(message);
     }
 
@@ -149,7 +149,11 @@ impl Cell {
     }
 
     /// Delivers messages and answers within this cell.
-    pub(super) fn deliver_local_messages(&mut self, world: &World<'_>, effects: &mut Effects) {
+    pub(super) fn deliver_local_messages(
+        &mut self,
+        world: &StepContext<'_>,
+        result: &mut StepResult,
+    ) {
         for _ in 0..DELIVERIES_PER_STEP {
             let incoming = match self.local_messages.queue.pop_front() {
                 None => return,
@@ -162,7 +166,7 @@ impl Cell {
                     Incoming { request, reply: ReplyTo::Nobody }
                 }
             };
-            self.ask(incoming, world, effects);
+            self.ask(incoming, world, result);
         }
     }
 
@@ -246,13 +250,13 @@ impl Cell {
         }
     }
 
-    /// Delivers a message to a run of this cell. The answer is sent when its effects are durable.
+    /// Delivers a message to a run of this cell. The answer is sent when its result are durable.
     pub(super) fn receive_at_run(
         &mut self,
         key: Option<EntityKey>,
         message: &Arc<EntityMessage>,
         reply: ReplyTo,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         if self.local_messages.awaits_start_of(message) {
             return self.redeliver_later(reply);
@@ -278,12 +282,12 @@ impl Cell {
         self.answer_message(wait_for, reply, answer);
     }
 
-    /// Starts a child, unless it runs already; `seen` is then the child.
+    /// Starts a run for a parent or a schedule, unless it is started already; `seen` is then that run.
     fn start_by_message(
         &mut self,
         seen: &mut Option<EntityKey>,
         message: &EntityMessage,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) -> Answer {
         let namespace = NamespaceKey(message.target.as_ref().map_or(0, |target| target.namespace));
         if world.namespaces.by_key(namespace).is_none() {
@@ -315,7 +319,7 @@ impl Cell {
         message: Arc<EntityMessage>,
         answer: Answer,
         reply: ReplyTo,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         self.forget_message(&message);
         if let Some(key) = key {

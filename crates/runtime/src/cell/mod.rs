@@ -34,7 +34,7 @@ use perennial_engine::run::{Limits, Offer};
 use perennial_engine::schedule::Evaluated;
 use perennial_engine::{EntityKey, EntityRef, FreshIds, Kind, SlotRange, Time, Zones};
 use perennial_proto::store::EntityMessage;
-use perennial_store::{Batch, Epoch, Error, LastBatch, StoredEntity, Wake};
+use perennial_store::{Batch, BatchId, Epoch, Error, StoredEntity, Wake};
 
 pub(crate) use self::entity::read as read_entity;
 pub(crate) use self::held_lease::KEYS_PER_LEASE_MAX;
@@ -88,7 +88,7 @@ impl Input {
 
 /// Result of a step.
 #[derive(Default)]
-pub(crate) struct Effects {
+pub(crate) struct StepResult {
     /// Entities to read, each answered by an [`Input::Loaded`].
     pub(crate) loads: Vec<EntityRef>,
     /// Entities that the open batch waits for: to be loaded before the next step.
@@ -102,9 +102,10 @@ pub(crate) struct Effects {
 }
 
 /// Clocks, queues and namespaces that a step may use.
-pub(crate) struct World<'a> {
+pub(crate) struct StepContext<'a> {
     pub(crate) now: Time,
     pub(crate) monotonic: Monotonic,
+    /// Since when schedules are evaluated without a gap.
     pub(crate) evaluated: Evaluated,
     pub(crate) queues: &'a Queues,
     pub(crate) namespaces: &'a Arc<Namespaces>,
@@ -169,26 +170,27 @@ impl Cell {
     }
 
     /// Registers a stored message of this cell. Called for all of them before the first step.
-    pub(crate) fn has_sent(&mut self, message: &EntityMessage) {
-        self.local_messages.has_sent(message);
+    pub(crate) fn register_sent(&mut self, message: &EntityMessage) {
+        self.local_messages.register_sent(message);
     }
 
-    /// Handles inputs, due wake-ups and messages, and seals a batch if none is in flight.
-    pub(crate) fn step(&mut self, inputs: Vec<Input>, world: &World<'_>) -> Effects {
-        let mut effects = Effects::default();
+    /// Handles inputs, due wake-ups and messages, and seals the open batch, unless another is in flight or it waits for a
+    /// receiver to be loaded.
+    pub(crate) fn step(&mut self, inputs: Vec<Input>, world: &StepContext<'_>) -> StepResult {
+        let mut result = StepResult::default();
         for input in inputs {
             match input {
-                Input::Asked(incoming) => self.ask_in_turn(*incoming, world, &mut effects),
+                Input::Asked(incoming) => self.ask_in_turn(*incoming, world, &mut result),
                 Input::Loaded { wanted, found } => {
                     self.loading.loaded(loaded_bytes(&found));
                     match self.cache.loaded(&wanted, found, &self.rules.zones) {
                         Ok(waiting) => {
                             for incoming in waiting {
-                                self.ask(incoming, world, &mut effects);
+                                self.ask(incoming, world, &mut result);
                             }
                         }
                         Err(failed) => {
-                            self.handle_load_failure(&wanted, failed, world, &mut effects)
+                            self.handle_load_failure(&wanted, failed, world, &mut result)
                         }
                     }
                 }
@@ -198,23 +200,23 @@ impl Cell {
                 }
             }
         }
-        // A batch that waited for its receivers is complete now: more work could make it wait again.
+        // The batch has waited once and is sealed now: wake-ups and waiting responses are for the next one.
         if !self.local_messages.has_waited {
-            self.take_turns(world, &mut effects);
+            self.take_turns(world, &mut result);
         }
-        self.deliver_local_messages(world, &mut effects);
+        self.deliver_local_messages(world, &mut result);
         self.match_tasks(world);
-        effects.loads = self.loading.take_next();
-        effects.load_wakes = self.wakes.wanted(world.now, self.has_turns_to_take(world));
+        result.loads = self.loading.take_next();
+        result.load_wakes = self.wakes.wanted(world.now, self.has_turns_to_take(world));
         let waits = std::mem::take(&mut self.local_messages.waits_for_receiver)
             && !self.local_messages.has_waited;
         if !self.output.is_in_flight() && !waits {
-            self.seal(&mut effects);
+            self.seal(&mut result);
         }
         self.local_messages.has_waited = waits;
-        self.output.release_ready(&mut effects.releases);
+        self.output.release_ready(&mut result.releases);
         self.cache.evict();
-        effects
+        result
     }
 
     /// The batch in flight is durable. Returns its releases, to be sent before the next step, so that workers run in
@@ -258,7 +260,7 @@ impl Cell {
     }
 
     /// The batch in flight, if there is one.
-    pub(crate) fn batch_in_flight(&self) -> Option<LastBatch> {
+    pub(crate) fn batch_in_flight(&self) -> Option<BatchId> {
         self.output.is_in_flight().then(|| self.lease.last_batch())
     }
 
@@ -275,12 +277,12 @@ impl Cell {
         lost
     }
 
-    fn seal(&mut self, effects: &mut Effects) {
+    fn seal(&mut self, result: &mut StepResult) {
         if self.output.open.is_empty() {
             return;
         }
         self.store_local_messages();
-        effects.commit = self.output.seal(&mut self.lease, &mut effects.releases);
+        result.commit = self.output.seal(&mut self.lease, &mut result.releases);
         self.cache.sealed();
     }
 
@@ -290,8 +292,8 @@ impl Cell {
         &mut self,
         wanted: &EntityRef,
         failed: LoadFailed,
-        world: &World<'_>,
-        effects: &mut Effects,
+        world: &StepContext<'_>,
+        result: &mut StepResult,
     ) {
         let LoadFailed { waiting, why } = failed;
         let refusal = match &why {
@@ -309,9 +311,9 @@ impl Cell {
         for incoming in waiting {
             match incoming.reply {
                 ReplyTo::Nobody | ReplyTo::Sender(_) if !is_damaged => {
-                    self.park(wanted.clone(), incoming, effects);
+                    self.park(wanted.clone(), incoming, result);
                 }
-                // The message was stored when its request was parked.
+                // Delivered as if from another cell: that reports the damage, and the message stays stored.
                 ReplyTo::Sender(message) => self.output.open.release(Release::Deliver(message)),
                 reply => reply.send(Err(refusal.clone())),
             }
@@ -319,27 +321,27 @@ impl Cell {
     }
 
     /// Parks a request until its entity is loaded.
-    fn park(&mut self, wanted: EntityRef, mut incoming: Incoming, effects: &mut Effects) {
+    fn park(&mut self, wanted: EntityRef, mut incoming: Incoming, result: &mut StepResult) {
         self.store_before_parking(&mut incoming);
         let is_awaited = matches!(incoming.reply, ReplyTo::Sender(_));
         let is_first = self.cache.park(wanted.clone(), incoming);
         match (is_first, is_awaited) {
             (true, true) => {
                 self.loading.count_immediate();
-                effects.awaited_loads.push(wanted);
+                result.awaited_loads.push(wanted);
             }
             (true, false) => self.loading.enqueue(wanted),
             (false, _) => {}
         }
     }
 
-    /// Releases after the commit to wait for.
+    /// Sends a release once the batch it waits for is durable.
     fn answer_after(&mut self, wait_for: WaitFor, release: Release) {
         self.output.release_after(wait_for, release);
     }
 
     /// Handles a request, or parks it until its entity is loaded.
-    fn ask(&mut self, incoming: Incoming, world: &World<'_>, effects: &mut Effects) {
+    fn ask(&mut self, incoming: Incoming, world: &StepContext<'_>, result: &mut StepResult) {
         let Some(entity) = incoming.request.entity() else {
             return self.handle(None, incoming, world);
         };
@@ -347,7 +349,7 @@ impl Cell {
         match resolved {
             Resolved::Found(key) => self.handle(Some(key), incoming, world),
             Resolved::Absent => self.handle(None, incoming, world),
-            Resolved::Unknown => self.park(wanted, incoming, effects),
+            Resolved::Unknown => self.park(wanted, incoming, result),
         }
     }
 
@@ -376,7 +378,7 @@ impl Cell {
     }
 
     /// Handles a request whose entity is in memory or doesn't exist.
-    fn handle(&mut self, key: Option<EntityKey>, incoming: Incoming, world: &World<'_>) {
+    fn handle(&mut self, key: Option<EntityKey>, incoming: Incoming, world: &StepContext<'_>) {
         let Incoming { request, reply } = incoming;
         match request {
             Request::Workflow { id, ask } => self.handle_workflow(key, &id, ask, reply, world),

@@ -14,7 +14,8 @@ use perennial_store::{
 use super::fragments::merged;
 use super::request::Release;
 
-/// Decisions since the last batch was sealed. Writes to one key collapse into the last one.
+/// Decisions since the last batch was sealed. Changes of one entity are merged; of two writes of a task, message or
+/// record the last one counts.
 #[derive(Default)]
 pub(super) struct OpenBatch {
     entities: BTreeMap<EntityKey, OpenEntity>,
@@ -67,7 +68,7 @@ impl OpenBatch {
         self.tasks.insert(key, write);
     }
 
-    /// Stores a message, which has its key.
+    /// Stores a message that already has a key.
     pub(super) fn put_message(&mut self, slot: Slot, message: Arc<EntityMessage>) {
         self.messages.insert(message.key, OpenMessage::Put(slot, message));
     }
@@ -91,7 +92,7 @@ impl OpenBatch {
         self.records.push(record);
     }
 
-    /// Releases when this batch is durable.
+    /// Adds a release, to be sent when this batch is durable.
     pub(super) fn release(&mut self, release: Release) {
         self.releases.push(release);
     }

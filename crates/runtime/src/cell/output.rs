@@ -26,7 +26,7 @@ impl Output {
         self.in_flight.is_some()
     }
 
-    /// Releases after the commit to wait for.
+    /// Sends a release once the batch it waits for is durable.
     pub(super) fn release_after(&mut self, wait_for: WaitFor, release: Release) {
         match wait_for {
             WaitFor::Nothing => self.ready.push(release),

@@ -12,7 +12,7 @@ use prost::Message;
 
 use super::request::{ReplyTo, Response};
 use super::run_requests::gone;
-use super::{Cell, World};
+use super::{Cell, StepContext};
 use crate::api::{CompletionPage, Refusal};
 
 /// The pages of a run's started workflow task.
@@ -49,7 +49,7 @@ impl Cell {
         key: EntityKey,
         page: CompletionPage,
         reply: ReplyTo,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         let kept = self.keep(key, page, world);
         self.answer(Some(key), reply, kept.map(|()| Response::Done));
@@ -59,7 +59,7 @@ impl Cell {
         &mut self,
         key: EntityKey,
         page: CompletionPage,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) -> Result<(), Refusal> {
         let CompletionPage { task, number, commands, identity } = page;
         let Some(cached) = self.cache.run_mut(key) else { return Err(gone()) };

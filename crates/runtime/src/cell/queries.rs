@@ -11,7 +11,7 @@ use perennial_proto::temporal::enums::v1::{
 use perennial_proto::temporal::query::v1::{WorkflowQuery, WorkflowQueryResult};
 
 use super::request::{Release, ReplyTo, Response};
-use super::{Cell, World};
+use super::{Cell, StepContext};
 use crate::api::{Demand, QueryOutcome, Refusal, WorkflowTaskGrant};
 use crate::queues::{Grant, QueryTask, QueueKind, QueueName, WaitingPoll};
 
@@ -96,7 +96,7 @@ impl Cell {
         query: WorkflowQuery,
         reject: QueryRejectCondition,
         reply: ReplyTo,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         let Some(run) = self.run(key) else { return };
         if is_rejected(&run, reject) {
@@ -121,7 +121,7 @@ impl Cell {
         }
     }
 
-    fn send_directly(&mut self, run: &Run, id: String, world: &World<'_>) {
+    fn send_directly(&mut self, run: &Run, id: String, world: &StepContext<'_>) {
         let queue = |name: &str| QueueName {
             namespace: NamespaceKey(run.head.namespace),
             name: name.to_owned(),
@@ -217,7 +217,7 @@ impl Cell {
         &mut self,
         key: EntityKey,
         answered: Vec<Answered>,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         let Some(cached) = self.cache.run_mut(key) else { return };
         cached.queries.waiting.extend(answered.into_iter().map(|it| (it.id, it.query)));
@@ -225,7 +225,7 @@ impl Cell {
     }
 
     /// Sends waiting queries without a task, if no workflow task is pending any more.
-    pub(super) fn send_stranded_queries(&mut self, key: EntityKey, world: &World<'_>) {
+    pub(super) fn send_stranded_queries(&mut self, key: EntityKey, world: &StepContext<'_>) {
         let Some(cached) = self.cache.run_mut(key) else { return };
         if cached.queries.is_empty() || cached.run.head.workflow_task.is_some() {
             return;

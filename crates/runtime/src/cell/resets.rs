@@ -4,7 +4,7 @@ use perennial_engine::EntityKey;
 use perennial_engine::run;
 
 use super::request::{ReplyTo, ResetFrom, Response};
-use super::{Cell, World};
+use super::{Cell, StepContext};
 use crate::api::Refusal;
 
 impl Cell {
@@ -13,7 +13,7 @@ impl Cell {
         key: EntityKey,
         reset: ResetFrom,
         reply: ReplyTo,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         let Some(base) = self.run(key) else { return };
         if base.head.next_event_id != reset.next_event_id {

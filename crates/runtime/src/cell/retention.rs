@@ -5,15 +5,15 @@
 use perennial_engine::run::Run;
 use perennial_engine::{NamespaceKey, Span, Time};
 
-use super::World;
+use super::StepContext;
 
 /// When a closed run is deleted; `None` if its namespace keeps runs forever or doesn't exist.
-pub(super) fn retention_end(run: &Run, world: &World<'_>) -> Option<Time> {
+pub(super) fn retention_end(run: &Run, world: &StepContext<'_>) -> Option<Time> {
     let namespace = world.namespaces.by_key(NamespaceKey(run.head.namespace))?;
     Span(namespace.retention_nanos).get().map(|kept| Time(run.head.closed_at).after(kept))
 }
 
 /// Whether a run is closed and its retention period has passed.
-pub(super) fn is_expired(run: &Run, world: &World<'_>) -> bool {
+pub(super) fn is_expired(run: &Run, world: &StepContext<'_>) -> bool {
     !run.is_open() && retention_end(run, world).is_some_and(|end| end <= world.now)
 }

@@ -18,7 +18,7 @@ use super::fragments::fragments_of;
 use super::request::{Release, ReplyTo, Response, RunRequest, WorkflowRequest};
 use super::retention::is_expired;
 use super::updates::limit_reached;
-use super::{Cell, Rules, World};
+use super::{Cell, Rules, StepContext};
 use crate::api::{Refusal, Sent, Started, Watched};
 use crate::listing::{close_of, pauses_differ, row_of};
 use crate::namespaces::reference;
@@ -31,7 +31,7 @@ impl Cell {
         id: &EntityId,
         ask: WorkflowRequest,
         reply: ReplyTo,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         match ask {
             WorkflowRequest::Start(start) => {
@@ -64,7 +64,7 @@ impl Cell {
         target: &RunName,
         ask: RunRequest,
         reply: ReplyTo,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         let Some(key) = key else {
             let why = Rejection::RunNotFound(target.workflow_id.clone());
@@ -114,7 +114,7 @@ impl Cell {
         id: &EntityId,
         start: StartRun,
         first_update: Option<update::Request>,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) -> Result<Started, Rejection> {
         let present = current.and_then(|key| self.run(key));
         let decided = {
@@ -137,7 +137,13 @@ impl Cell {
         Ok(Started { run, is_new: decided.is_new, eager_task })
     }
 
-    fn command(&mut self, key: EntityKey, command: Command, reply: ReplyTo, world: &World<'_>) {
+    fn command(
+        &mut self,
+        key: EntityKey,
+        command: Command,
+        reply: ReplyTo,
+        world: &StepContext<'_>,
+    ) {
         let mut command = self.add_cell_context(key, command, world);
         let query_answers = match &mut command {
             Command::CompleteWorkflowTask(complete) => std::mem::take(&mut complete.query_answers),
@@ -182,7 +188,12 @@ impl Cell {
         self.answer(Some(key), reply, response);
     }
 
-    fn add_cell_context(&self, key: EntityKey, command: Command, world: &World<'_>) -> Command {
+    fn add_cell_context(
+        &self,
+        key: EntityKey,
+        command: Command,
+        world: &StepContext<'_>,
+    ) -> Command {
         match command {
             Command::CompleteWorkflowTask(mut complete) => {
                 if let Some(cached) = self.cache.run(key) {
@@ -202,7 +213,7 @@ impl Cell {
     }
 
     /// The run's stored wake-up time has come.
-    pub(super) fn wake_run(&mut self, key: EntityKey, world: &World<'_>) {
+    pub(super) fn wake_run(&mut self, key: EntityKey, world: &StepContext<'_>) {
         let Some(run) = self.run(key) else { return };
         if is_expired(&run, world) {
             return self.delete_now(key);
@@ -218,7 +229,7 @@ impl Cell {
     }
 
     /// Moves the stored wake-up, because nothing was due at its time.
-    fn move_wake(&mut self, key: EntityKey, world: &World<'_>) {
+    fn move_wake(&mut self, key: EntityKey, world: &StepContext<'_>) {
         let Some(run) = self.run(key) else { return };
         let mut run = Run::clone(&run);
         let wake = self.next_stored_wake(&run, true, world);
@@ -234,7 +245,7 @@ impl Cell {
     /// Updates the cached run after a step.
     fn step_run(&mut self, run: Arc<Run>, touched: &BTreeSet<RunPart>, fragments: Vec<Fragment>) {
         self.cache.change(run.key, |cached| match cached {
-            CachedEntity::Run(cached) => cached.step(run, touched.iter(), fragments),
+            CachedEntity::Run(cached) => cached.replace(run, touched.iter(), fragments),
             CachedEntity::Schedule(_) => {}
         });
     }
@@ -244,7 +255,7 @@ impl Cell {
         &mut self,
         key: EntityKey,
         command: Command,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) -> Result<Reply, Rejection> {
         let run = self.run(key).ok_or_else(|| Rejection::RunNotFound(String::new()))?;
         let Decision { transition, reply } = {
@@ -262,9 +273,9 @@ impl Cell {
         reply
     }
 
-    pub(super) fn context(&self, world: &World<'_>) -> Context<'_> {
+    pub(super) fn context(&self, world: &StepContext<'_>) -> Context<'_> {
         let Rules { ids, limits, zones } = &self.rules;
-        let World { now, evaluated, .. } = *world;
+        let StepContext { now, evaluated, .. } = *world;
         Context { now, ids, keys: self.lease.keys(), limits, zones, evaluated }
     }
 
@@ -277,7 +288,7 @@ impl Cell {
         &mut self,
         transition: Transition,
         first_update: Option<update::Request>,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         let run = &transition.run;
         let ancestors: Vec<_> =
@@ -298,7 +309,7 @@ impl Cell {
     }
 
     /// Applies a transition of a run: updates cache and open batch, and starts its effects.
-    pub(super) fn take(&mut self, transition: Transition, woken: bool, world: &World<'_>) {
+    pub(super) fn take(&mut self, transition: Transition, woken: bool, world: &StepContext<'_>) {
         let Transition { mut run, events, touched, effects, is_visible, successor } = transition;
         let key = run.key;
         let before = self.run(key);
@@ -398,7 +409,7 @@ impl Cell {
         }
     }
 
-    fn delete(&mut self, key: EntityKey, reply: ReplyTo, world: &World<'_>) {
+    fn delete(&mut self, key: EntityKey, reply: ReplyTo, world: &StepContext<'_>) {
         if self.run(key).is_some_and(|run| run.is_open()) {
             let terminate = run::Terminate {
                 reason: "Delete workflow execution".to_owned(),

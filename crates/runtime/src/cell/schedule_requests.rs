@@ -17,7 +17,7 @@ use perennial_store::{Listed, Log, NewEntity};
 use super::cache::WaitFor;
 use super::entity::CachedEntity;
 use super::request::{Release, ReplyTo, Response, ScheduleRequest};
-use super::{Cell, World};
+use super::{Cell, StepContext};
 use crate::api::Refusal;
 use crate::listing::schedule_row;
 
@@ -29,7 +29,7 @@ impl Cell {
         target: &ScheduleName,
         ask: ScheduleRequest,
         reply: ReplyTo,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         // A request to an earlier schedule of the same id finds nothing.
         let meant = latest.filter(|latest| target.key == 0 || latest.0 == target.key);
@@ -74,7 +74,7 @@ impl Cell {
     }
 
     /// The schedule's stored wake-up time has come.
-    pub(super) fn wake_schedule(&mut self, key: EntityKey, world: &World<'_>) {
+    pub(super) fn wake_schedule(&mut self, key: EntityKey, world: &StepContext<'_>) {
         // Rejected if it is deleted: then there is nothing to do.
         let _ = self.command_schedule(key, Command::Wake, world);
     }
@@ -85,7 +85,7 @@ impl Cell {
         latest: Option<EntityKey>,
         message: &EntityMessage,
         reply: ReplyTo,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         if self.local_messages.awaits_start_of(message) {
             return self.redeliver_later(reply);
@@ -109,7 +109,7 @@ impl Cell {
         message: Arc<EntityMessage>,
         answer: Answer,
         reply: ReplyTo,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         self.forget_message(&message);
         if let Some(key) = resolve_address(latest, message.sender.as_ref()) {
@@ -127,7 +127,7 @@ impl Cell {
         latest: Option<EntityKey>,
         id: &EntityId,
         create: CreateSchedule,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) -> Result<Arc<Schedule>, Refusal> {
         let existing = latest.and_then(|key| self.schedule(key));
         let created = {
@@ -147,7 +147,7 @@ impl Cell {
         &mut self,
         key: EntityKey,
         command: Command,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) -> Result<(Arc<Schedule>, Reply), Refusal> {
         let schedule = self.schedule(key).ok_or_else(not_found)?;
         let decision = {
@@ -167,7 +167,7 @@ impl Cell {
     }
 
     /// Applies a transition of a schedule: updates cache and open batch, and sends its messages.
-    fn take_schedule(&mut self, transition: Transition, world: &World<'_>) {
+    fn take_schedule(&mut self, transition: Transition, world: &StepContext<'_>) {
         let Transition { mut schedule, touched, audit, ledger, messages, is_visible, wake_at } =
             transition;
         let key = schedule.key;
@@ -195,7 +195,7 @@ impl Cell {
         let entity = || EntityRef::current(schedule.id());
         self.wakes.set(Kind::Schedule, key, wake_at, world.now, entity);
         self.cache.change(key, |cached| match cached {
-            CachedEntity::Schedule(cached) => cached.step(schedule),
+            CachedEntity::Schedule(cached) => cached.replace(schedule),
             CachedEntity::Run(_) => {}
         });
         for message in messages {

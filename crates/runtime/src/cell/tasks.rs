@@ -7,21 +7,21 @@ use perennial_proto::store::{TaskKind, WaitingTask};
 use perennial_store::{TaskRow, TaskWrite};
 
 use super::request::Release;
-use super::{Cell, World};
+use super::{Cell, StepContext};
 use crate::api::{ActivityGrant, Demand, WorkflowTaskGrant};
 use crate::queues::{Grant, QueueKind, QueueName, WaitingPoll};
 
 impl Cell {
     /// Matches the tasks that became ready in this step with pollers. Runs at the end of the step, so that workers that
     /// poll during the step get a task in the same commit.
-    pub(super) fn match_tasks(&mut self, world: &World<'_>) {
+    pub(super) fn match_tasks(&mut self, world: &StepContext<'_>) {
         while let Some((key, offer)) = self.offers.pop_front() {
             self.offer(key, offer, world);
         }
     }
 
     /// Starts a ready task for a waiting poller, or adds it to its queue.
-    fn offer(&mut self, key: EntityKey, offer: Offer, world: &World<'_>) {
+    fn offer(&mut self, key: EntityKey, offer: Offer, world: &StepContext<'_>) {
         let Some(run) = self.run(key) else { return };
         let namespace = NamespaceKey(run.head.namespace);
         let (kind, stored_kind, stamp) = match offer.task {
@@ -67,7 +67,7 @@ impl Cell {
         key: Option<EntityKey>,
         task: WaitingTask,
         poller: WaitingPoll,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         let stamp = TaskStamp::from(&task);
         let of = match task.kind() {
@@ -90,7 +90,7 @@ impl Cell {
         task: TaskRef,
         poller: WaitingPoll,
         waited_as: Option<i64>,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         let request_id = self.rules.ids.next(world.now);
         let identity = poller.identity().to_owned();

@@ -10,7 +10,7 @@ use perennial_engine::Time;
 use perennial_engine::run::Command;
 
 use super::request::{Incoming, Request, RunRequest};
-use super::{Cell, Effects, World};
+use super::{Cell, StepContext, StepResult};
 
 /// Due wake-ups handled in a first step: few, so that workers get tasks early.
 const SMALL_BATCH: usize = 16;
@@ -55,29 +55,29 @@ impl Cell {
     pub(super) fn ask_in_turn(
         &mut self,
         incoming: Incoming,
-        world: &World<'_>,
-        effects: &mut Effects,
+        world: &StepContext<'_>,
+        result: &mut StepResult,
     ) {
         if self.has_turns_to_take(world) && is_answer(&incoming.request) {
             self.turns.answers.push_back((world.now, incoming));
         } else {
-            self.ask(incoming, world, effects);
+            self.ask(incoming, world, result);
         }
     }
 
     /// Whether wake-ups are due or responses wait.
-    pub(super) fn has_turns_to_take(&self, world: &World<'_>) -> bool {
+    pub(super) fn has_turns_to_take(&self, world: &StepContext<'_>) -> bool {
         !self.turns.is_empty() || self.wakes.first_due(world.now).is_some()
     }
 
     /// Handles due wake-ups or, if there are none, waiting responses.
-    pub(super) fn take_turns(&mut self, world: &World<'_>, effects: &mut Effects) {
+    pub(super) fn take_turns(&mut self, world: &StepContext<'_>, result: &mut StepResult) {
         if self.wakes.first_due(world.now).is_none() {
             self.turns.at_once = SMALL_BATCH;
             let count = self.turns.answers.len().min(RESPONSES_PER_STEP);
             let answers: Vec<_> = self.turns.answers.drain(..count).collect();
             for (_, answer) in answers {
-                self.ask(answer, world, effects);
+                self.ask(answer, world, result);
             }
             return;
         }
@@ -88,9 +88,9 @@ impl Cell {
             }
             let Some(due) = self.wakes.first_due(world.now) else { break };
             while let Some(answer) = self.turns.take_answer_before(due) {
-                self.ask(answer, world, effects);
+                self.ask(answer, world, result);
             }
-            self.wake_first(world, effects);
+            self.wake_first(world, result);
         }
         self.turns.at_once = (2 * self.turns.at_once).min(LARGE_BATCH);
     }

@@ -14,7 +14,7 @@ use perennial_proto::temporal::update::v1 as update;
 use perennial_proto::{Any, encoded};
 
 use super::request::{ReplyTo, Response};
-use super::{Cell, World};
+use super::{Cell, StepContext};
 use crate::api::{Refusal, Started, UpdateStatus};
 
 #[derive(Default)]
@@ -127,7 +127,7 @@ impl Cell {
         request: update::Request,
         wait: Stage,
         reply: ReplyTo,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         self.admit(key, request, Waiter { wait, reply, started: None }, world);
     }
@@ -156,7 +156,7 @@ impl Cell {
         request: update::Request,
         wait: Stage,
         reply: ReplyTo,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         let key = started.run.key;
         let started = Some(Box::new(started));
@@ -168,7 +168,7 @@ impl Cell {
         key: EntityKey,
         request: update::Request,
         waiter: Waiter,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) {
         let Some(run) = self.run(key) else { return };
         if let Err(rejection) = run.may_be_updated() {

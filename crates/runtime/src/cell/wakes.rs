@@ -12,7 +12,7 @@ use perennial_store::Wake;
 
 use super::request::{Incoming, ReplyTo, Request};
 use super::retention::retention_end;
-use super::{Cell, Effects, World};
+use super::{Cell, StepContext, StepResult};
 use crate::Evaluation;
 
 /// With more wake-ups than this in memory, no more are read. Wake-ups of runs that were just stepped are kept as well,
@@ -140,10 +140,10 @@ impl Wakes {
 
 impl Cell {
     /// Wakes the entity with the first wake-up.
-    pub(super) fn wake_first(&mut self, world: &World<'_>, effects: &mut Effects) {
+    pub(super) fn wake_first(&mut self, world: &StepContext<'_>, result: &mut StepResult) {
         let Some((key, entity)) = self.wakes.take_first() else { return };
         let request = Request::Wake { key, entity };
-        self.ask(Incoming { request, reply: ReplyTo::Nobody }, world, effects);
+        self.ask(Incoming { request, reply: ReplyTo::Nobody }, world, result);
     }
 
     /// The wake-up to store for a run after a step. It moves to a later time only when the stored one was due or the
@@ -152,7 +152,7 @@ impl Cell {
         &self,
         run: &Run,
         woken: bool,
-        world: &World<'_>,
+        world: &StepContext<'_>,
     ) -> Option<Time> {
         let stored = Time(run.head.stored_wake_at).get();
         let wanted = if run.is_open() { run.wake_at() } else { retention_end(run, world) };

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use perennial_engine::{FreshIds, SlotRange, Time};
 use perennial_proto::store::EntityMessage;
-use perennial_store::{Batch, CellId, Epoch, Error, LastBatch, Lease};
+use perennial_store::{Batch, BatchId, CellId, Epoch, Error, Lease};
 
 use super::evaluation_gaps::EvaluationGaps;
 use super::loads::Load;
 use super::suspension::Suspension;
 use super::{Node, ToCell};
-use crate::cell::{Cell, CellConfig, Effects, Input, Release, Rules, World};
+use crate::cell::{Cell, CellConfig, Input, Release, Rules, StepContext, StepResult};
 
 /// Inputs handled in one step.
 pub(crate) const INPUTS_PER_STEP: usize = 512;
@@ -188,10 +188,11 @@ impl CellLoop {
         let (queues, damage) = (&node.queues, node.damage.as_ref());
         let evaluated = self.evaluation_gaps.evaluated();
         let monotonic = node.monotonic();
-        let world = World { now, monotonic, evaluated, queues, namespaces: &namespaces, damage };
+        let world =
+            StepContext { now, monotonic, evaluated, queues, namespaces: &namespaces, damage };
         let (begun, asked) = (Instant::now(), inputs.first().map(Input::describe));
         let count = inputs.len();
-        let Effects { loads, awaited_loads, commit, releases, load_wakes } =
+        let StepResult { loads, awaited_loads, commit, releases, load_wakes } =
             self.cell.step(inputs, &world);
         let took = begun.elapsed();
         tracing::trace!(
@@ -284,7 +285,7 @@ impl CellLoop {
     }
 
     /// After a failed commit: the new lease shows whether the batch is stored nevertheless.
-    fn resolve_batch_in_flight(&mut self, node: &Node, stored: LastBatch, why: &Error) {
+    fn resolve_batch_in_flight(&mut self, node: &Node, stored: BatchId, why: &Error) {
         if self.cell.batch_in_flight() == Some(stored) {
             for release in self.cell.committed() {
                 match release {
@@ -336,7 +337,7 @@ fn deliver_all(node: &Node, messages: Vec<Arc<EntityMessage>>, epoch: Epoch) {
 /// A cell under a new lease.
 struct Leased {
     epoch: Epoch,
-    last_batch: LastBatch,
+    last_batch: BatchId,
     cell: Cell,
     /// Its stored, unanswered messages.
     sent: Vec<Arc<EntityMessage>>,
@@ -347,7 +348,7 @@ fn lease(node: &Node, slots: SlotRange) -> Result<Leased, Error> {
     let mut cell = cell_under(node, slots, epoch);
     let sent: Vec<_> = node.stored_messages(slots)?.into_iter().map(Arc::new).collect();
     for message in &sent {
-        cell.has_sent(message);
+        cell.register_sent(message);
     }
     Ok(Leased { epoch, last_batch, cell, sent })
 }

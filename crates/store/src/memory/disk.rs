@@ -4,7 +4,7 @@ use perennial_engine::{EntityId, EntityKey, Kind, PartId, SlotRange, Time};
 
 use super::table::Table;
 use crate::{
-    CellId, Epoch, Error, Fragment, LastBatch, Lease, Log, RecordKind, StoredCell, StoredMessage,
+    BatchId, CellId, Epoch, Error, Fragment, Lease, Log, RecordKind, StoredCell, StoredMessage,
     TaskRow, visibility,
 };
 
@@ -83,7 +83,7 @@ impl Disk {
             return Err(Error::Fenced(format!("there is no cell {cell}")));
         };
         let StoredCell { slots, .. } = before;
-        let last_batch = LastBatch { epoch: before.epoch, sequence: before.sequence };
+        let last_batch = BatchId { epoch: before.epoch, sequence: before.sequence };
         let owner = owner.to_owned();
         self.cells.put(cell, StoredCell { slots, owner, epoch, sequence: 0 });
         self.keep();

@@ -4,7 +4,7 @@ use perennial_engine::{Slot, SlotRange};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::write::execute;
-use crate::{CellId, Epoch, Error, LastBatch, Lease, StoredCell};
+use crate::{BatchId, CellId, Epoch, Error, Lease, StoredCell};
 
 /// All cells, in the order of their slots.
 pub(super) fn read_all(connection: &Connection) -> Result<Vec<StoredCell>, Error> {
@@ -32,7 +32,7 @@ pub(super) fn take_lease(
     };
     let epoch = next_epoch(connection)?;
     execute(connection, include_str!("sql/take_lease.sql"), params![cell.0.0, owner, epoch.0])?;
-    let last_batch = LastBatch { epoch: before.epoch, sequence: before.sequence };
+    let last_batch = BatchId { epoch: before.epoch, sequence: before.sequence };
     Ok(Lease { slots: before.slots, epoch, last_batch })
 }
 

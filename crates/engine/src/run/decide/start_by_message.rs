@@ -8,11 +8,11 @@ use super::start::{Start, start_from};
 use crate::run::{Answer, Context, Origin, Rejection, Run, StartRun};
 use crate::{NamespaceKey, Span};
 
-/// Starts the run that `message` asks for, if the current run of its workflow id, if any, allows it. Delivering the
-/// message twice changes nothing and gives the same answer.
+/// Starts the run that `message` asks for, unless the current run forbids it. A second delivery starts nothing if
+/// `current` is of the chain that the first one started; the cell looks for it.
 ///
 /// # Errors
-/// If the message doesn't start a run, or its cron string can't be parsed.
+/// If the message doesn't start a run, or the request for it can't be valid.
 pub fn start_by_message(
     current: Option<&Run>,
     message: &stored::EntityMessage,
@@ -21,8 +21,8 @@ pub fn start_by_message(
     let Some(Body::StartRun(wanted)) = &message.body else {
         return Err(Rejection::InvalidArgument("this message doesn't start a run".to_owned()));
     };
-    let chain_is_there = current.is_some_and(|run| run.first_run_id() == wanted.run_id);
-    if chain_is_there {
+    let is_started = current.is_some_and(|run| run.first_run_id() == wanted.run_id);
+    if is_started {
         return Ok((None, Answer::Started(wanted.run_id.clone())));
     }
     let target = message.target.clone().unwrap_or_default();

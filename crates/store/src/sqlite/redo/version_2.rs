@@ -106,7 +106,7 @@ mod tests {
         DatabaseId, Header, OLDEST_VERSION, RECORD_HEADER_BYTES, fill_record_header, segment_at,
     };
     use crate::sqlite::sidecar_files;
-    use crate::{Durability, LastBatch, Log, RecordKind, SqliteStore, Store, StoredEntity};
+    use crate::{BatchId, Durability, Log, RecordKind, SqliteStore, Store, StoredEntity};
 
     /// A record that a server of version 2 wrote, with everything in it that a batch could have.
     fn record() -> Vec<u8> {
@@ -229,6 +229,6 @@ mod tests {
         assert_eq!(records(RecordKind::Cluster), [("fact".to_owned(), b"true".to_vec())]);
         let lease = store.lease(CellId::FIRST, "node a").unwrap();
         assert_eq!(lease.slots, SlotRange::ALL);
-        assert_eq!(lease.last_batch, LastBatch { epoch: Epoch(5), sequence: 4 });
+        assert_eq!(lease.last_batch, BatchId { epoch: Epoch(5), sequence: 4 });
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use perennial_engine::{EntityId, EntityKey, EntityRef, RunPart, SchedulePart, Slot, Time};
 use perennial_store::{
-    Batch, CellId, Durability, EntityWrite, Epoch, HistoryRange, LastBatch, Log, LogLine,
+    Batch, BatchId, CellId, Durability, EntityWrite, Epoch, HistoryRange, Log, LogLine,
     MemoryStore, SqliteStore, Store, TaskRow, TaskWrite,
 };
 use proptest::collection::vec;
@@ -136,9 +136,9 @@ impl Workload {
     }
 
     /// The last batch that is durable.
-    pub(crate) fn last_batch(&self) -> LastBatch {
+    pub(crate) fn last_batch(&self) -> BatchId {
         let Batch { epoch, sequence, .. } = self.batch.as_ref().unwrap();
-        LastBatch { epoch: *epoch, sequence: *sequence }
+        BatchId { epoch: *epoch, sequence: *sequence }
     }
 
     pub(crate) fn step(&mut self, step: &Step, file: &SqliteStore) -> Result<(), TestCaseError> {

@@ -3,7 +3,7 @@
 
 use perennial_faults::{Fault, FaultyDisk};
 use perennial_store::{
-    CellId, Durability, Error, LastBatch, Lease, OnDamage, SqliteOptions, SqliteStore, Store,
+    BatchId, CellId, Durability, Error, Lease, OnDamage, SqliteOptions, SqliteStore, Store,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -83,7 +83,7 @@ impl World {
 
     fn commit(&mut self, ops: &[Op]) -> Result<(), TestCaseError> {
         let batches = [self.workload.batch(ops)];
-        let batch = LastBatch { epoch: batches[0].epoch, sequence: batches[0].sequence };
+        let batch = BatchId { epoch: batches[0].epoch, sequence: batches[0].sequence };
         let result = self.store().commit(&batches);
         match &result {
             Ok(()) | Err(Error::Conflict(_)) => {
@@ -112,7 +112,7 @@ impl World {
         Ok(())
     }
 
-    fn lease(&mut self) -> Result<LastBatch, TestCaseError> {
+    fn lease(&mut self) -> Result<BatchId, TestCaseError> {
         let lease = self.take_lease()?;
         self.workload.leased(lease.epoch);
         Ok(lease.last_batch)

@@ -1,6 +1,6 @@
 //! Leases: which owner may write.
 
-use perennial_store::{CellId, Epoch, Error, LastBatch, Store};
+use perennial_store::{BatchId, CellId, Epoch, Error, Store};
 
 use crate::writing::{Owner, Rows, current, divide_in_two, load, new_run};
 
@@ -53,19 +53,19 @@ pub(crate) fn lease_says_what_the_owner_before_wrote_last(store: &dyn Store) {
     let first = store.lease(CellId::FIRST, "test").unwrap();
     assert_eq!(first.last_batch.sequence, 0);
     let second = store.lease(CellId::FIRST, "test").unwrap();
-    let nothing = LastBatch { epoch: first.epoch, sequence: 0 };
+    let nothing = BatchId { epoch: first.epoch, sequence: 0 };
     assert_eq!(second.last_batch, nothing);
     let mut owner = Owner::first(store);
     owner.commit(Rows::default());
     owner.commit(current(new_run(1, "order")));
     let refused = owner.try_commit(current(new_run(1, "order")));
     assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
-    let two = LastBatch { epoch: owner.epoch, sequence: 2 };
+    let two = BatchId { epoch: owner.epoch, sequence: 2 };
     assert_eq!(last_batch(store, CellId::FIRST), two);
 }
 
 /// The last batch of a cell, whose owner is replaced.
-pub(crate) fn last_batch(store: &dyn Store, cell: CellId) -> LastBatch {
+pub(crate) fn last_batch(store: &dyn Store, cell: CellId) -> BatchId {
     store.lease(cell, "test").unwrap().last_batch
 }
 

@@ -2,7 +2,7 @@
 
 use perennial_engine::{RunPart, SchedulePart, Slot, SlotRange, Time};
 use perennial_store::{
-    EntityWrite, LastBatch, Log, LogLine, MessageWrite, RecordKind, TaskRow, TaskWrite,
+    BatchId, EntityWrite, Log, LogLine, MessageWrite, RecordKind, TaskRow, TaskWrite,
 };
 
 use super::backends::{Lasting, Memory, SqliteFile};
@@ -45,7 +45,7 @@ fn reopened_store_holds_what_was_committed<B: Lasting>() {
     assert_eq!(store.messages(SlotRange::ALL, 0, 10).unwrap()[0].value, [6]);
     assert_eq!(store.records(RecordKind::Namespace, "", "", 10).unwrap().len(), 1);
 
-    let last_batch = LastBatch { epoch, sequence: 1 };
+    let last_batch = BatchId { epoch, sequence: 1 };
     assert_eq!(store.lease(second, "test").unwrap().last_batch, last_batch);
     let mut owner = Owner::first(store);
     assert!(owner.epoch > epoch, "epochs go on, also for another cell");

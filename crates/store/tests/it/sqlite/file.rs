@@ -5,7 +5,7 @@ use std::path::Path;
 
 use perennial_engine::{EntityId, EntityRef, SlotRange};
 use perennial_store::{
-    Batch, CellId, Durability, EntityWrite, Epoch, Error, LastBatch, SqliteStore, Store,
+    Batch, BatchId, CellId, Durability, EntityWrite, Epoch, Error, SqliteStore, Store,
 };
 use tempfile::TempDir;
 
@@ -156,10 +156,7 @@ fn redo_file_is_applied_to_the_tables_when_the_database_is_opened() {
     let (copy, sequence) = missing.unwrap();
     let store = open(copy.path().join("perennial.db")).unwrap();
     assert_eq!(count_runs(&store, sequence), sequence as usize);
-    assert_eq!(
-        store.lease(CellId::FIRST, "test").unwrap().last_batch,
-        LastBatch { epoch, sequence }
-    );
+    assert_eq!(store.lease(CellId::FIRST, "test").unwrap().last_batch, BatchId { epoch, sequence });
     drop(store);
     assert!(!copy.path().join("perennial.db-redo").exists(), "a clean end leaves one file");
 }
