@@ -17,9 +17,10 @@ pub(super) struct Contender {
 
 pub(super) fn ours(repository: &Repository) -> Result<Contender> {
     let mut build = process::cargo(&repository.root);
-    build.args(["build", "--release", "--locked", "--package", "perennial-cli"]);
+    // What people install.
+    build.args(["build", "--profile", "dist", "--locked", "--package", "perennial-cli"]);
     process::run(&mut build)?;
-    let binary = repository.target.join("release").join("perennial");
+    let binary = repository.target.join("dist").join("perennial");
     let version = process::output(Command::new(&binary).arg("--version"))?.trim().to_owned();
     Ok(Contender { name: "perennial", binary, version })
 }
