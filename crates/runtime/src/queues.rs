@@ -32,7 +32,7 @@ const POLLED_WITHIN: Duration = Duration::from_secs(10);
 /// Queue descriptions list a poller for this long after its last poll.
 const SHOWN_FOR: Duration = Duration::from_secs(300);
 
-/// A poll that waited this long for its task makes the worker poll less.
+/// If a poll waited this long and no other task waits, the worker is told to poll less.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
 
 /// With more queues than this, unused ones are dropped.
@@ -199,7 +199,7 @@ impl Queues {
         }
     }
 
-    /// Removes a waiting poller from the queue, unless a task waits for one.
+    /// Removes a waiting poller from the queue, unless a task waits for one or the rate limit is reached.
     pub(crate) fn claim(&self, queue: &QueueName, now: Monotonic) -> Option<WaitingPoll> {
         let mut queues = self.lock();
         let queue = queues.get_mut(queue)?;
@@ -235,7 +235,7 @@ impl Queues {
         }
     }
 
-    /// Drops stored tasks, which will be read again, and the selected ones of the others.
+    /// Drops all stored tasks, which will be read again, and the unstored ones that `is_meant` selects.
     pub(crate) fn forget_tasks(&self, is_meant: impl Fn(&WaitingTask) -> bool) {
         for queue in self.lock().values_mut() {
             queue.backlog.forget(&is_meant);

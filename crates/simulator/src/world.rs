@@ -417,8 +417,8 @@ impl World {
             return;
         }
         let message = self.delayed.swap_remove(self.chance.below(self.delayed.len()));
-        // Who deletes a run deletes its run id too, by which a child that was started is known. A second
-        // delivery that is slower than the child's whole life and its deletion is beyond what is promised.
+        // A second delivery of a start is recognised by the run it started. If that run may have been deleted, the second
+        // delivery could start it again, and nothing is promised about that: it isn't simulated.
         if let Some(Body::StartRun(child)) = &message.body {
             let mut auditor = lock(&self.sim.auditor);
             if auditor.may_be_deleted(&child.run_id) {
@@ -426,8 +426,8 @@ impl World {
             }
             auditor.started_again(&child.run_id);
         }
-        // A refusal isn't remembered: a start that another run stood in the way of may find it gone the second
-        // time, after its schedule has heard that nothing came of it.
+        // Refusals aren't stored. A start that was refused because another run had the workflow id could succeed at its
+        // second delivery, although the schedule was told that it failed: that isn't simulated.
         let schedule = message.sender.as_ref().and_then(Address::schedule);
         if let (Some(_), Some(Body::StartRun(start)), Some(target)) =
             (schedule, &message.body, &message.target)
@@ -516,7 +516,7 @@ impl World {
         if by.0 < 0 {
             lock(&self.sim.auditor).clock_put_back(clock.now());
         }
-        self.sim.say(format!("world: the clock is put {} ms forward", by.0 / 1_000_000));
+        self.sim.say(format!("world: the clock is set by {:+} ms", by.0 / 1_000_000));
         self.executor.wake_all();
     }
 

@@ -10,7 +10,7 @@ use tonic::{Code, Status};
 use crate::client::Client;
 use crate::output::{Card, Output};
 
-/// JSON output for a running workflow, with the field names of Temporal's command line.
+/// A started workflow; its JSON has the field names of Temporal's command line.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Started {
@@ -50,7 +50,8 @@ impl Started {
     }
 }
 
-/// Starts the workflow. If one with this id is running, returns that one, unless `--fail-existing` is given.
+/// Starts the workflow. If the id is taken, returns the run that has it, perhaps a closed one, with the type and task
+/// queue of the request, unless `--fail-existing` is given.
 pub(super) async fn start(
     client: &Client,
     request: &StartWorkflowExecutionRequest,
@@ -65,7 +66,7 @@ pub(super) async fn start(
     }
 }
 
-/// The run that is already using the id.
+/// The run that has the id; it may be closed.
 fn already_started(status: &Status) -> Option<String> {
     if status.code() != Code::AlreadyExists {
         return None;

@@ -250,7 +250,7 @@ impl Cell {
         }
     }
 
-    /// Delivers a message to a run of this cell. The answer is sent when its result are durable.
+    /// Delivers a message to a run of this cell. The answer is sent when its result is durable.
     pub(super) fn receive_at_run(
         &mut self,
         key: Option<EntityKey>,
@@ -282,7 +282,8 @@ impl Cell {
         self.answer_message(wait_for, reply, answer);
     }
 
-    /// Starts a run for a parent or a schedule, unless it is started already; `seen` is then that run.
+    /// Starts a run for a parent or a schedule, unless it was started already. Sets `seen` to the new run, so that the
+    /// answer waits for its commit.
     fn start_by_message(
         &mut self,
         seen: &mut Option<EntityKey>,

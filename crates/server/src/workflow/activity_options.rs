@@ -106,7 +106,8 @@ impl Call<'_> {
             let Some(mask) = request.update_mask else {
                 return invalid("UpdateMask is not provided");
             };
-            // A mask may name a part of a retry policy or a priority. The other parts keep their values.
+            // A mask may name a part of a retry policy or a priority. The other parts come from the first selected
+            // activity, also for the others.
             let run = self.read(target.clone()).await?;
             let present = first_selected(&run, &selection).map(pending::options);
             masked(&given, &mask.paths, &present.unwrap_or_default())?

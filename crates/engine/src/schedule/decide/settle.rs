@@ -15,7 +15,8 @@ use crate::schedule::ledger::Skip;
 use crate::schedule::times::{Moment, Next};
 use crate::{Span, Time};
 
-/// The most unanswered starts. Beyond it the schedule sends no more, so as not to flood a slow machine.
+/// With this many unanswered starts, a schedule stops settling by itself, so as not to flood a slow machine. Commands
+/// that need all due times settled ignore it.
 const UNANSWERED_STARTS_MAX: i64 = 100;
 /// The most times that one step settles by the overlap policy.
 const SETTLED_PER_STEP_MAX: usize = 500;
@@ -23,17 +24,17 @@ const SETTLED_PER_STEP_MAX: usize = 500;
 const MISSED_PER_STEP_MAX: usize = 10_000;
 /// A start with more delay than this is recorded as late, whatever the cause.
 const LATE_AFTER: Span = Span::seconds(10);
-/// The most left-out times that are recorded between two others.
-const LEFT_OUT_PER_STEP_MAX: usize = 10_000;
+/// The most left-out times recorded between two times that fire. Further ones aren't recorded.
+const LEFT_OUT_PER_GAP_MAX: usize = 10_000;
 /// How many rounds of settling a command makes that needs all due times settled.
 const SETTLE_ROUNDS_MAX: usize = 20;
 
 const OUTSIDE_CATCHUP_WINDOW: &str = "catchup_window";
 const NOT_BY_CATCHUP_MODE: &str = "catchup_mode";
 
-/// Settles the due times, and sets `has_more` if one step isn't enough. With too many unanswered starts it waits for
-/// answers, each of which wakes the schedule. Returns false if some due times aren't settled. Does nothing in
-/// schedules that are evaluated on demand.
+/// Settles the due times, and sets `has_more` if one step isn't enough. With too many unanswered starts it stops; the
+/// next answer wakes the schedule. Returns false if it stopped early. Without `draft.evaluates` it does nothing and
+/// returns true.
 pub(super) fn settle(draft: &mut Draft<'_>) -> bool {
     settle_while(draft, |draft| !has_too_many_unanswered_starts(draft))
 }
@@ -50,7 +51,7 @@ fn settle_while(draft: &mut Draft<'_>, may_continue: impl Fn(&Draft<'_>) -> bool
     }
     draft.has_more = false;
     let now = draft.now();
-    let mut done = Progress::default();
+    let mut done = StepCounts::default();
     for run in run_closed::waiting_ends(draft) {
         if !settle_up_to(draft, Time(run.closed_at), &mut done, &may_continue) {
             return false;
@@ -62,7 +63,7 @@ fn settle_while(draft: &mut Draft<'_>, may_continue: impl Fn(&Draft<'_>) -> bool
 
 /// Counts what one step has settled.
 #[derive(Default)]
-struct Progress {
+struct StepCounts {
     settled: usize,
     missed: usize,
 }
@@ -71,7 +72,7 @@ struct Progress {
 fn settle_up_to(
     draft: &mut Draft<'_>,
     until: Time,
-    done: &mut Progress,
+    done: &mut StepCounts,
     may_continue: impl Fn(&Draft<'_>) -> bool,
 ) -> bool {
     if draft.schedule.head.deleted_at != 0 {
@@ -204,7 +205,7 @@ fn record_left_out(draft: &mut Draft<'_>, after: Time, before: Time) {
     if !draft.schedule.times.may_leave_out() {
         return;
     }
-    let left_out = draft.schedule.times.left_out(after, before, LEFT_OUT_PER_STEP_MAX);
+    let left_out = draft.schedule.times.left_out(after, before, LEFT_OUT_PER_GAP_MAX);
     for (at, why) in left_out {
         draft.record_range((at, at), 1, Verdict::Excluded, &why);
     }

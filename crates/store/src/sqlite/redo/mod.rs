@@ -5,8 +5,8 @@
 //! that many commits change is written once. A read of something that an unapplied batch has changed applies the
 //! batches first ([`Unapplied`] tells).
 //!
-//! A batch that contradicts what is stored is refused before it is appended ([`entity_cache`]): the file holds only
-//! batches that fit the tables.
+//! A batch is appended only if it certainly fits the tables ([`entity_cache`]). Any other batch is written to the
+//! tables directly, which accept or refuse it.
 
 mod encode;
 mod entity_cache;
