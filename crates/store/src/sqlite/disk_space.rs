@@ -111,6 +111,14 @@ impl DiskSpace {
     }
 }
 
+/// The error, and what to do if it says that the disk is full.
+pub(super) fn with_advice(error: Error) -> Error {
+    match error {
+        Error::Full(why) => refusal(&why),
+        other => other,
+    }
+}
+
 fn refusal(why: &str) -> Error {
     Error::Full(format!(
         "{why}; free at least a megabyte on the disk, writes are then accepted again"

@@ -10,7 +10,7 @@ use perennial_engine::SlotRange;
 use rusqlite::Connection;
 
 use super::checkpoint::{self, Checkpoints};
-use super::disk_space::DiskSpace;
+use super::disk_space::{DiskSpace, with_advice};
 use super::merge::Merged;
 use super::redo::{
     Appended, Due, PreviousFile, Recovered, Redo, RedoFile, RedoState, about, decode, fresh_salt,
@@ -272,7 +272,8 @@ impl Shared {
             let _redo = self.redo();
             self.changed.notify_all();
         }
-        done
+        // The write that finds the disk full is refused like those after it: with advice.
+        done.map_err(with_advice)
     }
 
     fn refuse_if_fenced(&self) -> Result<(), Error> {
