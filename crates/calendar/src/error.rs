@@ -128,7 +128,7 @@ pub enum Error {
     Invalid {
         /// The field, as users name it.
         field: String,
-        /// What is wrong, and the allowed values.
+        /// The problem, and the allowed values.
         problem: String,
     },
 }

@@ -215,11 +215,12 @@ impl Runtime {
     ) -> Result<Vec<u8>, Refusal> {
         let _lock = self.record_lock.lock().await;
         let kind = RecordKind::Cluster;
+        let stored = self.with_store(move |store| stored_record(store, kind, key)).await?;
+        if let Some(value) = stored {
+            return Ok(value);
+        }
         let made = make();
         self.with_store(move |store| {
-            if let Some(value) = stored_record(store, kind, key)? {
-                return Ok(value);
-            }
             let record = RecordWrite { kind, key: key.to_owned(), value: Some(made.clone()) };
             if store.compare_and_set(&record, None)? {
                 return Ok(made);

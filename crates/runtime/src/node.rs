@@ -157,6 +157,7 @@ impl Node {
     /// Lets every cell commit its open batch, and ends all threads. Later requests aren't handled.
     pub(crate) fn stop(&self) {
         for cell in &self.cells {
+            // A cell that has ended needs no stop.
             let _ = cell.inbox.send(ToCell::Stop);
         }
         *lock(&self.store_checks) = None;

@@ -30,7 +30,7 @@ pub(super) struct Anomaly {
     pub(super) times: Vec<DateTime>,
 }
 
-/// What happens to local times that don't occur, or occur twice.
+/// The policy for local times that don't occur, or occur twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Effect {

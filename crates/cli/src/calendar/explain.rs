@@ -47,7 +47,7 @@ const EXAMPLES: &str = r#"Examples:
     perennial calendar explain '0 9 13 * MON'
     perennial calendar explain '0 9 13 * MON' --dialect classic
 
-  What happens when the clock changes?
+  Times in the night of a clock change
     perennial calendar explain '30 2 * * *' --tz Europe/Oslo
     perennial calendar explain '30 2 * * *' --tz Europe/Oslo --dst once
 

@@ -31,7 +31,7 @@ const EXAMPLES: &str = r#"Examples:
   The last Friday of the month, and every quarter of an hour on Mondays, but not at Christmas
     perennial calendar next '0 17 * * FRIL' '*/15 * * * MON' --exclude '* * * 24-26 12 * *'
 
-  What a night of changing clocks does to it
+  Times around a clock change, with those left out
     perennial calendar next --tz America/New_York '30 2 * * *' --from 2026-03-06 --show-left-out
 
   For a script

@@ -19,6 +19,7 @@ pub(super) async fn warn_about_spec(spec: &ScheduleSpecArgs, id: &str, client: &
     if is_over || info.is_none_or(|info| !info.future_action_times.is_empty()) {
         return;
     }
+    // This machine may lack the schedule's time zone: then the reason is left out, and the warning below remains.
     let compiled = spec_source::compile(&schedule).ok();
     let why =
         compiled.and_then(|spec| spec.explain(jiff::Timestamp::now()).warnings.into_iter().next());

@@ -101,7 +101,7 @@ pub(super) async fn run(args: Args, session: &mut Session) -> anyhow::Result<()>
         let present = fetch::describe(&session.client, &id).await?;
         match args.send(&present, &session.client).await {
             Ok(conflict_token) => break conflict_token,
-            // Someone else changed the schedule meanwhile: apply the change to the new version.
+            // Another client changed the schedule meanwhile: apply the change to the new version.
             Err(error) if attempts < ATTEMPTS && is_conflict(&error) => {}
             Err(error) => return Err(error),
         }

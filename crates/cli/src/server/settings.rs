@@ -25,7 +25,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "FILE", env = "PERENNIAL_DB", hide_env = true)]
     db: Option<PathBuf>,
 
-    /// What acknowledged requests survive [default: power-loss]
+    /// Failures that acknowledged requests survive [default: power-loss]
     #[arg(long, value_enum, value_name = "WHAT", env = "PERENNIAL_DURABILITY", hide_env = true)]
     durability: Option<DurabilityArg>,
 
@@ -110,7 +110,7 @@ pub(super) struct Settings {
     log_format: Option<LogFormat>,
 }
 
-/// What acknowledged requests survive.
+/// Failures that acknowledged requests survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum DurabilityArg {

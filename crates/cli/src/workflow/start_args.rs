@@ -25,11 +25,11 @@ pub(super) struct StartArgs {
     #[arg(long)]
     fail_existing: bool,
 
-    /// What to do if a workflow with this id is running
+    /// Policy if a workflow with this id is running
     #[arg(long, value_name = "POLICY", value_enum, ignore_case = true)]
     id_conflict_policy: Option<IdConflict>,
 
-    /// What to do if a workflow with this id has ended
+    /// Policy if a workflow with this id has ended
     #[arg(long, value_name = "POLICY", value_enum, ignore_case = true)]
     id_reuse_policy: Option<IdReuse>,
 

@@ -97,7 +97,8 @@ pub(super) struct Cache {
     changed_in_flight: Vec<EntityKey>,
     /// Durably closed entities, oldest first.
     closed_entities: VecDeque<EntityKey>,
-    /// Ids for which the cache remembers that an entity doesn't exist. These are dropped soon, or requests for unknown ids would fill the memory.
+    /// Ids for which the cache remembers that an entity doesn't exist. These are dropped soon, or requests for unknown
+    /// ids would fill the memory.
     absent: Vec<EntityId>,
 }
 
@@ -355,13 +356,7 @@ impl Cache {
         let (keep, drop): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.absent).into_iter().partition(|id| is_loading(parked, id));
         self.absent = keep;
-        for id in drop {
-            let Some(entry) = self.ids.get_mut(&id) else { continue };
-            entry.forget_absent();
-            if entry.is_empty() {
-                self.ids.remove(&id);
-            }
-        }
+        drop.iter().for_each(|id| self.drop_absent(id));
     }
 
     fn forget(&mut self, key: EntityKey) {
@@ -375,9 +370,15 @@ impl Cache {
         if entry.current == Some(Some(key)) {
             entry.current = None;
         }
+        self.drop_absent(&id);
+    }
+
+    /// Forgets that entities of an id don't exist, and the id if nothing else is known of it.
+    fn drop_absent(&mut self, id: &EntityId) {
+        let Some(entry) = self.ids.get_mut(id) else { return };
         entry.forget_absent();
         if entry.is_empty() {
-            self.ids.remove(&id);
+            self.ids.remove(id);
         }
     }
 

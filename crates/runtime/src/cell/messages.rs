@@ -223,7 +223,7 @@ impl Cell {
             }
             reply => {
                 let answered = Box::new(Ok(Response::Answer(answer)));
-                self.answer_after(wait_for, Release::Reply(reply, answered));
+                self.output.release_after(wait_for, Release::Reply(reply, answered));
             }
         }
     }

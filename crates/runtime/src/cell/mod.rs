@@ -44,7 +44,7 @@ pub(crate) use self::request::{
     ScheduleRequest, WorkflowRequest,
 };
 
-use self::cache::{Cache, LoadFailed, Resolved, WaitFor};
+use self::cache::{Cache, LoadFailed, Resolved};
 use self::held_lease::HeldLease;
 use self::loading::{Loading, loaded_bytes};
 use self::messages::{LocalMessages, run_to_start};
@@ -333,11 +333,6 @@ impl Cell {
             (true, false) => self.loading.enqueue(wanted),
             (false, _) => {}
         }
-    }
-
-    /// Sends a release once the batch it waits for is durable.
-    fn answer_after(&mut self, wait_for: WaitFor, release: Release) {
-        self.output.release_after(wait_for, release);
     }
 
     /// Handles a request, or parks it until its entity is loaded.

@@ -377,7 +377,7 @@ impl Cell {
     ) {
         let release = Release::Reply(reply, Box::new(response));
         let wait_for = seen.map_or(WaitFor::Nothing, |key| self.cache.wait_for(key));
-        self.answer_after(wait_for, release);
+        self.output.release_after(wait_for, release);
     }
 
     fn answer_run(&mut self, key: EntityKey, reply: ReplyTo) {

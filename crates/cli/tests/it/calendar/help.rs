@@ -252,7 +252,7 @@ fn every_command_has_help_with_examples() {
               The last Friday of the month, and every quarter of an hour on Mondays, but not at Christmas
                 perennial calendar next '0 17 * * FRIL' '*/15 * * * MON' --exclude '* * * 24-26 12 * *'
 
-              What a night of changing clocks does to it
+              Times around a clock change, with those left out
                 perennial calendar next --tz America/New_York '30 2 * * *' --from 2026-03-06 --show-left-out
 
               For a script
@@ -362,7 +362,7 @@ fn every_command_has_help_with_examples() {
                 perennial calendar explain '0 9 13 * MON'
                 perennial calendar explain '0 9 13 * MON' --dialect classic
 
-              What happens when the clock changes?
+              Times in the night of a clock change
                 perennial calendar explain '30 2 * * *' --tz Europe/Oslo
                 perennial calendar explain '30 2 * * *' --tz Europe/Oslo --dst once
 

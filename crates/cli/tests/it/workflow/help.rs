@@ -175,11 +175,11 @@ fn commands_have_examples() {
               -w, --workflow-id <ID>             Workflow id [default: a new UUID]
                   --fail-existing                Fail if a workflow with this id is running; by default, show
                                                  that one
-                  --id-conflict-policy <POLICY>  What to do if a workflow with this id is running [possible
-                                                 values: Fail, UseExisting, TerminateExisting]
-                  --id-reuse-policy <POLICY>     What to do if a workflow with this id has ended [possible
-                                                 values: AllowDuplicate, AllowDuplicateFailedOnly,
-                                                 RejectDuplicate, TerminateIfRunning]
+                  --id-conflict-policy <POLICY>  Policy if a workflow with this id is running [possible values:
+                                                 Fail, UseExisting, TerminateExisting]
+                  --id-reuse-policy <POLICY>     Policy if a workflow with this id has ended [possible values:
+                                                 AllowDuplicate, AllowDuplicateFailedOnly, RejectDuplicate,
+                                                 TerminateIfRunning]
                   --start-delay <DURATION>       Delay before the first workflow task; not with --cron. An
                                                  update or signal-with-start ends the delay, a signal doesn't
               -h, --help                         Print help (see more with '--help')
