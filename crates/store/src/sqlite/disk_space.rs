@@ -51,6 +51,11 @@ impl DiskSpace {
         self.is_full.load(Ordering::Acquire).then_some(CHECK_INTERVAL)
     }
 
+    /// Whether the disk is full and acknowledged batches haven't been applied to the tables since.
+    pub(super) fn needs_reserve(&self) -> bool {
+        self.is_full.load(Ordering::Acquire) && !self.is_applied.load(Ordering::Acquire)
+    }
+
     /// Refuses writes from now on if the result says that the disk is full. Returns `true` if they were accepted before.
     pub(super) fn note_if_full<T>(&self, result: &Result<T, Error>) -> bool {
         let Err(Error::Full(why)) = result else { return false };

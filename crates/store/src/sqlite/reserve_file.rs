@@ -12,8 +12,9 @@ use crate::Error;
 use crate::file_system::{FileSystem, StoreFile};
 
 const MIB: u64 = 1 << 20;
-/// More than the tables grow when a full redo file is applied.
-const TARGET_MIB: u64 = 16;
+/// Enough to apply a full redo file of 16 MiB: the tables grow as much, and the pages of one segment are also in SQLite's
+/// log until it is truncated.
+const TARGET_MIB: u64 = 32;
 
 /// The file that reserves disk space.
 #[derive(Debug)]

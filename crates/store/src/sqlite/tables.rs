@@ -28,6 +28,8 @@ use crate::{Batch, CellId, Durability, Epoch, Error, Lease, RecordWrite};
 const APPLY_WHEN_IDLE_FOR: Duration = Duration::from_millis(20);
 /// Batches are applied to the tables at the latest after this long.
 const APPLY_AT_LATEST_AFTER: Duration = Duration::from_secs(1);
+/// Segments of the redo file: the one that is being applied, and the one that is written.
+const SEGMENTS: usize = 2;
 /// The time from a failure to the next attempt.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
@@ -340,25 +342,32 @@ impl Shared {
     /// free space again.
     fn recover_disk_space(&self) {
         self.disk_space.try_to_recover(|| {
-            self.apply_all()?;
-            checkpoint::truncate_log(&lock(&self.writer))
+            let writer = lock(&self.writer);
+            // Pages are in the log and in the database at once until the log is truncated: so one segment at a time.
+            checkpoint::truncate_log(&writer)?;
+            for _ in 0..SEGMENTS {
+                self.apply_next(&writer)?;
+                checkpoint::truncate_log(&writer)?;
+            }
+            Ok(())
         });
     }
 
     fn bring_up_to_date(&self) -> Result<(), Error> {
-        let applied = self.apply_all();
-        if let Err(Error::Full(_)) = applied {
-            // The caller may read what was acknowledged, so use the reserved space now.
+        if !self.disk_space.needs_reserve() {
+            let applied = self.apply_all();
+            if !matches!(applied, Err(Error::Full(_))) {
+                return applied;
+            }
             self.disk_space.note_if_full(&applied);
-            self.recover_disk_space();
-            return if self.redo().is_empty() { Ok(()) } else { applied };
         }
-        applied
+        // The caller may read what was acknowledged, so use the reserved space now.
+        self.recover_disk_space();
+        if self.redo().is_empty() { Ok(()) } else { self.disk_space.check() }
     }
 
     fn apply_all(&self) -> Result<(), Error> {
-        // Both segments: the one that is being applied, and the one that is written.
-        for _ in 0..2 {
+        for _ in 0..SEGMENTS {
             if self.redo().is_empty() {
                 return Ok(());
             }

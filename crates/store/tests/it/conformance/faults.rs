@@ -2,6 +2,7 @@
 //! besides them only batches whose commit failed with `Unavailable`.
 
 use perennial_faults::{Fault, FaultyDisk};
+use perennial_store::visibility::Query;
 use perennial_store::{
     BatchId, CellId, Durability, Error, Lease, OnDamage, SqliteOptions, SqliteStore, Store,
 };
@@ -10,7 +11,7 @@ use proptest::prelude::*;
 
 use super::crashes::{Op, Step, Workload, op};
 use super::model::kind;
-use crate::writing::{Owner, Rows, current, load, load_by_id, new_run};
+use crate::writing::{NAMESPACE, Owner, Rows, current, load, load_by_id, new_run};
 
 #[derive(Debug, Clone)]
 enum Event {
@@ -204,10 +205,9 @@ fn full_disk_refuses_writes_serves_reads_and_a_freed_megabyte_is_enough() {
         assert!(run.is_some(), "run {n} of {last} was acknowledged");
     }
 
-    // What is left is put aside again by then.
-    while disk.used() + MIB <= capacity {
-        std::thread::yield_now();
-    }
+    // A list reads the tables, so all that was acknowledged is in them now, and the reserve has the space that is left.
+    store.count(NAMESPACE, &Query::of_runs(vec![])).unwrap();
+    assert!(disk.used() + MIB > capacity, "{} of {capacity}", disk.used());
     disk.set_capacity(Some(capacity + MIB));
     while store.health().is_err() {
         std::thread::yield_now();
