@@ -19,11 +19,13 @@ use flate2::write::GzEncoder;
 use protox::Compiler;
 
 const PROTO_FOLDER: &str = "../../proto";
-const FILES: [&str; 12] = [
+const FILES: [&str; 14] = [
+    "perennial/store/v1/api_key.proto",
     "perennial/store/v1/batch.proto",
     "perennial/store/v1/message.proto",
     "perennial/store/v1/run.proto",
     "perennial/store/v1/schedule.proto",
+    "perennial/v1/admin_service.proto",
     "perennial/v1/audit.proto",
     "perennial/v1/schedule_service.proto",
     "google/rpc/status.proto",

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 
 use clap::Command;
 
-use crate::client::{ConfigArgs, Environment, Presets};
+use crate::client::{ConfigArgs, Environment, Presets, is_secret, warn_if_exposed};
 
 /// Splits `schedule:history` into `schedule history`, if it is the first argument that is no flag.
 pub(crate) fn split_group(arguments: Vec<OsString>, command: &Command) -> Vec<OsString> {
@@ -55,7 +55,11 @@ pub(crate) fn presets(arguments: &[OsString]) -> anyhow::Result<BTreeMap<String,
     let environment = Environment::of_process();
     let Some(path) = config.env_path(&environment) else { return Ok(BTreeMap::new()) };
     let mut presets = Presets::read(&path)?;
-    Ok(presets.env.remove(&config.env_name(&environment)).unwrap_or_default())
+    let presets = presets.env.remove(&config.env_name(&environment)).unwrap_or_default();
+    if presets.keys().any(|name| is_secret(name)) {
+        warn_if_exposed(&path);
+    }
+    Ok(presets)
 }
 
 /// Makes the presets the default values of the command's flags.
@@ -65,7 +69,10 @@ pub(crate) fn with_presets(command: Command, presets: &BTreeMap<String, String>)
     }
     command
         .mut_args(|argument| match argument.get_long().and_then(|name| presets.get(name)) {
-            Some(value) => argument.default_value(value.clone()).required(false),
+            Some(value) => {
+                let secret = argument.get_long().is_some_and(is_secret);
+                argument.default_value(value.clone()).required(false).hide_default_value(secret)
+            }
             None => argument,
         })
         .mut_subcommands(|inner| match inner.get_name() {

@@ -49,8 +49,11 @@ pub(crate) struct Unreachable(String);
 
 impl Unreachable {
     pub(crate) fn because(settings: &Settings, why: impl std::fmt::Display) -> Self {
-        let Settings { address, tls, .. } = settings;
+        let Settings { address, tls, api_key, .. } = settings;
         let hint = match (tls.is_some(), is_local(address)) {
+            (true, true) if api_key.is_some() => {
+                "an API key turns TLS on: does the server use it? If not, pass --tls=false"
+            }
             (true, _) => {
                 "does the server use TLS, and is its certificate trusted? See --tls-ca-path and --tls-server-name"
             }
@@ -209,6 +212,9 @@ fn hint_for(status: &Status) -> Option<&'static str> {
         Exit::TimedOut => Some(
             "the server may still complete the request; --command-timeout sets a longer timeout, `perennial doctor` checks what is wrong",
         ),
+        Exit::NotAllowed if status.code() == Code::PermissionDenied => {
+            Some("an admin of the namespace creates keys: `perennial operator api-key create`")
+        }
         Exit::NotAllowed => {
             Some("pass a key with --api-key, or a profile that has one with --profile")
         }

@@ -4,8 +4,12 @@ use std::backtrace::Backtrace;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
+use perennial_library::LogLevels;
 use serde::Deserialize;
-use tracing_subscriber::filter::LevelFilter;
+use tracing::Dispatch;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{fmt, reload};
 
 /// The lowest level that is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
@@ -32,26 +36,89 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Starts logging to standard error.
-pub(crate) fn start(level: LogLevel, format: LogFormat) -> anyhow::Result<()> {
-    let level = match level {
-        LogLevel::Trace => LevelFilter::TRACE,
-        LogLevel::Debug => LevelFilter::DEBUG,
-        LogLevel::Info => LevelFilter::INFO,
-        LogLevel::Warn => LevelFilter::WARN,
-        LogLevel::Error => LevelFilter::ERROR,
-        LogLevel::Never => LevelFilter::OFF,
-    };
-    let log = tracing_subscriber::fmt().with_max_level(level);
-    let started = match format {
-        LogFormat::Text => {
-            log.with_ansi(false).with_writer(|| SingleLineWriter(io::stderr())).try_init()
-        }
-        LogFormat::Json => log.json().with_writer(io::stderr).try_init(),
-    };
-    started.map_err(|error| anyhow::anyhow!("cannot start logging: {error}"))?;
+/// The longest filter of levels, in bytes.
+const FILTER_BYTES_MAX: usize = 1024;
+
+/// Starts logging to standard error. The levels can be changed afterwards.
+pub(crate) fn start(level: LogLevel, format: LogFormat) -> anyhow::Result<LogLevels> {
+    let (log, levels) = log(level, format, io::stderr);
+    tracing::dispatcher::set_global_default(log)
+        .map_err(|error| anyhow::anyhow!("cannot start logging: {error}"))?;
     log_panics();
-    Ok(())
+    Ok(levels)
+}
+
+/// A log and its levels.
+fn log<W: Write + 'static>(
+    level: LogLevel,
+    format: LogFormat,
+    writer: impl Fn() -> W + Send + Sync + 'static,
+) -> (Dispatch, LogLevels) {
+    let (filter, handle) = reload::Layer::new(Targets::new().with_default(level.filter()));
+    let log = tracing_subscriber::registry().with(filter);
+    let log = match format {
+        LogFormat::Text => {
+            let lines = move || SingleLineWriter(writer());
+            Dispatch::new(log.with(fmt::layer().with_ansi(false).with_writer(lines)))
+        }
+        LogFormat::Json => Dispatch::new(log.with(fmt::layer().json().with_writer(writer))),
+    };
+    let levels = LogLevels::new(move |filter| {
+        let targets = parse_filter(filter)?;
+        handle.reload(targets).map_err(|error| format!("the log has ended: {error}"))?;
+        tracing::info!(filter, "the levels of the log have changed");
+        Ok(())
+    });
+    (log, levels)
+}
+
+impl LogLevel {
+    fn filter(self) -> LevelFilter {
+        match self {
+            Self::Trace => LevelFilter::TRACE,
+            Self::Debug => LevelFilter::DEBUG,
+            Self::Info => LevelFilter::INFO,
+            Self::Warn => LevelFilter::WARN,
+            Self::Error => LevelFilter::ERROR,
+            Self::Never => LevelFilter::OFF,
+        }
+    }
+}
+
+/// Reads levels such as `info,perennial_server=debug`: one for everything, and others for modules. Without the first,
+/// everything else is logged at `info`.
+fn parse_filter(text: &str) -> Result<Targets, String> {
+    if text.len() > FILTER_BYTES_MAX {
+        return Err(format!("the levels are longer than {FILTER_BYTES_MAX} bytes"));
+    }
+    let mut targets = Targets::new().with_default(LevelFilter::INFO);
+    for entry in text.split(',').map(str::trim) {
+        let (module, level) = match entry.split_once('=') {
+            Some((module, level)) => (Some(module), level),
+            None => (None, entry),
+        };
+        let level = LogLevel::from_str(level, true)
+            .map_err(|_| {
+                format!(
+                    "`{entry}` is no level; write trace, debug, info, warn, error or never, \
+                     or MODULE=LEVEL, with commas between"
+                )
+            })?
+            .filter();
+        let is_name = |char: char| char.is_ascii_alphanumeric() || "_-:".contains(char);
+        targets = match module {
+            None => targets.with_default(level),
+            Some(module) if !module.is_empty() && module.chars().all(is_name) => {
+                targets.with_target(module, level)
+            }
+            Some(module) => {
+                return Err(format!(
+                    "`{module}` is no module; write a name such as perennial_server"
+                ));
+            }
+        };
+    }
+    Ok(targets)
 }
 
 /// Writes panics to the log, in its format, instead of plain text to standard error.
@@ -94,9 +161,69 @@ impl<W: Write> Write for SingleLineWriter<W> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{self, Write};
+    use std::sync::{Arc, Mutex};
 
-    use super::SingleLineWriter;
+    use tracing::Level;
+
+    use super::{LogFormat, LogLevel, SingleLineWriter, log, parse_filter};
+
+    /// A log in memory.
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(line)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn levels_change_while_the_log_is_written() {
+        for format in [LogFormat::Text, LogFormat::Json] {
+            let lines = Lines::default();
+            let writer = lines.clone();
+            let (log, levels) = log(LogLevel::Info, format, move || writer.clone());
+            tracing::dispatcher::with_default(&log, || {
+                let write = |when| tracing::debug!(target: "logging_test", when);
+                write("first");
+                levels.set("warn,logging_test=debug").unwrap();
+                write("second");
+                levels.set("loud").unwrap_err();
+                write("third");
+                levels.set("never").unwrap();
+                write("fourth");
+            });
+            let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+            assert_eq!(lines.lines().count(), 2, "{lines}");
+            assert!(lines.contains("second") && lines.contains("third"), "{lines}");
+        }
+    }
+
+    #[test]
+    fn filter_has_a_level_for_everything_and_others_for_modules() {
+        let filter =
+            parse_filter("warn, perennial_server=debug,perennial_runtime::cell=never").unwrap();
+        assert!(filter.would_enable("hyper", &Level::WARN));
+        assert!(!filter.would_enable("hyper", &Level::INFO));
+        assert!(filter.would_enable("perennial_server::grpc", &Level::DEBUG));
+        assert!(!filter.would_enable("perennial_runtime::cell", &Level::ERROR));
+        let modules_only = parse_filter("perennial_server=trace").unwrap();
+        assert!(modules_only.would_enable("hyper", &Level::INFO));
+    }
+
+    #[test]
+    fn filter_that_is_none_is_refused_with_advice() {
+        for bad in ["", "loud", "info,", "=info", "a b=info", "perennial_server=", "a=b=info"] {
+            let refused = parse_filter(bad).unwrap_err();
+            assert!(refused.contains("write"), "{bad}: {refused}");
+        }
+        assert!(parse_filter(&"x".repeat(1025)).unwrap_err().contains("longer"));
+    }
 
     #[test]
     fn event_is_one_line_whatever_is_in_it() {

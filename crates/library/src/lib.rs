@@ -6,15 +6,21 @@
 //! Start reading at [`Perennial::open`].
 
 mod config;
+mod offline;
 mod perennial;
 mod system_zones;
 
 pub use config::{Config, Storage};
+pub use offline::{CreatedApiKey, OfflineError, create_api_key};
 pub use perennial::{Failed, OpenError, Perennial};
 pub use perennial_engine::run::Limits;
+pub use perennial_identity::{InvalidPermission, Permission, jwt};
 pub use perennial_runtime::{Evaluation, Runtime, RuntimeConfig};
 pub use perennial_server::{
-    CallContext, ConnectionLimits, HttpConfig, Listeners, NewSearchAttribute, SERVER_VERSION,
-    ServerConfig, Services,
+    AccessConfig, CallContext, CallLimits, CertificateFiles, CertificateRule, ClientAuth,
+    ConnectionLimits, Credentials, HttpConfig, Listeners, NamespaceLimits, NewApiKey,
+    NewSearchAttribute, PrincipalLimits, SERVER_VERSION, ServerConfig, Services, Tls, TlsConfig,
+    TlsError, UsageLimits,
 };
 pub use perennial_store::{Durability, OnDamage, SqliteOptions, Store};
+pub use perennial_telemetry::{InvalidTracing, LogLevels, Metrics, OtlpConfig, Tracer};

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use perennial_runtime::{Refusal, Runtime};
-use perennial_server::{Listeners, ServerConfig, Services, ensure_namespace, serve};
+use perennial_runtime::{Isolation, Refusal, Runtime};
+use perennial_server::{
+    Credentials, Listeners, ServerConfig, Services, ServicesError, ensure_namespace, serve,
+};
 use perennial_store::{SqliteStore, Store};
 
 use crate::config::{Config, Storage};
@@ -58,6 +60,9 @@ pub enum OpenError {
     /// The record with the cluster id can't be read.
     #[error("cannot read the database")]
     Read(#[source] Refusal),
+    /// Callers couldn't be known.
+    #[error(transparent)]
+    Services(ServicesError),
 }
 
 /// Perennial had to stop by itself. Everything that was acknowledged is durable.
@@ -77,19 +82,23 @@ impl Perennial {
             }
             Storage::Store(store) => store,
         };
-        let runtime = Runtime::open(store, &config.runtime).map_err(OpenError::Runtime)?;
-        let cluster_id = async {
+        let mut runtime = config.runtime;
+        if config.server.access.credentials == Credentials::Required {
+            // A role in one namespace would otherwise reach into all others.
+            runtime.isolation = Isolation::Isolated;
+        }
+        let runtime = Runtime::open(store, &runtime).map_err(OpenError::Runtime)?;
+        let services = async {
             for name in &config.namespaces {
                 let ensured = ensure_namespace(&runtime, name, &config.search_attributes).await;
                 ensured.map_err(|refusal| OpenError::Namespace { name: name.clone(), refusal })?;
             }
-            runtime.cluster_id().await.map_err(OpenError::Read)
+            let cluster_id = runtime.cluster_id().await.map_err(OpenError::Read)?;
+            let server = ServerConfig { cluster_id, ..config.server };
+            Services::open(runtime.clone(), server).await.map_err(OpenError::Services)
         };
-        match cluster_id.await {
-            Ok(cluster_id) => {
-                let server = ServerConfig { cluster_id, ..config.server };
-                Ok(Self { services: Services::open(runtime, server).await })
-            }
+        match services.await {
+            Ok(services) => Ok(Self { services }),
             Err(error) => {
                 let stopped = tokio::task::spawn_blocking(move || runtime.stop()).await;
                 stopped.expect("stopping a runtime doesn't panic, and nobody cancels it");

@@ -9,6 +9,7 @@
 
 mod address;
 pub mod json;
+mod payloads;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -16,6 +17,7 @@ use std::sync::LazyLock;
 use prost::Message;
 use prost_reflect::DescriptorPool;
 
+pub use payloads::opaque_payloads;
 pub use prost_reflect;
 pub use prost_wkt_types::{Any, Duration, Timestamp};
 pub use temporalio_protos::temporal::api as temporal;

@@ -1,12 +1,15 @@
 //! Configuration of a runtime.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::tz::TimeZoneDatabase;
 use perennial_engine::Zones;
 use perennial_engine::run::Limits;
+use perennial_telemetry::{Metrics, Tracer};
 
 use crate::cell::KEYS_PER_LEASE_MAX;
+use crate::namespaces::Isolation;
 
 /// Configuration of a runtime.
 #[derive(Clone)]
@@ -25,6 +28,14 @@ pub struct RuntimeConfig {
     pub zones: Arc<Zones>,
     /// What triggers the evaluation of due schedules.
     pub evaluation: Evaluation,
+    /// Whether the workflows of a namespace may reach into others.
+    pub isolation: Isolation,
+    /// How long a commit may take before the store counts as unhealthy: a disk may hang without an error.
+    pub commit_stalled_after: Duration,
+    /// Records what the runtime does.
+    pub metrics: Arc<Metrics>,
+    /// Records traces of calls and workflows.
+    pub tracer: Tracer,
 }
 
 /// What triggers the evaluation of due schedules.
@@ -48,6 +59,10 @@ impl RuntimeConfig {
             limits: Limits::default(),
             zones,
             evaluation: Evaluation::default(),
+            isolation: Isolation::default(),
+            commit_stalled_after: Duration::from_secs(10),
+            metrics: Metrics::disabled(),
+            tracer: Tracer::disabled(),
         }
     }
 }

@@ -4,32 +4,38 @@
 //! its effects are durable.
 
 mod api;
+mod api_keys;
 mod batch_jobs;
 mod cell;
 mod clock;
 mod config;
 mod damage;
+mod health;
 mod history;
 mod listing;
 mod memory_limits;
+mod metrics;
 mod namespace_deletion;
 mod namespaces;
 mod node;
 mod queues;
 mod schedules;
 pub mod simulation;
+mod status;
 
 pub use api::{
     ActivityGrant, CompletionPage, Demand, LeavingWorker, Poller, QueryOutcome, QueueDescription,
     Refusal, ResetOptions, Sent, Started, UpdateStatus, Watched, WorkflowTaskGrant,
 };
+pub use api_keys::{create_api_key, read_api_keys};
 pub use config::{Evaluation, RuntimeConfig};
 pub use damage::DamageCount;
 pub use memory_limits::Admitted;
-pub use namespaces::Namespaces;
+pub use namespaces::{Isolation, Namespaces};
 pub use schedules::{
     EvaluatedSchedule, EvaluationPass, Ledger, LedgerPage, LedgerQuery, SchedulePage,
 };
+pub use status::{CommitTimes, StorageStatus, UnpolledQueue};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +45,7 @@ use perennial_engine::{EntityId, NamespaceKey, Time, Zones};
 use perennial_proto::encoded;
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::command::v1 as command;
+use perennial_proto::temporal::common::v1::Principal;
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, TaskQueueType, UpdateWorkflowExecutionLifecycleStage,
     WorkflowExecutionStatus,
@@ -47,6 +54,7 @@ use perennial_proto::temporal::query::v1::{WorkflowQuery, WorkflowQueryResult};
 use perennial_proto::temporal::update::v1 as update;
 use perennial_store::visibility::{Count, Page, Position, Query};
 use perennial_store::{RecordKind, RecordWrite, Store};
+use perennial_telemetry::{CallTimes, RefusalReason};
 use tokio::sync::{Mutex, oneshot};
 
 use self::cell::{Incoming, ReplyTo, Request, ResetFrom, Response, RunRequest, WorkflowRequest};
@@ -64,6 +72,7 @@ pub struct Runtime {
     node: Arc<Node>,
     /// Serialises changes of records: namespaces, batch jobs, cluster records.
     record_lock: Arc<Mutex<()>>,
+    principal: Option<Arc<Principal>>,
 }
 
 /// A change of a namespace, or the reason why it is rejected.
@@ -83,31 +92,18 @@ pub enum OpenError {
 impl Runtime {
     /// Starts a runtime on a store.
     pub fn open(store: Arc<dyn Store>, config: &RuntimeConfig) -> Result<Self, OpenError> {
-        Ok(Self { node: Node::open(store, config)?, record_lock: Arc::default() })
+        Ok(Self { node: Node::open(store, config)?, record_lock: Arc::default(), principal: None })
+    }
+
+    /// The same runtime, called by this principal: the events that its requests cause carry it.
+    #[must_use]
+    pub fn called_by(&self, principal: Option<Principal>) -> Self {
+        Self { principal: principal.map(Arc::new), ..self.clone() }
     }
 
     /// Stops all threads and blocks until they have ended. Acknowledged requests are durable; later ones fail.
     pub fn stop(&self) {
         self.node.stop();
-    }
-
-    /// Resolves with the reason when the runtime has failed: a thread panicked, or the node was fenced from the store.
-    /// Acknowledged requests are durable. The process should exit.
-    pub async fn failed(&self) -> Arc<str> {
-        self.node.failure.wait().await
-    }
-
-    /// The reason of a fatal failure, if there was one.
-    pub fn failure(&self) -> Option<Arc<str>> {
-        self.node.failure.reason()
-    }
-
-    /// Health: an error while the store takes no writes, and after a fatal failure.
-    pub fn health(&self) -> Result<(), String> {
-        if let Some(reason) = self.failure() {
-            return Err(reason.to_string());
-        }
-        self.node.store_problem().map_or(Ok(()), Err)
     }
 
     /// Entity time.
@@ -128,11 +124,6 @@ impl Runtime {
     /// Limits on runs, payloads and requests.
     pub fn limits(&self) -> &Limits {
         &self.node.limits
-    }
-
-    /// Damaged rows found in the store since the start.
-    pub fn damage(&self) -> DamageCount {
-        self.node.damage.count()
     }
 
     /// A snapshot of the namespaces.
@@ -354,10 +345,11 @@ impl Runtime {
 
     async fn poll(&self, poller: Poller, kind: QueueKind) -> Result<(Grant, Demand), Refusal> {
         let since = self.node.monotonic();
-        let (poller, mut granted) = queues::WaitingPoll::new(poller, kind);
+        let (poller, mut granted) = queues::WaitingPoll::new(poller, kind, self.principal.clone());
         let (queues, queue) = (&self.node.queues, poller.queue.clone());
+        let is_sticky = poller.is_sticky();
         let mut matched = queues.poll(poller, since);
-        let recheck = queues.recheck(&queue);
+        let recheck = queues.recheck(&queue, is_sticky);
         // The waiting polls themselves match rate-limited tasks when the limit allows: no other thread does.
         loop {
             self.node.dispatch(matched.take());
@@ -534,7 +526,9 @@ impl Runtime {
     async fn ask(&self, request: Request) -> Result<Response, Refusal> {
         let admitted = self.admit(request.bytes())?;
         let (reply, answered) = oneshot::channel();
-        self.node.ask(Incoming { request, reply: ReplyTo::Caller(reply, admitted) });
+        let times = CallTimes::ask(|| request.after_turn());
+        let reply = ReplyTo::Caller(reply, admitted, times);
+        self.node.ask(Incoming { request, reply, principal: self.principal.clone() });
         let ended = || Refusal::Unavailable("the server is stopping; retry".to_owned());
         answered.await.unwrap_or_else(|_| Err(ended()))
     }
@@ -542,7 +536,11 @@ impl Runtime {
     /// Reserves memory for a request of this size, or refuses it with [`Refusal::Overloaded`]. The caller keeps the
     /// reservation until the request is answered.
     pub fn admit(&self, bytes: usize) -> Result<Admitted, Refusal> {
-        self.node.admission.admit(bytes)
+        let admitted = self.node.admission.admit(bytes);
+        if admitted.is_err() {
+            self.node.metrics.refused(RefusalReason::Memory);
+        }
+        admitted
     }
 
     /// Uses the store on a blocking thread.

@@ -14,12 +14,44 @@ use prost::Message;
 pub struct Namespaces {
     by_name: BTreeMap<String, Arc<NamespaceRecord>>,
     by_key: BTreeMap<i64, Arc<NamespaceRecord>>,
+    isolation: Isolation,
 }
+
+/// Whether the workflows of a namespace may reach into others: start children there, signal and cancel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// Into all.
+    #[default]
+    Open,
+    /// Only into those that allow it: their `perennial.allow-from` names the namespace.
+    Isolated,
+}
+
+/// The key in a namespace's data that names the namespaces whose workflows may reach into it, with commas between
+/// them; `*` for all.
+const ALLOW_FROM: &str = "perennial.allow-from";
 
 impl Namespaces {
     /// A snapshot of the records that aren't deleted.
-    pub(crate) fn of(records: impl IntoIterator<Item = NamespaceRecord>) -> Self {
-        Self::default().and(records.into_iter().map(Arc::new))
+    pub(crate) fn of(
+        records: impl IntoIterator<Item = NamespaceRecord>,
+        isolation: Isolation,
+    ) -> Self {
+        Self { isolation, ..Self::default() }.and(records.into_iter().map(Arc::new))
+    }
+
+    /// The namespace with this name, if the workflows of `source` may reach into it.
+    pub(crate) fn reachable(
+        &self,
+        name: &str,
+        source: &NamespaceRecord,
+    ) -> Option<&Arc<NamespaceRecord>> {
+        let target = self.by_name(name)?;
+        let is_allowed = match self.isolation {
+            Isolation::Open => true,
+            Isolation::Isolated => target.key == source.key || allows(target, &source.name),
+        };
+        is_allowed.then_some(target)
     }
 
     /// A snapshot with a record added or replaced.
@@ -61,6 +93,11 @@ impl Namespaces {
     }
 }
 
+fn allows(target: &NamespaceRecord, source: &str) -> bool {
+    let allowed = target.data.get(ALLOW_FROM).map_or("", String::as_str);
+    allowed.split(',').map(str::trim).any(|name| name == "*" || name == source)
+}
+
 /// The engine's reference to a namespace.
 pub(crate) fn reference(record: &NamespaceRecord) -> NamespaceRef {
     let (key, id, name) = (NamespaceKey(record.key), record.id.clone(), record.name.clone());
@@ -87,4 +124,28 @@ pub(crate) fn stored(store: &dyn Store) -> Result<Vec<NamespaceRecord>, Error> {
 /// The record in a stored value; `None` if there is none, or it can't be read.
 pub(crate) fn decoded(value: Option<&[u8]>) -> Option<NamespaceRecord> {
     value.and_then(|value| NamespaceRecord::decode(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn namespace(key: i64, name: &str, allow_from: &str) -> NamespaceRecord {
+        let data = [(ALLOW_FROM.to_owned(), allow_from.to_owned())].into();
+        NamespaceRecord { key, name: name.to_owned(), data, ..NamespaceRecord::default() }
+    }
+
+    #[test]
+    fn isolated_namespaces_are_reached_only_by_those_they_allow() {
+        let shop = namespace(1, "shop", "");
+        let records = [shop.clone(), namespace(2, "bank", "tax, shop"), namespace(3, "open", "*")];
+        let isolated = Namespaces::of(records.clone(), Isolation::Isolated);
+        let reached = |name: &str| isolated.reachable(name, &shop).is_some();
+        assert!(reached("shop") && reached("bank") && reached("open"));
+        assert!(!reached("nowhere"));
+        let bank = isolated.by_name("bank").unwrap();
+        assert!(isolated.reachable("shop", bank).is_none());
+        let open = Namespaces::of(records, Isolation::Open);
+        assert!(open.reachable("shop", bank).is_some());
+    }
 }

@@ -6,30 +6,40 @@
 
 pub(crate) mod cell_loop;
 mod cell_thread;
+mod commit_watch;
 pub(crate) mod commits;
 mod environment;
 mod evaluation_gaps;
 mod failure;
+pub(crate) mod inbox;
 pub(crate) mod loads;
 mod read_tasks;
+mod recent_commits;
+mod schedule_series;
 mod store_health;
 mod suspension;
+mod traces;
 
 pub(crate) use self::environment::Environment;
+pub use self::recent_commits::CommitTimes;
 
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use perennial_engine::run::Limits;
 use perennial_engine::{NamespaceKey, Slot, SlotRange, Time, Zones};
 use perennial_proto::store::{EntityMessage, NamespaceRecord, RunName, WaitingTask};
 use perennial_store::{Epoch, Store};
+use perennial_telemetry::{Metrics, Tracer};
 use prost::Message;
 
 use self::cell_thread::Helpers;
+use self::commits::CommitObserver;
 use self::failure::Failure;
+use self::inbox::{Inbox, InboxSender};
+use self::schedule_series::ScheduleSeries;
 use crate::cell::{
     Dispatch, Incoming, Input, Release, ReplyTo, Request, Response, RunRequest, slot_of_sender,
 };
@@ -52,7 +62,7 @@ pub(crate) struct Node {
     pub(crate) environment: Environment,
     pub(crate) damage: Arc<Damage>,
     namespaces: RwLock<Arc<Namespaces>>,
-    cells: Vec<CellInbox>,
+    cells: Vec<CellEntry>,
     /// Names this node as the owner of its cells.
     id: String,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -68,12 +78,35 @@ pub(crate) struct Node {
     pub(crate) admission: Arc<Admission>,
     keys_per_lease: u32,
     evaluation: Evaluation,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) schedule_series: ScheduleSeries,
+    pub(crate) commit_observer: CommitObserver,
+    /// A commit that takes longer counts as stalled.
+    commit_stalled_after: Duration,
+    pub(crate) tracer: Tracer,
 }
 
-/// A cell of this node: its slots and the sender of its inbox.
-struct CellInbox {
+/// A cell of this node, as others see it.
+struct CellEntry {
     slots: SlotRange,
-    inbox: mpsc::Sender<ToCell>,
+    inbox: InboxSender,
+    /// As it was after the cell's last turn.
+    cache: Mutex<CacheSize>,
+    /// The first wake-up that wasn't handled in the cell's last turn.
+    next_wake: Mutex<Option<Time>>,
+}
+
+/// The size of a cell's cache.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CacheSize {
+    pub(crate) entities: usize,
+    pub(crate) bytes: usize,
+}
+
+/// Load of a cell, for metrics.
+pub(crate) struct CellLoad {
+    pub(crate) queue_depth: usize,
+    pub(crate) cache: CacheSize,
 }
 
 /// An entry in a cell's inbox.
@@ -120,15 +153,23 @@ impl Node {
         store: Arc<dyn Store>,
         config: &RuntimeConfig,
         environment: Environment,
-    ) -> Result<(Arc<Self>, Vec<mpsc::Receiver<ToCell>>), OpenError> {
+    ) -> Result<(Arc<Self>, Vec<Inbox>), OpenError> {
         let (cells, inboxes): (Vec<_>, Vec<_>) = slot_ranges(store.as_ref(), config.cells)?
             .into_iter()
             .map(|slots| {
-                let (inbox, arrived) = mpsc::channel();
-                (CellInbox { slots, inbox }, arrived)
+                let (inbox, arrived) = inbox::inbox();
+                (
+                    CellEntry {
+                        slots,
+                        inbox,
+                        cache: Mutex::default(),
+                        next_wake: Mutex::default(),
+                    },
+                    arrived,
+                )
             })
             .unzip();
-        let namespaces = Namespaces::of(namespaces::stored(store.as_ref())?);
+        let namespaces = Namespaces::of(namespaces::stored(store.as_ref())?, config.isolation);
         let shares = Shares::of(config.memory_budget);
         let node = Arc::new(Self {
             store,
@@ -150,6 +191,11 @@ impl Node {
             admission: Admission::new(shares.requests),
             keys_per_lease: config.keys_per_lease,
             evaluation: config.evaluation,
+            metrics: Arc::clone(&config.metrics),
+            schedule_series: ScheduleSeries::default(),
+            commit_observer: CommitObserver::new(Arc::clone(&config.metrics)),
+            commit_stalled_after: config.commit_stalled_after,
+            tracer: config.tracer.clone(),
         });
         Ok((node, inboxes))
     }
@@ -157,8 +203,7 @@ impl Node {
     /// Lets every cell commit its open batch, and ends all threads. Later requests aren't handled.
     pub(crate) fn stop(&self) {
         for cell in &self.cells {
-            // A cell that has ended needs no stop.
-            let _ = cell.inbox.send(ToCell::Stop);
+            cell.inbox.send(ToCell::Stop);
         }
         *lock(&self.store_checks) = None;
         for thread in std::mem::take(&mut *lock(&self.threads)) {
@@ -219,9 +264,17 @@ impl Node {
         }
     }
 
-    /// The store's problem at the last health check, if it had one.
+    /// The store's problem: a commit that doesn't end, or what the last health check found.
     pub(crate) fn store_problem(&self) -> Option<String> {
-        lock(&self.store_problem).clone()
+        let stalled = self.commit_observer.running_for();
+        let stalled = stalled.filter(|time| *time > self.commit_stalled_after);
+        let stalled = stalled.map(|time| {
+            format!(
+                "a commit has waited for the disk for {:.1} s; check the disk",
+                time.as_secs_f64()
+            )
+        });
+        stalled.or_else(|| lock(&self.store_problem).clone())
     }
 
     fn set_store_problem(&self, problem: Option<String>) {
@@ -273,10 +326,36 @@ impl Node {
         self.cells.get(cell).map_or(SlotRange::ALL, |cell| cell.slots)
     }
 
-    /// Sends to a cell's inbox. A cell that has ended gets nothing: its entities are in the store.
+    /// The load of each cell, in the order of their slots.
+    pub(crate) fn cell_loads(&self) -> impl Iterator<Item = CellLoad> {
+        self.cells
+            .iter()
+            .map(|cell| CellLoad { queue_depth: cell.inbox.depth(), cache: *lock(&cell.cache) })
+    }
+
+    /// Notes the size of a cell's cache.
+    pub(crate) fn set_cache_size(&self, cell: usize, size: CacheSize) {
+        if let Some(cell) = self.cells.get(cell) {
+            *lock(&cell.cache) = size;
+        }
+    }
+
+    /// Notes the first wake-up that a cell hasn't handled.
+    pub(crate) fn set_next_wake(&self, cell: usize, wake: Option<Time>) {
+        if let Some(cell) = self.cells.get(cell) {
+            *lock(&cell.next_wake) = wake;
+        }
+    }
+
+    /// The first wake-up of each cell that wasn't handled in its last turn.
+    pub(crate) fn next_wakes(&self) -> impl Iterator<Item = Time> {
+        self.cells.iter().filter_map(|cell| *lock(&cell.next_wake))
+    }
+
+    /// Sends to a cell's inbox.
     pub(crate) fn send_to_cell(&self, cell: usize, what: ToCell) {
         if let Some(cell) = self.cells.get(cell) {
-            let _ = cell.inbox.send(what);
+            cell.inbox.send(what);
         }
     }
 
@@ -302,6 +381,8 @@ impl Node {
                 self.dispatch(matched);
             }
             Release::Deliver(message) => self.deliver(message, epoch),
+            Release::Count(verdicts) => self.schedule_series.record(*verdicts, &self.metrics),
+            Release::Trace(run) => traces::record_closed(self, &run),
         }
     }
 
@@ -315,6 +396,10 @@ impl Node {
             }
             // The durable ones are read from the store again.
             Release::Offer { .. } | Release::OfferQuery(_) | Release::Deliver(_) => {}
+            // The times get their verdicts again.
+            Release::Count(_) => {}
+            // The run is still open in the store.
+            Release::Trace(_) => {}
         }
     }
 
@@ -326,7 +411,7 @@ impl Node {
             Some(Match::Query(task, poller)) => Dispatch::Query(task, poller),
         };
         let request = Request::Dispatch(dispatch);
-        self.ask(Incoming { request, reply: ReplyTo::Nobody });
+        self.ask(Incoming::internal(request, ReplyTo::Nobody));
     }
 
     /// Returns a task whose poller had gone by the time the task was durable.
@@ -350,7 +435,7 @@ impl Node {
         };
         let ask = RunRequest::Command(Command::UndoStart(task));
         let request = Request::Run { target: run.name(), ask };
-        self.ask(Incoming { request, reply: ReplyTo::Nobody });
+        self.ask(Incoming::internal(request, ReplyTo::Nobody));
     }
 }
 
@@ -368,7 +453,7 @@ impl Node {
             let back = match answer {
                 Ok(Response::Answer(answer)) => {
                     let request = Request::TakeAnswer { message: sent, answer };
-                    let incoming = Incoming { request, reply: ReplyTo::Nobody };
+                    let incoming = Incoming::internal(request, ReplyTo::Nobody);
                     ToCell::UnderLease(epoch, Input::Asked(Box::new(incoming)))
                 }
                 // A retry wouldn't repair the receiver. The message stays in the store.
@@ -378,10 +463,10 @@ impl Node {
                 Ok(_) | Err(_) => ToCell::DeliverLater(epoch, sent),
             };
             if let Some(cell) = cell_of_sender {
-                let _ = cell.send(back);
+                cell.send(back);
             }
         }));
-        self.ask(Incoming { request: Request::Deliver { message }, reply });
+        self.ask(Incoming::internal(Request::Deliver { message }, reply));
     }
 }
 

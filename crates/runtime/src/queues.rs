@@ -6,9 +6,11 @@
 mod backlog;
 mod backlog_memory;
 mod rate_limit;
+mod series;
 mod waiting_poll;
 mod worker_shutdowns;
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,6 +25,7 @@ pub(crate) use self::waiting_poll::{Grant, WaitingPoll};
 use self::backlog::Backlog;
 use self::backlog_memory::BacklogMemory;
 use self::rate_limit::RateLimit;
+use self::series::{Matches, QueueSeries, SeriesName};
 use self::worker_shutdowns::WorkerShutdowns;
 use crate::api::{Demand, LeavingWorker, QueueDescription};
 use crate::clock::Monotonic;
@@ -31,6 +34,9 @@ use crate::clock::Monotonic;
 const POLLED_WITHIN: Duration = Duration::from_secs(10);
 /// Queue descriptions list a poller for this long after its last poll.
 const SHOWN_FOR: Duration = Duration::from_secs(300);
+
+/// A queue with waiting tasks counts as without workers this long after its last poll.
+const UNPOLLED_AFTER: Duration = Duration::from_secs(60);
 
 /// If a poll waited this long and no other task waits, the worker is told to poll less.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
@@ -72,6 +78,8 @@ pub(crate) enum Match {
 pub(crate) struct Queues {
     memory: BacklogMemory,
     queues: Mutex<HashMap<QueueName, Queue>>,
+    /// Locked after the queues.
+    series: Mutex<QueueSeries>,
     /// Polls of workers that have shut down end immediately.
     worker_shutdowns: WorkerShutdowns,
 }
@@ -89,6 +97,8 @@ struct Queue {
     rate_limit: Option<RateLimit>,
     /// Wakes the waiting polls when a task is rate limited or has to be read from the store.
     recheck: Arc<Notify>,
+    is_sticky: bool,
+    matches: Arc<Matches>,
 }
 
 struct SeenPoller {
@@ -101,7 +111,12 @@ impl Queues {
     /// No queues yet, with a memory limit in bytes for waiting tasks.
     pub(crate) fn new(bytes_max: usize) -> Self {
         let memory = BacklogMemory::of(bytes_max);
-        Self { memory, queues: Mutex::default(), worker_shutdowns: WorkerShutdowns::default() }
+        Self {
+            memory,
+            queues: Mutex::default(),
+            series: Mutex::new(series::new()),
+            worker_shutdowns: WorkerShutdowns::default(),
+        }
     }
 
     /// Adds a poller. Returns a match if a task waits.
@@ -113,7 +128,7 @@ impl Queues {
         if queues.len() > QUEUES_KEPT && !queues.contains_key(&poller.queue) {
             queues.retain(|_, queue| !queue.is_unused(now));
         }
-        let queue = self.entry(&mut queues, poller.queue.clone());
+        let queue = self.entry(&mut queues, poller.queue.clone(), poller.is_sticky());
         queue.last_polled = Some(now);
         if let Some(per_second) = poller.info.max_tasks_per_second {
             queue
@@ -134,7 +149,7 @@ impl Queues {
     /// Adds a poller again whose match came to nothing.
     pub(crate) fn poll_again(&self, poller: WaitingPoll, now: Monotonic) -> Option<Match> {
         let mut queues = self.lock();
-        self.entry(&mut queues, poller.queue.clone()).add_poller(poller, now)
+        self.entry(&mut queues, poller.queue.clone(), poller.is_sticky()).add_poller(poller, now)
     }
 
     /// Adds a task, stored or not. Returns a match if a poller waits.
@@ -145,10 +160,13 @@ impl Queues {
         now: Monotonic,
     ) -> Option<Match> {
         let mut queues = self.lock();
-        let queue = self.entry(&mut queues, queue_of(&task));
+        let queue = self.entry(&mut queues, queue_of(&task), task.sticky);
         queue.added.count(now);
+        let is_first = queue.backlog.is_empty();
         queue.backlog.push(task, is_stored);
-        queue.match_next(now)
+        let matched = queue.match_next(now);
+        queue.count_match(matched.is_some(), is_first);
+        matched
     }
 
     /// The range of rows to read for a queue with few tasks left in memory. The caller reads them.
@@ -168,7 +186,7 @@ impl Queues {
         let mut queues = self.lock();
         let Some(queue) = queues.get_mut(queue) else { return Vec::new() };
         queue.backlog.take_page(page);
-        std::iter::from_fn(|| queue.match_next(now)).collect()
+        std::iter::from_fn(|| queue.match_waiting(now)).collect()
     }
 
     /// How long the rate limit holds back a task for which a poller waits. `None` if no task is held back.
@@ -177,19 +195,19 @@ impl Queues {
     }
 
     /// Notifies when a task is rate limited or has to be read from the store.
-    pub(crate) fn recheck(&self, queue: &QueueName) -> Arc<Notify> {
-        Arc::clone(&self.entry(&mut self.lock(), queue.clone()).recheck)
+    pub(crate) fn recheck(&self, queue: &QueueName, is_sticky: bool) -> Arc<Notify> {
+        Arc::clone(&self.entry(&mut self.lock(), queue.clone(), is_sticky).recheck)
     }
 
     /// Matches a rate-limited task if the limit allows it now.
     pub(crate) fn match_next(&self, queue: &QueueName, now: Monotonic) -> Option<Match> {
-        self.lock().get_mut(queue)?.match_next(now)
+        self.lock().get_mut(queue)?.match_waiting(now)
     }
 
     /// Adds a query. Returns a match if a poller waits.
     pub(crate) fn offer_query(&self, task: QueryTask) -> Option<Match> {
         let mut queues = self.lock();
-        let queue = self.entry(&mut queues, task.queue.clone());
+        let queue = self.entry(&mut queues, task.queue.clone(), task.is_sticky);
         match queue.claim() {
             Some(poller) => Some(Match::Query(task, poller)),
             None => {
@@ -206,7 +224,9 @@ impl Queues {
         if !queue.backlog.is_empty() || !queue.has_pollers() || !queue.try_acquire(now) {
             return None;
         }
-        queue.claim()
+        let poller = queue.claim();
+        queue.count_match(poller.is_some(), true);
+        poller
     }
 
     /// Whether a worker polls the queue, or did so recently.
@@ -281,12 +301,41 @@ impl Queues {
         }
     }
 
+    /// Queues with waiting tasks that no worker has polled for a while: the number of tasks, and since when the oldest
+    /// waits. Sticky queues are left out, because their tasks move to the normal queue.
+    pub(crate) fn unpolled(&self, now: Monotonic) -> Vec<(QueueName, usize, Option<Time>)> {
+        let names: Vec<QueueName> = {
+            let queues = self.lock();
+            let unpolled = queues.iter().filter(|(_, queue)| queue.is_unpolled(now));
+            unpolled.map(|(name, _)| name.clone()).collect()
+        };
+        // Not locked for all queues together: the age of a long backlog takes a while, and cells wait for the lock.
+        let sample = |name: QueueName| {
+            let queues = self.lock();
+            let backlog = &queues.get(&name)?.backlog;
+            let (tasks, oldest) = (backlog.len(), backlog.oldest());
+            Some((name, tasks, oldest))
+        };
+        names.into_iter().filter_map(sample).collect()
+    }
+
     fn entry<'a>(
         &self,
         queues: &'a mut HashMap<QueueName, Queue>,
         name: QueueName,
+        is_sticky: bool,
     ) -> &'a mut Queue {
-        queues.entry(name).or_insert_with(|| Queue::new(self.memory.clone()))
+        match queues.entry(name) {
+            Entry::Occupied(queue) => queue.into_mut(),
+            Entry::Vacant(entry) => {
+                let matches = self.series().get(SeriesName::of(entry.key(), is_sticky));
+                entry.insert(Queue::new(self.memory.clone(), is_sticky, matches))
+            }
+        }
+    }
+
+    fn series(&self) -> MutexGuard<'_, QueueSeries> {
+        self.series.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<QueueName, Queue>> {
@@ -295,7 +344,7 @@ impl Queues {
 }
 
 impl Queue {
-    fn new(memory: BacklogMemory) -> Self {
+    fn new(memory: BacklogMemory, is_sticky: bool, matches: Arc<Matches>) -> Self {
         Self {
             pollers: VecDeque::new(),
             backlog: Backlog::new(memory),
@@ -306,10 +355,19 @@ impl Queue {
             taken: Rate::default(),
             rate_limit: None,
             recheck: Arc::default(),
+            is_sticky,
+            matches,
         }
     }
 
     /// Whether the queue is empty and not polled, such as the sticky queue of a worker that has shut down.
+    fn is_unpolled(&self, now: Monotonic) -> bool {
+        !self.is_sticky
+            && !self.backlog.is_empty()
+            && self.pollers.iter().all(WaitingPoll::is_gone)
+            && self.last_polled.is_none_or(|last| now.since(last) > UNPOLLED_AFTER)
+    }
+
     fn is_unused(&self, now: Monotonic) -> bool {
         self.backlog.is_empty()
             && self.queries.is_empty()
@@ -325,7 +383,27 @@ impl Queue {
             return Some(Match::Query(query, poller));
         }
         self.pollers.push_back(poller);
-        self.match_next(now)
+        self.match_waiting(now)
+    }
+
+    /// Matches a task that has waited.
+    fn match_waiting(&mut self, now: Monotonic) -> Option<Match> {
+        let matched = self.match_next(now);
+        self.count_match(matched.is_some(), false);
+        matched
+    }
+
+    /// Counts a match of a task, if there is one.
+    fn count_match(&self, is_matched: bool, is_sync: bool) {
+        match (is_matched, is_sync) {
+            (true, true) => self.matches.count_sync(),
+            (true, false) => self.matches.count_backlog(),
+            (false, _) => {}
+        }
+    }
+
+    fn series_name(&self, name: &QueueName) -> SeriesName {
+        SeriesName::of(name, self.is_sticky)
     }
 
     /// Matches a waiting task with a waiting poller, if the rate limit allows.

@@ -20,7 +20,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use perennial_engine::{Span, Time};
@@ -30,6 +29,7 @@ use perennial_store::{CellId, Store};
 use crate::cell::slot_of_sender;
 use crate::node::cell_loop::{CellLoop, INPUTS_PER_STEP, Next};
 use crate::node::commits::{self, Commit};
+use crate::node::inbox::Inbox;
 use crate::node::loads::Load;
 use crate::node::{self, Environment, ToCell};
 use crate::{OpenError, Runtime, RuntimeConfig};
@@ -88,7 +88,7 @@ pub struct Node {
 struct Turns {
     /// `None` once it has ended.
     cell: Option<CellLoop>,
-    inbox: Receiver<ToCell>,
+    inbox: Inbox,
     arrived: VecDeque<ToCell>,
 }
 
@@ -110,7 +110,11 @@ impl Node {
         }
         node.offer_stored_tasks()?;
         Ok(Self {
-            runtime: Runtime { node: Arc::clone(&node), record_lock: Arc::default() },
+            runtime: Runtime {
+                node: Arc::clone(&node),
+                record_lock: Arc::default(),
+                principal: None,
+            },
             node,
             cells,
             commits: VecDeque::new(),
@@ -202,7 +206,9 @@ impl Node {
     pub fn commit(&mut self, batches: usize) {
         let count = batches.min(self.commits.len());
         let batches = self.commits.drain(..count).collect();
-        for (cell, result) in commits::commit(self.node.store.as_ref(), batches) {
+        for (cell, result) in
+            commits::commit(self.node.store.as_ref(), batches, &self.node.commit_observer)
+        {
             let is_acknowledged = matches!(result, ToCell::Committed)
                 && self.acknowledge == Acknowledge::BeforeCommit;
             if !is_acknowledged {

@@ -1,17 +1,23 @@
 //! One request: its context, its namespace, and access to the runtime.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use perennial_engine::NamespaceKey;
 use perennial_engine::run::{Command, Run};
+use perennial_identity::{Principal, RoleSet};
 use perennial_proto::perennial::CommandContext;
 use perennial_proto::store::{NamespaceRecord, RunName};
-use perennial_proto::temporal::common::v1::WorkflowExecution;
+use perennial_proto::temporal::common::v1::{self as common, WorkflowExecution};
 use perennial_runtime::{Runtime, Sent};
+use perennial_telemetry::{LongPoll, RefusalReason, WaitTime, WaitingPoll};
 use tokio::time::Instant;
 use tonic::Status;
 
+use crate::access::api_keys::ApiKeys;
+use crate::access::limits::Place;
+use crate::access::rights::{self, Needs, Target};
 use crate::call_context::{CallContext, Face};
 use crate::errors::{RpcResult, namespace_not_found, refused, refused_about};
 use crate::services::Shared;
@@ -21,20 +27,79 @@ use crate::validate;
 /// One request. Each RPC is a method on it, in the file of its group.
 pub(crate) struct Call<'a> {
     shared: &'a Shared,
+    /// Called by the principal of this request.
+    runtime: Cow<'a, Runtime>,
     context: CallContext,
+    /// The namespace that the request names, if it exists.
+    admitted_to: Option<Arc<NamespaceRecord>>,
+    /// The length of the message.
+    bytes: usize,
 }
 
 impl<'a> Call<'a> {
     pub(crate) fn new(shared: &'a Shared, context: CallContext) -> Self {
-        Self { shared, context }
+        let runtime = match recorded(&context.principal) {
+            None => Cow::Borrowed(&shared.runtime),
+            by => Cow::Owned(shared.runtime.called_by(by)),
+        };
+        Self { shared, runtime, context, admitted_to: None, bytes: 0 }
     }
 
-    pub(crate) fn runtime(&self) -> &'a Runtime {
-        &self.shared.runtime
+    pub(crate) fn runtime(&self) -> &Runtime {
+        &self.runtime
     }
 
     pub(crate) fn shared(&self) -> &'a Shared {
         self.shared
+    }
+
+    /// Who makes the request.
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.context.principal
+    }
+
+    /// Lets in a caller that may make this call, and whose namespace has calls left. `bytes` is the length of the message.
+    pub(crate) fn admit(
+        &mut self,
+        needs: Needs,
+        target: Target<'_>,
+        bytes: usize,
+    ) -> RpcResult<()> {
+        self.bytes = bytes;
+        let roles = match needs {
+            Needs::Credentials => return Ok(()),
+            Needs::OnServer(roles) => return rights::check_on_server(self.principal(), roles),
+            Needs::InNamespace(roles) => roles,
+        };
+        let namespaces = self.runtime().namespaces();
+        let name = match target {
+            Target::TokenOr("") => return Ok(()),
+            Target::Namespace(name) | Target::TokenOr(name) => name,
+            Target::NamespaceOrId("", id) => match namespaces.by_id(id) {
+                Some(found) if self.require(roles, &found.name).is_ok() => &found.name,
+                // The answer doesn't tell which namespace has the id, or whether any has.
+                Some(_) | None => "",
+            },
+            Target::NamespaceOrId(name, _) => name,
+        };
+        let metrics = self.runtime().metrics();
+        self.require(roles, name).inspect_err(|_| metrics.refused(RefusalReason::Rights))?;
+        if let Some(record) = namespaces.by_name(name) {
+            self.count_call(record)?;
+            self.admitted_to = Some(Arc::clone(record));
+        }
+        Ok(())
+    }
+
+    /// Counts the call against the limits of a namespace.
+    pub(crate) fn count_call(&self, namespace: &NamespaceRecord) -> RpcResult<()> {
+        let counted = self.shared.limits().call_in(namespace, self.bytes);
+        counted.inspect_err(|_| self.runtime().metrics().refused(RefusalReason::Limit))
+    }
+
+    /// Refuses a caller without any of `roles` in a namespace.
+    pub(crate) fn require(&self, roles: RoleSet, namespace: &str) -> RpcResult<()> {
+        rights::check_in_namespace(self.principal(), roles, namespace)
     }
 
     /// The client's program, as in `temporal-python`.
@@ -42,17 +107,27 @@ impl<'a> Call<'a> {
         &self.context.client_name
     }
 
-    /// The context of a command for a schedule's audit stream: as given in the request, with the request id and the
-    /// face filled in. A gRPC request without one stays without one.
+    /// The trace of the call, as it is stored with a run. Empty if there is none.
+    pub(crate) fn traceparent(&self) -> String {
+        self.context.trace.map(|trace| trace.to_string()).unwrap_or_default()
+    }
+
+    /// The context of a command for a schedule's audit stream: as given in the request, with the request id, the face
+    /// and the principal filled in. A principal with credentials replaces whatever the request says. A gRPC request
+    /// without a context or a principal stays without one.
     pub(crate) fn command_context(
         &self,
         given: Option<CommandContext>,
         request_id: &str,
     ) -> Option<CommandContext> {
+        let is_known = !self.principal().is_anonymous();
         let mut context = match self.context.face {
-            Face::Grpc | Face::InProcess => given?,
-            Face::Http => given.unwrap_or_default(),
+            Face::Grpc | Face::InProcess if !is_known => given?,
+            Face::Grpc | Face::InProcess | Face::Http => given.unwrap_or_default(),
         };
+        if is_known {
+            context.principal = self.principal().to_string();
+        }
         if context.request_id.is_empty() {
             request_id.clone_into(&mut context.request_id);
         }
@@ -81,19 +156,42 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Waits for `work`, but no longer than [`poll_time`](Self::poll_time), and not while the server stops.
+    /// Waits for `work`, but no longer than [`poll_time`](Self::poll_time), not while the server stops, and not when
+    /// the caller's credentials have ended.
     pub(crate) async fn wait<T>(
         &self,
+        kind: LongPoll,
         at_most: Duration,
         work: impl Future<Output = T>,
-    ) -> Option<T> {
+    ) -> RpcResult<Option<T>> {
         let mut stopping = self.shared.stop_signal();
+        let _places = self.poll_places(kind)?;
+        let waiting = self.runtime().metrics().wait(kind);
+        let _wait = Wait { waiting, total: &self.context.waited };
         tokio::select! {
             biased;
-            done = work => Some(done),
-            () = tokio::time::sleep(self.poll_time(at_most)) => None,
-            () = stopping.wait() => None,
+            ended = self.principal().wait_for_end() => Err(Status::unauthenticated(ended.to_string())),
+            done = work => Ok(Some(done)),
+            () = tokio::time::sleep(self.poll_time(at_most)) => Ok(None),
+            () = stopping.wait() => Ok(None),
         }
+    }
+
+    /// Counts a poll for tasks against the limits of its caller and its namespace.
+    fn poll_places(&self, kind: LongPoll) -> RpcResult<[Option<Place>; 2]> {
+        match (kind, &self.admitted_to) {
+            (LongPoll::WorkflowTask | LongPoll::ActivityTask, Some(namespace)) => {
+                let places = self.shared.limits().poll(self.principal(), namespace);
+                places.inspect_err(|_| self.runtime().metrics().refused(RefusalReason::Limit))
+            }
+            (LongPoll::WorkflowTask | LongPoll::ActivityTask, None)
+            | (LongPoll::History | LongPoll::Update | LongPoll::Query, _) => Ok([None, None]),
+        }
+    }
+
+    /// The keys that this server has issued.
+    pub(crate) fn api_keys(&self) -> &'a Arc<ApiKeys> {
+        self.shared.access().api_keys()
     }
 
     /// The namespace with this name.
@@ -155,5 +253,24 @@ impl<'a> Call<'a> {
             return Err(Status::invalid_argument("RequestId length exceeds limit."));
         }
         Ok(if given.is_empty() { self.runtime().fresh_id() } else { given })
+    }
+}
+
+/// A principal as events show it. An anonymous caller has none.
+fn recorded(principal: &Principal) -> Option<common::Principal> {
+    let Principal { credential, name, .. } = principal;
+    (!principal.is_anonymous())
+        .then(|| common::Principal { r#type: credential.kind().to_owned(), name: name.clone() })
+}
+
+/// A call that waits, also if it is canceled meanwhile.
+struct Wait<'a> {
+    waiting: WaitingPoll,
+    total: &'a WaitTime,
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        self.total.add(self.waiting.elapsed());
     }
 }

@@ -3,6 +3,8 @@
 //! SDKs react to the code, and to the detail in `grpc-status-details-bin`. A permanent error never has a code that
 //! they retry.
 
+use std::time::Duration;
+
 use perennial_calendar::excerpt;
 use perennial_engine::run::Rejection;
 use perennial_proto::Any;
@@ -12,6 +14,7 @@ use perennial_proto::temporal::errordetails::v1 as detail;
 use perennial_proto::temporal::failure::v1::Failure;
 use perennial_runtime::Refusal;
 use prost::Message;
+use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 
 /// The result of an RPC.
@@ -114,6 +117,43 @@ fn exhausted(
 ) -> Status {
     let detail = detail::ResourceExhaustedFailure { cause: cause.into(), scope: scope.into() };
     with_detail(Code::ResourceExhausted, message, "ResourceExhaustedFailure", &detail)
+}
+
+/// A namespace or a principal has reached a limit of its own. The client is told when to try again: in the detail
+/// `RetryInfo`, and in the metadata that gRPC libraries obey.
+pub(crate) fn limit_reached(
+    message: String,
+    cause: ResourceExhaustedCause,
+    scope: ResourceExhaustedScope,
+    retry_after: Duration,
+) -> Status {
+    let code = Code::ResourceExhausted;
+    let failure = detail::ResourceExhaustedFailure { cause: cause.into(), scope: scope.into() };
+    let name = "errordetails.v1.ResourceExhaustedFailure";
+    let retry = RetryInfo { retry_delay: retry_after.try_into().ok() };
+    let retry = Any {
+        type_url: "type.googleapis.com/google.rpc.RetryInfo".to_owned(),
+        value: retry.encode_to_vec(),
+    };
+    let details = vec![any(name, &failure.encode_to_vec()), retry];
+    let status = RpcStatus { code: code.into(), message: message.clone(), details };
+    let mut metadata = MetadataMap::new();
+    // Rounded up: a client that comes too early is refused again.
+    let millis = retry_after.as_millis().saturating_add(1).to_string();
+    if let Ok(millis) = millis.parse() {
+        metadata.insert(RETRY_AFTER_MILLIS, millis);
+    }
+    Status::with_details_and_metadata(code, message, status.encode_to_vec().into(), metadata)
+}
+
+/// When a client may try again, in milliseconds.
+pub(crate) const RETRY_AFTER_MILLIS: &str = "grpc-retry-pushback-ms";
+
+/// `google.rpc.RetryInfo`.
+#[derive(Clone, PartialEq, Message)]
+struct RetryInfo {
+    #[prost(message, optional, tag = "1")]
+    retry_delay: Option<perennial_proto::Duration>,
 }
 
 /// The entity doesn't exist.
@@ -225,7 +265,7 @@ const MESSAGE_CHARS_MAX: usize = 600;
 /// Bytes of details. Headers hold them in base64.
 const DETAILS_BYTES_MAX: usize = 6 * 1024;
 
-fn with_detail(
+pub(crate) fn with_detail(
     code: Code,
     message: impl Into<String>,
     name: &str,

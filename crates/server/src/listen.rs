@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use perennial_telemetry::ConnectionMetrics;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::stop_signal::StopSignal;
-use crate::transport::{Accept, Connection, Stream};
+use crate::tls::RefusalLog;
+use crate::transport::{Accept, Accepted, Connection};
 
 /// Limits on connections and on slow clients. Well-behaved clients never reach them: they keep clients that hang, or
 /// attack, from using up connections and memory.
@@ -22,7 +24,8 @@ pub struct ConnectionLimits {
     /// Calls at a time on a gRPC connection; more wait in the client. Every waiting poll is one, so a process with
     /// hundreds of workers, or a proxy, has thousands.
     pub streams_max: u32,
-    /// How long a gRPC client has to send the first bytes of HTTP/2. From then on keepalive pings check it.
+    /// How long a client has to complete the TLS handshake, and then, over gRPC, to send the first bytes of HTTP/2.
+    /// From then on keepalive pings check it.
     pub handshake_time: Duration,
     /// How long a client has to send a request once it has begun. Over HTTP, also how long it may read nothing of a
     /// response.
@@ -44,28 +47,39 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// Serves each connection of `listener` on a task of its own, at most `connections_max` at a time, until `stopping` is
-/// set and all of them have ended. `protocol` is for the log.
+/// Limits on the connections of a listener.
+pub(crate) struct ListenerLimits {
+    /// Connections at a time.
+    pub(crate) connections_max: usize,
+    /// How long a client has to complete the transport's handshake.
+    pub(crate) handshake_time: Duration,
+}
+
+/// Serves each connection of `listener` on a task of its own, after its handshake, until `stopping` is set and all of
+/// them have ended.
 pub(crate) async fn listen<S>(
     mut listener: Box<dyn Accept>,
-    protocol: &'static str,
-    connections_max: usize,
+    metrics: ConnectionMetrics,
+    limits: ListenerLimits,
     mut stopping: StopSignal,
-    serve: impl Fn(Stream) -> S,
+    serve: impl Fn(Connection) -> S + Clone + Send + 'static,
 ) where
     S: Future<Output = Result<(), ConnectionError>> + Send + 'static,
 {
+    let ListenerLimits { connections_max, handshake_time } = limits;
     // Each connection holds a sender. The receiver notices when the last one is dropped.
     let (open, mut all_closed) = mpsc::channel::<Infallible>(1);
     let places = Arc::new(Semaphore::new(connections_max.min(Semaphore::MAX_PERMITS)));
+    let refusals = Arc::new(RefusalLog::default());
     let mut is_full = false;
+    let protocol = metrics.protocol();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = stopping.wait() => break,
         };
-        let Connection { stream, peer } = match accepted {
-            Ok(connection) => connection,
+        let accepted = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!("a {protocol} connection can't be accepted: {error}");
                 // For instance because too many files are open. Some have to be closed first.
@@ -73,7 +87,12 @@ pub(crate) async fn listen<S>(
                 continue;
             }
         };
+        let peer = match &accepted {
+            Accepted::Ready(connection) => connection.peer.clone(),
+            Accepted::Handshaking { peer, .. } => peer.clone(),
+        };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            metrics.refuse();
             if !std::mem::replace(&mut is_full, true) {
                 tracing::warn!(
                     "{connections_max} {protocol} connections are open, as many as are allowed: more are \
@@ -85,12 +104,35 @@ pub(crate) async fn listen<S>(
         if std::mem::replace(&mut is_full, false) {
             tracing::info!("{protocol} connections are accepted again");
         }
-        let (serving, open) = (serve(stream), open.clone());
+        let (serve, open, mut stopping) = (serve.clone(), open.clone(), stopping.clone());
+        let refusals = Arc::clone(&refusals);
+        let counted = metrics.open();
         tokio::spawn(async move {
-            if let Err(error) = serving.await {
-                tracing::debug!("a {protocol} connection from {peer} ended: {error}");
+            let connection = match accepted {
+                Accepted::Ready(connection) => Ok(connection),
+                Accepted::Handshaking { handshake, .. } => tokio::select! {
+                    done = tokio::time::timeout(handshake_time, handshake) => match done {
+                        Ok(done) => done.map_err(ConnectionError::Handshake),
+                        Err(_) => Err(ConnectionError::NoHandshake(handshake_time)),
+                    },
+                    () = stopping.wait() => return drop((place, open)),
+                },
+            };
+            let ended = match connection {
+                Ok(connection) => serve(connection).await,
+                Err(error) => Err(error),
+            };
+            match ended {
+                Ok(()) => {}
+                Err(ConnectionError::Revoked(reason)) => {
+                    tracing::warn!("the {protocol} connection from {peer} was ended: {reason}");
+                }
+                Err(ConnectionError::Handshake(error)) => refusals.log(protocol, &peer, &error),
+                Err(error) => {
+                    tracing::debug!("a {protocol} connection from {peer} ended: {error}");
+                }
             }
-            drop((place, open));
+            drop((place, open, counted));
         });
     }
     drop((listener, open));
@@ -102,6 +144,12 @@ pub(crate) async fn listen<S>(
 pub(crate) enum ConnectionError {
     #[error(transparent)]
     Http(#[from] hyper::Error),
+    #[error("the client didn't complete the TLS handshake within {0:?}")]
+    NoHandshake(Duration),
+    #[error(transparent)]
+    Handshake(std::io::Error),
+    #[error("{0}")]
+    Revoked(String),
     #[error("the client sent no HTTP/2 preface within {0:?}")]
     Silent(Duration),
     #[error("the client doesn't speak HTTP/2")]

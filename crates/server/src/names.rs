@@ -2,6 +2,8 @@
 
 /// Temporal's limit for ids.
 const NAMESPACE_BYTES_MAX: usize = crate::validate::ID_BYTES_MAX;
+/// Names that stand for the whole server in permissions: ours, and Temporal's.
+const RESERVED: [&str; 2] = ["*", "temporal-system"];
 /// Lower than for ids: these names are stored with every run, and used in every query.
 const SEARCH_ATTRIBUTE_BYTES_MAX: usize = 255;
 
@@ -9,6 +11,9 @@ const SEARCH_ATTRIBUTE_BYTES_MAX: usize = 255;
 pub(crate) fn check_namespace(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("Namespace not set on request.".to_owned());
+    }
+    if RESERVED.contains(&name) {
+        return Err(format!("Namespace name {name:?} is reserved."));
     }
     check("Namespace", name, NAMESPACE_BYTES_MAX)
 }
@@ -54,6 +59,8 @@ mod tests {
             assert!(check_namespace(name).is_err(), "{name:?}");
             assert!(check_search_attribute(name).is_err(), "{name:?}");
         }
+        assert!(check_namespace("*").is_err());
+        assert!(check_namespace("temporal-system").is_err());
         assert!(check_search_attribute("a`b").is_err());
         assert!(check_search_attribute(&"x".repeat(256)).is_err());
     }

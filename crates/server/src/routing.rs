@@ -87,7 +87,7 @@ impl Routing {
 
 /// The bytes of the text, byte string or message at a path of fields. As in every decoder, the last one counts if a
 /// field stands in a message more than once.
-fn field_at<'a>(message: &'a [u8], path: &[Field]) -> Option<&'a [u8]> {
+pub(crate) fn field_at<'a>(message: &'a [u8], path: &[Field]) -> Option<&'a [u8]> {
     let Some((field, rest)) = path.split_first() else {
         return Some(message);
     };

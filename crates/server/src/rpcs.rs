@@ -1,18 +1,28 @@
-//! The table of all RPCs: the message that each takes, its routing in a cluster, and which ones aren't implemented.
+//! The table of all RPCs: the message that each takes, its routing in a cluster, what its caller needs, and which ones
+//! aren't implemented.
 //!
-//! A row is the name of a method of [`Call`] (or of [`ScheduleCall`], for our own service), the message it takes, and its
-//! routing: `by workflow`, `by schedule` or `by job` with the fields that hold the id, `by token` with the field that
-//! holds a task token, `anywhere`, or `on every node`. Fields are written `name = number`, the outermost first. The
+//! A row is the name of a method of [`Call`] (or of [`ScheduleCall`] or [`AdminCall`], for our own services), the message
+//! it takes, its routing and its rights.
+//!
+//! The routing is `by workflow`, `by schedule` or `by job` with the fields that hold the id, `by token` with the field
+//! that holds a task token, `anywhere`, or `on every node`. Fields are written `name = number`, the outermost first. The
 //! namespace is field 1, unless a second path says where it is.
+//!
+//! The rights are the roles of which the caller needs one in the namespace of the request, or `of server`, or just
+//! `credentials`. Where the namespace isn't simply the request's: `by id` with the field that holds the id of a
+//! namespace without a name, `by token` if the request may leave it to the task token, `in` a field of the request.
 
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use perennial_identity::{Role, RoleSet};
 use perennial_proto::perennial;
 use perennial_proto::temporal::{operatorservice, workflowservice};
 use prost::Message;
 use tonic::Status;
 
+use crate::access::rights::{Needs, Target};
+use crate::admin::AdminCall;
 use crate::call::Call;
 use crate::encoded_message::EncodedMessage;
 use crate::errors::{RpcResult, not_implemented};
@@ -24,9 +34,11 @@ use crate::services::{Handler, Rpc};
 pub(crate) const WORKFLOW_SERVICE: &str = "temporal.api.workflowservice.v1.WorkflowService";
 const OPERATOR_SERVICE: &str = "temporal.api.operatorservice.v1.OperatorService";
 const SCHEDULE_SERVICE: &str = "perennial.v1.ScheduleService";
+const ADMIN_SERVICE: &str = "perennial.v1.AdminService";
 
 /// All services, in the order of the documentation.
-pub(crate) const SERVICES: [&str; 3] = [WORKFLOW_SERVICE, OPERATOR_SERVICE, SCHEDULE_SERVICE];
+pub(crate) const SERVICES: [&str; 4] =
+    [WORKFLOW_SERVICE, OPERATOR_SERVICE, SCHEDULE_SERVICE, ADMIN_SERVICE];
 
 /// All RPCs by their paths, as in `/perennial.v1.ScheduleService/ListBackfills`.
 pub(crate) fn table() -> HashMap<String, Rpc> {
@@ -34,6 +46,7 @@ pub(crate) fn table() -> HashMap<String, Rpc> {
     workflow_service(&mut rpcs);
     operator_service(&mut rpcs);
     schedule_service(&mut rpcs);
+    admin_service(&mut rpcs);
     rpcs
 }
 
@@ -49,7 +62,7 @@ fn path(service: &str, name: &str) -> String {
     format!("/{service}/{}", name.strip_suffix("Request").unwrap_or(name))
 }
 
-/// Turns the last column of a row into its [`Routing`].
+/// Turns the routing of a row into its [`Routing`].
 macro_rules! routing {
     (anywhere) => { Routing::AnyNode };
     (on every node) => { Routing::EveryNode };
@@ -73,31 +86,71 @@ macro_rules! routing {
     };
 }
 
+/// Turns the rights of a row into its [`Needs`].
+macro_rules! needs {
+    (credentials) => { Needs::Credentials };
+    (read of server) => { Needs::OnServer(needs!(@roles read)) };
+    (admin of server) => { Needs::OnServer(needs!(@roles admin)) };
+    ($first:ident $(or $other:ident)? $(, $($place:tt)+)?) => {
+        Needs::InNamespace(needs!(@roles $first $($other)?))
+    };
+    (@roles $($role:ident)+) => { RoleSet::of(&[$(needs!(@role $role)),+]) };
+    (@role read) => { Role::Read };
+    (@role worker) => { Role::Worker };
+    (@role write) => { Role::Write };
+    (@role admin) => { Role::Admin };
+}
+
+/// Turns the rights of a row into the [`Target`] of its request.
+macro_rules! target {
+    ($request:ident, credentials) => {
+        Target::Namespace("")
+    };
+    ($request:ident, $role:ident of server) => {
+        Target::Namespace("")
+    };
+    ($request:ident, $first:ident $(or $other:ident)?) => {
+        Target::Namespace(&$request.namespace)
+    };
+    ($request:ident, $first:ident $(or $other:ident)?, by token) => {
+        Target::TokenOr(&$request.namespace)
+    };
+    ($request:ident, $first:ident $(or $other:ident)?, by id($id:ident)) => {
+        Target::NamespaceOrId(&$request.namespace, &$request.$id)
+    };
+    ($request:ident, $first:ident $(or $other:ident)?, in $field:ident) => {
+        Target::Namespace($request.$field.as_ref().map_or("", |it| &it.namespace))
+    };
+}
+
 /// Writes a function that adds the RPCs of a service from a table of them.
 macro_rules! service {
     (
         $add:ident: $service:ident, messages of $messages:path, methods of $call:expr,
-        implemented { $($rpc:ident($request:ident) [$($routing:tt)+])* }
+        implemented { $($rpc:ident($request:ident) [$($routing:tt)+] [$($rights:tt)+])* }
         not_implemented { $($later:ident)* }
     ) => {
         fn $add(rpcs: &mut HashMap<String, Rpc>) {
             use $messages as messages;
 
             $({
-                let handler: Handler = |services, context, message| {
+                let handler: Handler = |services, needs, context, message| {
                     Box::pin(async move {
+                        let bytes = message.len();
                         let request = decoded::<messages::$request>(message)?;
-                        let call = $call(services.shared(), context);
-                        call.$rpc(request).await.map(|response| EncodedMessage::of(&response))
+                        let mut call = Call::new(services.shared(), context);
+                        call.admit(needs, target!(request, $($rights)+), bytes)?;
+                        $call(call).$rpc(request).await.map(|response| EncodedMessage::of(&response))
                     })
                 };
                 let routing = routing!($($routing)+);
-                rpcs.insert(path($service, stringify!($request)), Rpc { handler, routing });
+                let rpc = Rpc { handler, routing, needs: needs!($($rights)+) };
+                rpcs.insert(path($service, stringify!($request)), rpc);
             })*
             $({
                 let handler: Handler =
-                    |_, _, _| Box::pin(async { Err(not_implemented(stringify!($later))) });
-                let rpc = Rpc { handler, routing: Routing::AnyNode };
+                    |_, _, _, _| Box::pin(async { Err(not_implemented(stringify!($later))) });
+                let rpc = Rpc { handler, routing: Routing::AnyNode, needs: Needs::Credentials };
                 rpcs.insert(path($service, stringify!($later)), rpc);
             })*
         }
@@ -105,101 +158,111 @@ macro_rules! service {
 }
 
 service! {
-    workflow_service: WORKFLOW_SERVICE, messages of workflowservice::v1, methods of Call::new,
+    workflow_service: WORKFLOW_SERVICE, messages of workflowservice::v1, methods of std::convert::identity,
     implemented {
-        register_namespace(RegisterNamespaceRequest) [anywhere]
-        describe_namespace(DescribeNamespaceRequest) [anywhere]
-        list_namespaces(ListNamespacesRequest) [anywhere]
-        update_namespace(UpdateNamespaceRequest) [anywhere]
-        deprecate_namespace(DeprecateNamespaceRequest) [anywhere]
-        start_workflow_execution(StartWorkflowExecutionRequest) [by workflow(workflow_id = 2)]
+        register_namespace(RegisterNamespaceRequest) [anywhere] [admin]
+        describe_namespace(DescribeNamespaceRequest) [anywhere] [read or worker, by id(id)]
+        list_namespaces(ListNamespacesRequest) [anywhere] [credentials]
+        update_namespace(UpdateNamespaceRequest) [anywhere] [admin]
+        deprecate_namespace(DeprecateNamespaceRequest) [anywhere] [admin]
+        start_workflow_execution(StartWorkflowExecutionRequest)
+            [by workflow(workflow_id = 2)] [write]
         execute_multi_operation(ExecuteMultiOperationRequest)
-            [by workflow(operations = 2, start_workflow = 1, workflow_id = 2)]
+            [by workflow(operations = 2, start_workflow = 1, workflow_id = 2)] [write]
         get_workflow_execution_history(GetWorkflowExecutionHistoryRequest)
-            [by workflow(execution = 2, workflow_id = 1)]
+            [by workflow(execution = 2, workflow_id = 1)] [read or worker]
         get_workflow_execution_history_reverse(GetWorkflowExecutionHistoryReverseRequest)
-            [by workflow(execution = 2, workflow_id = 1)]
-        poll_workflow_task_queue(PollWorkflowTaskQueueRequest) [anywhere]
+            [by workflow(execution = 2, workflow_id = 1)] [read]
+        poll_workflow_task_queue(PollWorkflowTaskQueueRequest) [anywhere] [worker]
         respond_workflow_task_completed(RespondWorkflowTaskCompletedRequest)
-            [by token(task_token = 1)]
-        respond_workflow_task_failed(RespondWorkflowTaskFailedRequest) [by token(task_token = 1)]
-        poll_activity_task_queue(PollActivityTaskQueueRequest) [anywhere]
+            [by token(task_token = 1)] [worker, by token]
+        respond_workflow_task_failed(RespondWorkflowTaskFailedRequest)
+            [by token(task_token = 1)] [worker, by token]
+        poll_activity_task_queue(PollActivityTaskQueueRequest) [anywhere] [worker]
         record_activity_task_heartbeat(RecordActivityTaskHeartbeatRequest)
-            [by token(task_token = 1)]
+            [by token(task_token = 1)] [worker, by token]
         record_activity_task_heartbeat_by_id(RecordActivityTaskHeartbeatByIdRequest)
-            [by workflow(workflow_id = 2)]
+            [by workflow(workflow_id = 2)] [worker]
         respond_activity_task_completed(RespondActivityTaskCompletedRequest)
-            [by token(task_token = 1)]
+            [by token(task_token = 1)] [worker, by token]
         respond_activity_task_completed_by_id(RespondActivityTaskCompletedByIdRequest)
-            [by workflow(workflow_id = 2)]
-        respond_activity_task_failed(RespondActivityTaskFailedRequest) [by token(task_token = 1)]
+            [by workflow(workflow_id = 2)] [worker]
+        respond_activity_task_failed(RespondActivityTaskFailedRequest)
+            [by token(task_token = 1)] [worker, by token]
         respond_activity_task_failed_by_id(RespondActivityTaskFailedByIdRequest)
-            [by workflow(workflow_id = 2)]
+            [by workflow(workflow_id = 2)] [worker]
         respond_activity_task_canceled(RespondActivityTaskCanceledRequest)
-            [by token(task_token = 1)]
+            [by token(task_token = 1)] [worker, by token]
         respond_activity_task_canceled_by_id(RespondActivityTaskCanceledByIdRequest)
-            [by workflow(workflow_id = 2)]
+            [by workflow(workflow_id = 2)] [worker]
         request_cancel_workflow_execution(RequestCancelWorkflowExecutionRequest)
-            [by workflow(workflow_execution = 2, workflow_id = 1)]
+            [by workflow(workflow_execution = 2, workflow_id = 1)] [write]
         signal_workflow_execution(SignalWorkflowExecutionRequest)
-            [by workflow(workflow_execution = 2, workflow_id = 1)]
+            [by workflow(workflow_execution = 2, workflow_id = 1)] [write]
         signal_with_start_workflow_execution(SignalWithStartWorkflowExecutionRequest)
-            [by workflow(workflow_id = 2)]
+            [by workflow(workflow_id = 2)] [write]
         reset_workflow_execution(ResetWorkflowExecutionRequest)
-            [by workflow(workflow_execution = 2, workflow_id = 1)]
+            [by workflow(workflow_execution = 2, workflow_id = 1)] [write]
         terminate_workflow_execution(TerminateWorkflowExecutionRequest)
-            [by workflow(workflow_execution = 2, workflow_id = 1)]
+            [by workflow(workflow_execution = 2, workflow_id = 1)] [write]
         delete_workflow_execution(DeleteWorkflowExecutionRequest)
-            [by workflow(workflow_execution = 2, workflow_id = 1)]
-        list_open_workflow_executions(ListOpenWorkflowExecutionsRequest) [anywhere]
-        list_closed_workflow_executions(ListClosedWorkflowExecutionsRequest) [anywhere]
-        list_workflow_executions(ListWorkflowExecutionsRequest) [anywhere]
-        list_archived_workflow_executions(ListArchivedWorkflowExecutionsRequest) [anywhere]
-        scan_workflow_executions(ScanWorkflowExecutionsRequest) [anywhere]
-        count_workflow_executions(CountWorkflowExecutionsRequest) [anywhere]
-        get_search_attributes(GetSearchAttributesRequest) [anywhere]
-        respond_query_task_completed(RespondQueryTaskCompletedRequest) [by token(task_token = 1)]
+            [by workflow(workflow_execution = 2, workflow_id = 1)] [write]
+        list_open_workflow_executions(ListOpenWorkflowExecutionsRequest) [anywhere] [read]
+        list_closed_workflow_executions(ListClosedWorkflowExecutionsRequest) [anywhere] [read]
+        list_workflow_executions(ListWorkflowExecutionsRequest) [anywhere] [read]
+        list_archived_workflow_executions(ListArchivedWorkflowExecutionsRequest) [anywhere] [read]
+        scan_workflow_executions(ScanWorkflowExecutionsRequest) [anywhere] [read]
+        count_workflow_executions(CountWorkflowExecutionsRequest) [anywhere] [read]
+        get_search_attributes(GetSearchAttributesRequest) [anywhere] [credentials]
+        respond_query_task_completed(RespondQueryTaskCompletedRequest)
+            [by token(task_token = 1)] [worker, by token]
         reset_sticky_task_queue(ResetStickyTaskQueueRequest)
-            [by workflow(execution = 2, workflow_id = 1)]
-        shutdown_worker(ShutdownWorkerRequest) [on every node]
-        query_workflow(QueryWorkflowRequest) [by workflow(execution = 2, workflow_id = 1)]
+            [by workflow(execution = 2, workflow_id = 1)] [worker]
+        shutdown_worker(ShutdownWorkerRequest) [on every node] [worker]
+        query_workflow(QueryWorkflowRequest) [by workflow(execution = 2, workflow_id = 1)] [read]
         describe_workflow_execution(DescribeWorkflowExecutionRequest)
-            [by workflow(execution = 2, workflow_id = 1)]
-        describe_task_queue(DescribeTaskQueueRequest) [on every node]
-        get_cluster_info(GetClusterInfoRequest) [anywhere]
-        get_system_info(GetSystemInfoRequest) [anywhere]
-        list_task_queue_partitions(ListTaskQueuePartitionsRequest) [anywhere]
+            [by workflow(execution = 2, workflow_id = 1)] [read]
+        describe_task_queue(DescribeTaskQueueRequest) [on every node] [read]
+        get_cluster_info(GetClusterInfoRequest) [anywhere] [credentials]
+        get_system_info(GetSystemInfoRequest) [anywhere] [credentials]
+        list_task_queue_partitions(ListTaskQueuePartitionsRequest) [anywhere] [read]
         update_workflow_execution(UpdateWorkflowExecutionRequest)
-            [by workflow(workflow_execution = 2, workflow_id = 1)]
+            [by workflow(workflow_execution = 2, workflow_id = 1)] [write]
         poll_workflow_execution_update(PollWorkflowExecutionUpdateRequest)
-            [by workflow(update_ref = 2, workflow_execution = 1, workflow_id = 1)]
-        start_batch_operation(StartBatchOperationRequest) [by job(job_id = 3)]
-        stop_batch_operation(StopBatchOperationRequest) [by job(job_id = 2)]
-        describe_batch_operation(DescribeBatchOperationRequest) [by job(job_id = 2)]
-        list_batch_operations(ListBatchOperationsRequest) [anywhere]
-        create_schedule(CreateScheduleRequest) [by schedule(schedule_id = 2)]
-        describe_schedule(DescribeScheduleRequest) [by schedule(schedule_id = 2)]
-        update_schedule(UpdateScheduleRequest) [by schedule(schedule_id = 2)]
-        patch_schedule(PatchScheduleRequest) [by schedule(schedule_id = 2)]
+            [by workflow(update_ref = 2, workflow_execution = 1, workflow_id = 1)] [read]
+        start_batch_operation(StartBatchOperationRequest) [by job(job_id = 3)] [write]
+        stop_batch_operation(StopBatchOperationRequest) [by job(job_id = 2)] [write]
+        describe_batch_operation(DescribeBatchOperationRequest) [by job(job_id = 2)] [read]
+        list_batch_operations(ListBatchOperationsRequest) [anywhere] [read]
+        create_schedule(CreateScheduleRequest) [by schedule(schedule_id = 2)] [write]
+        describe_schedule(DescribeScheduleRequest) [by schedule(schedule_id = 2)] [read]
+        update_schedule(UpdateScheduleRequest) [by schedule(schedule_id = 2)] [write]
+        patch_schedule(PatchScheduleRequest) [by schedule(schedule_id = 2)] [write]
         list_schedule_matching_times(ListScheduleMatchingTimesRequest)
-            [by schedule(schedule_id = 2)]
-        delete_schedule(DeleteScheduleRequest) [by schedule(schedule_id = 2)]
-        list_schedules(ListSchedulesRequest) [anywhere]
-        count_schedules(CountSchedulesRequest) [anywhere]
+            [by schedule(schedule_id = 2)] [read]
+        delete_schedule(DeleteScheduleRequest) [by schedule(schedule_id = 2)] [write]
+        list_schedules(ListSchedulesRequest) [anywhere] [read]
+        count_schedules(CountSchedulesRequest) [anywhere] [read]
         update_activity_options(UpdateActivityOptionsRequest)
-            [by workflow(execution = 2, workflow_id = 1)]
+            [by workflow(execution = 2, workflow_id = 1)] [write]
         update_workflow_execution_options(UpdateWorkflowExecutionOptionsRequest)
-            [by workflow(workflow_execution = 2, workflow_id = 1)]
-        pause_activity(PauseActivityRequest) [by workflow(execution = 2, workflow_id = 1)]
-        unpause_activity(UnpauseActivityRequest) [by workflow(execution = 2, workflow_id = 1)]
-        reset_activity(ResetActivityRequest) [by workflow(execution = 2, workflow_id = 1)]
+            [by workflow(workflow_execution = 2, workflow_id = 1)] [write]
+        pause_activity(PauseActivityRequest) [by workflow(execution = 2, workflow_id = 1)] [write]
+        unpause_activity(UnpauseActivityRequest)
+            [by workflow(execution = 2, workflow_id = 1)] [write]
+        reset_activity(ResetActivityRequest) [by workflow(execution = 2, workflow_id = 1)] [write]
         update_activity_execution_options(UpdateActivityExecutionOptionsRequest)
-            [by workflow(workflow_id = 2)]
-        unpause_activity_execution(UnpauseActivityExecutionRequest) [by workflow(workflow_id = 2)]
-        reset_activity_execution(ResetActivityExecutionRequest) [by workflow(workflow_id = 2)]
-        pause_activity_execution(PauseActivityExecutionRequest) [by workflow(workflow_id = 2)]
-        pause_workflow_execution(PauseWorkflowExecutionRequest) [by workflow(workflow_id = 2)]
-        unpause_workflow_execution(UnpauseWorkflowExecutionRequest) [by workflow(workflow_id = 2)]
+            [by workflow(workflow_id = 2)] [write]
+        unpause_activity_execution(UnpauseActivityExecutionRequest)
+            [by workflow(workflow_id = 2)] [write]
+        reset_activity_execution(ResetActivityExecutionRequest)
+            [by workflow(workflow_id = 2)] [write]
+        pause_activity_execution(PauseActivityExecutionRequest)
+            [by workflow(workflow_id = 2)] [write]
+        pause_workflow_execution(PauseWorkflowExecutionRequest)
+            [by workflow(workflow_id = 2)] [write]
+        unpause_workflow_execution(UnpauseWorkflowExecutionRequest)
+            [by workflow(workflow_id = 2)] [write]
     }
     not_implemented {
         UpdateWorkerBuildIdCompatibility
@@ -261,13 +324,13 @@ service! {
 }
 
 service! {
-    operator_service: OPERATOR_SERVICE, messages of operatorservice::v1, methods of Call::new,
+    operator_service: OPERATOR_SERVICE, messages of operatorservice::v1, methods of std::convert::identity,
     implemented {
-        add_search_attributes(AddSearchAttributesRequest) [anywhere]
-        remove_search_attributes(RemoveSearchAttributesRequest) [anywhere]
-        list_search_attributes(ListSearchAttributesRequest) [anywhere]
-        delete_namespace(DeleteNamespaceRequest) [anywhere]
-        list_clusters(ListClustersRequest) [anywhere]
+        add_search_attributes(AddSearchAttributesRequest) [anywhere] [admin]
+        remove_search_attributes(RemoveSearchAttributesRequest) [anywhere] [admin]
+        list_search_attributes(ListSearchAttributesRequest) [anywhere] [read]
+        delete_namespace(DeleteNamespaceRequest) [anywhere] [admin, by id(namespace_id)]
+        list_clusters(ListClustersRequest) [anywhere] [read of server]
     }
     not_implemented {
         AddOrUpdateRemoteCluster
@@ -281,25 +344,39 @@ service! {
 }
 
 service! {
-    schedule_service: SCHEDULE_SERVICE, messages of perennial, methods of ScheduleCall::new,
+    schedule_service: SCHEDULE_SERVICE, messages of perennial, methods of ScheduleCall,
     implemented {
         create_schedule(CreateScheduleRequest)
             [by schedule(schedule = 1, schedule_id = 2; schedule = 1, namespace = 1)]
-        describe_schedule(DescribeScheduleRequest) [by schedule(schedule_id = 2)]
-        list_schedules(ListSchedulesRequest) [anywhere]
-        update_schedule(UpdateScheduleRequest) [by schedule(schedule_id = 2)]
-        trigger_schedule(TriggerScheduleRequest) [by schedule(schedule_id = 2)]
-        pause_schedule(PauseScheduleRequest) [by schedule(schedule_id = 2)]
-        resume_schedule(ResumeScheduleRequest) [by schedule(schedule_id = 2)]
-        delete_schedule(DeleteScheduleRequest) [by schedule(schedule_id = 2)]
-        backfill_schedule(BackfillScheduleRequest) [by schedule(schedule_id = 2)]
-        list_backfills(ListBackfillsRequest) [by schedule(schedule_id = 2)]
-        list_backfill_occurrences(ListBackfillOccurrencesRequest) [by schedule(schedule_id = 2)]
-        cancel_backfill(CancelBackfillRequest) [by schedule(schedule_id = 2)]
-        list_schedule_events(ListScheduleEventsRequest) [by schedule(schedule_id = 2)]
-        list_occurrences(ListOccurrencesRequest) [by schedule(schedule_id = 2)]
-        explain_occurrence(ExplainOccurrenceRequest) [by schedule(schedule_id = 2)]
-        evaluate_schedules(EvaluateSchedulesRequest) [on every node]
+            [write, in schedule]
+        describe_schedule(DescribeScheduleRequest) [by schedule(schedule_id = 2)] [read]
+        list_schedules(ListSchedulesRequest) [anywhere] [read]
+        update_schedule(UpdateScheduleRequest) [by schedule(schedule_id = 2)] [write]
+        trigger_schedule(TriggerScheduleRequest) [by schedule(schedule_id = 2)] [write]
+        pause_schedule(PauseScheduleRequest) [by schedule(schedule_id = 2)] [write]
+        resume_schedule(ResumeScheduleRequest) [by schedule(schedule_id = 2)] [write]
+        delete_schedule(DeleteScheduleRequest) [by schedule(schedule_id = 2)] [write]
+        backfill_schedule(BackfillScheduleRequest) [by schedule(schedule_id = 2)] [write]
+        list_backfills(ListBackfillsRequest) [by schedule(schedule_id = 2)] [read]
+        list_backfill_occurrences(ListBackfillOccurrencesRequest)
+            [by schedule(schedule_id = 2)] [read]
+        cancel_backfill(CancelBackfillRequest) [by schedule(schedule_id = 2)] [write]
+        list_schedule_events(ListScheduleEventsRequest) [by schedule(schedule_id = 2)] [read]
+        list_occurrences(ListOccurrencesRequest) [by schedule(schedule_id = 2)] [read]
+        explain_occurrence(ExplainOccurrenceRequest) [by schedule(schedule_id = 2)] [read]
+        evaluate_schedules(EvaluateSchedulesRequest) [on every node] [write]
+    }
+    not_implemented {}
+}
+
+service! {
+    admin_service: ADMIN_SERVICE, messages of perennial, methods of AdminCall,
+    implemented {
+        create_api_key(CreateApiKeyRequest) [anywhere] [credentials]
+        list_api_keys(ListApiKeysRequest) [anywhere] [credentials]
+        revoke_api_key(RevokeApiKeyRequest) [on every node] [credentials]
+        set_log_levels(SetLogLevelsRequest) [on every node] [admin of server]
+        describe_server(DescribeServerRequest) [on every node] [read of server]
     }
     not_implemented {}
 }

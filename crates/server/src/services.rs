@@ -3,22 +3,32 @@
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use perennial_engine::NamespaceKey;
+use perennial_engine::{NamespaceKey, Time};
+use perennial_identity::Principal;
+use perennial_identity::jwt::InvalidJwtConfig;
 use perennial_runtime::{Refusal, Runtime};
+use perennial_telemetry::{Metrics, RefusalReason, RpcMetrics, WaitTime};
 use tokio::sync::OnceCell;
-use tokio::task::JoinHandle;
-use tonic::Status;
+use tokio::task::JoinSet;
+use tonic::{Code, Status};
 
+use crate::access::api_keys::ApiKeys;
+use crate::access::limits::UsageLimiter;
+use crate::access::rights::Needs;
+use crate::access::{Authenticator, Caller};
 use crate::call_context::CallContext;
 use crate::encoded_message::EncodedMessage;
 use crate::errors::{RpcResult, message_too_large, refused};
+use crate::observed_call::{CallLabels, ObservedCall};
 use crate::routing::{Destination, Routing};
-use crate::rpcs;
 use crate::server::ServerConfig;
 use crate::stop_signal::{StopSignal, StopSwitch};
+use crate::tls::Tls;
 use crate::tokens::Keys;
+use crate::{process_metrics, rpcs};
 
 /// The API: every RPC of it, called with its message as bytes. A clone calls the same services.
 ///
@@ -46,8 +56,20 @@ pub struct Services {
 struct Inner {
     shared: Shared,
     /// By their paths, as in `/perennial.v1.ScheduleService/ListBackfills`.
-    rpcs: HashMap<String, Rpc>,
-    zone_update: Mutex<Option<JoinHandle<()>>>,
+    rpcs: HashMap<String, MeteredRpc>,
+    /// Work that goes on until the services stop.
+    background: Mutex<JoinSet<()>>,
+}
+
+/// Why services can't be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ServicesError {
+    /// The API keys can't be read.
+    #[error("cannot read the API keys")]
+    ApiKeys(#[from] Refusal),
+    /// The issuers of tokens can't be used.
+    #[error("cannot accept tokens")]
+    Tokens(#[from] InvalidJwtConfig),
 }
 
 /// A row of the table of RPCs.
@@ -55,10 +77,19 @@ struct Inner {
 pub(crate) struct Rpc {
     pub(crate) handler: Handler,
     pub(crate) routing: Routing,
+    /// What its caller needs.
+    pub(crate) needs: Needs,
+}
+
+/// An RPC, its metrics, and its names in logs and traces.
+struct MeteredRpc {
+    rpc: Rpc,
+    metrics: Arc<RpcMetrics>,
+    labels: Arc<CallLabels>,
 }
 
 /// Answers a call of one RPC.
-pub(crate) type Handler = fn(Services, CallContext, Bytes) -> RpcFuture;
+pub(crate) type Handler = fn(Services, Needs, CallContext, Bytes) -> RpcFuture;
 
 /// A call in progress. Dropping it cancels the call.
 pub(crate) type RpcFuture = Pin<Box<dyn Future<Output = RpcResult<EncodedMessage>> + Send>>;
@@ -70,11 +101,60 @@ pub(crate) struct Shared {
     /// Read from the store, or made, when the first token is needed.
     token_keys: OnceCell<Keys>,
     stop: StopSwitch,
+    access: Authenticator,
+    limits: UsageLimiter,
+    pub(crate) started_at: Time,
+    /// The certificates of the listeners.
+    tls: Mutex<Option<Arc<Tls>>>,
 }
 
 impl Shared {
     pub(crate) async fn token_keys(&self) -> Result<&Keys, Refusal> {
         self.token_keys.get_or_try_init(|| Keys::open(&self.runtime)).await
+    }
+
+    /// Knows what namespaces and principals use.
+    pub(crate) fn limits(&self) -> &UsageLimiter {
+        &self.limits
+    }
+
+    /// Who calls. Refused without valid credentials, or with too many connections.
+    pub(crate) async fn principal(&self, caller: Caller<'_>) -> RpcResult<Arc<Principal>> {
+        let principal = self.access.principal(caller).await;
+        let principal = principal.inspect_err(|_| {
+            self.runtime.metrics().refused(RefusalReason::Credentials);
+        })?;
+        if let Some(peer) = caller.peer()
+            && self.limits.counts_connections()
+        {
+            let counted = peer.count(&principal, &self.limits);
+            counted.inspect_err(|_| self.runtime.metrics().refused(RefusalReason::Limit))?;
+        }
+        Ok(principal)
+    }
+
+    /// Knows who calls.
+    pub(crate) fn access(&self) -> &Authenticator {
+        &self.access
+    }
+
+    /// Whether the server takes requests: not while it stops, its store takes no writes, or its runtime has failed.
+    /// `/readyz`, the health service of gRPC, the metrics and `DescribeServer` all ask here.
+    pub(crate) fn readiness(&self) -> Result<(), String> {
+        if self.stop_signal().is_set() {
+            return Err("the server is stopping".to_owned());
+        }
+        self.runtime.health()
+    }
+
+    /// The certificates of the listeners, if they have any.
+    pub(crate) fn tls(&self) -> Option<Arc<Tls>> {
+        self.tls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The listeners use these certificates.
+    pub(crate) fn set_tls(&self, tls: Option<Arc<Tls>>) {
+        *self.tls.lock().unwrap_or_else(PoisonError::into_inner) = tls;
     }
 
     pub(crate) fn stop_signal(&self) -> StopSignal {
@@ -85,13 +165,40 @@ impl Shared {
 impl Services {
     /// The services in front of `runtime`. Resumes the background work that was in progress when the last server
     /// stopped.
-    pub async fn open(runtime: Runtime, config: ServerConfig) -> Self {
+    ///
+    /// Fails if the API keys can't be read, or the keys of an issuer of tokens can't be used.
+    pub async fn open(runtime: Runtime, config: ServerConfig) -> Result<Self, ServicesError> {
+        process_metrics::start();
         let stop = StopSwitch::new();
-        let shared = Shared { runtime, config, token_keys: OnceCell::new(), stop };
+        let api_keys = Arc::new(ApiKeys::open(runtime.clone()).await?);
+        let access = Authenticator::open(config.access.clone(), Arc::clone(&api_keys)).await?;
+        let limits = UsageLimiter::new(config.limits.clone(), config.request_bytes_max);
+        let shared = Shared {
+            started_at: runtime.now(),
+            runtime,
+            config,
+            token_keys: OnceCell::new(),
+            stop,
+            access,
+            limits,
+            tls: Mutex::default(),
+        };
         resume(&shared).await;
-        let zone_update = tokio::spawn(update_zones(shared.runtime.clone(), shared.stop_signal()));
-        let zone_update = Mutex::new(Some(zone_update));
-        Self { inner: Arc::new(Inner { shared, rpcs: rpcs::table(), zone_update }) }
+        let mut background = JoinSet::new();
+        background.spawn(update_zones(shared.runtime.clone(), shared.stop_signal()));
+        background.spawn(api_keys.keep_last_use(shared.stop_signal()));
+        let metrics = Arc::clone(shared.runtime.metrics());
+        let metered = |(path, rpc): (String, Rpc)| {
+            let metrics = Arc::new(metrics.rpc(&path));
+            let labels = Arc::new(CallLabels::of(&path));
+            (path, MeteredRpc { rpc, metrics, labels })
+        };
+        let rpcs = rpcs::table().into_iter().map(metered).collect();
+        if metrics.is_enabled() {
+            background.spawn(compact_metrics(metrics, shared.stop_signal()));
+        }
+        let background = Mutex::new(background);
+        Ok(Self { inner: Arc::new(Inner { shared, rpcs, background }) })
     }
 
     /// Calls the RPC at `path` with a message, and returns the response's message. Dropping the future cancels the
@@ -112,7 +219,7 @@ impl Services {
         let rpc = self.inner.rpcs.get(path)?;
         let namespaces = self.runtime().namespaces();
         let key_of = |name: &str| namespaces.by_name(name).map(|record| NamespaceKey(record.key));
-        Some(rpc.routing.destination(message, key_of))
+        Some(rpc.rpc.routing.destination(message, key_of))
     }
 
     /// Ends long polls, now and from now on: they return empty, so that their clients ask again.
@@ -124,15 +231,17 @@ impl Services {
     /// fail.
     pub async fn close(&self) {
         self.stop();
+        let mut background = std::mem::take(
+            &mut *self.inner.background.lock().unwrap_or_else(PoisonError::into_inner),
+        );
         let runtime = self.runtime().clone();
         let stopped = tokio::task::spawn_blocking(move || runtime.stop()).await;
         stopped.expect("stopping a runtime doesn't panic, and nobody cancels it");
-        // Ends soon: the runtime refuses its commands now.
-        let update = self.inner.zone_update.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(update) = update
-            && let Err(error) = update.await
-        {
-            tracing::error!("the update of time zones ended early: {error}");
+        // The update of time zones ends soon: the runtime refuses its commands now.
+        while let Some(ended) = background.join_next().await {
+            if let Err(error) = ended {
+                tracing::error!("work in the background ended early: {error}");
+            }
         }
     }
 
@@ -141,10 +250,16 @@ impl Services {
         &self.inner.shared.runtime
     }
 
+    /// Whether the server takes requests.
+    pub(crate) fn readiness(&self) -> Result<(), String> {
+        self.shared().readiness()
+    }
+
     /// The RPC at a path.
     pub(crate) fn find(&self, path: &str) -> Option<RpcHandle> {
-        let rpc = *self.inner.rpcs.get(path)?;
-        Some(RpcHandle { rpc, services: self.clone() })
+        let MeteredRpc { rpc, metrics, labels } = self.inner.rpcs.get(path)?;
+        let (metrics, labels) = (Arc::clone(metrics), Arc::clone(labels));
+        Some(RpcHandle { rpc: *rpc, metrics, labels, services: self.clone() })
     }
 
     pub(crate) fn shared(&self) -> &Shared {
@@ -159,23 +274,57 @@ impl Services {
 /// An RPC that can be called.
 pub(crate) struct RpcHandle {
     rpc: Rpc,
+    metrics: Arc<RpcMetrics>,
+    labels: Arc<CallLabels>,
     services: Services,
 }
 
 impl RpcHandle {
     pub(crate) async fn call(
         self,
-        context: CallContext,
+        mut context: CallContext,
         message: Bytes,
     ) -> RpcResult<EncodedMessage> {
-        let Self { rpc, services } = self;
+        let tracer = self.services.runtime().tracer();
+        let observed = ObservedCall::begin(&self.labels, tracer, &mut context, &message);
+        let deadline = context.deadline.map(|deadline| deadline.into_std());
+        let timer = self.metrics.begin(message.len(), context.waited.clone(), deadline);
+        let result = observed.run(self.answer(context, message)).await;
+        match &result {
+            Ok(response) => timer.end(Code::Ok.into(), response.as_message().len()),
+            Err(status) => timer.end(status.code().into(), 0),
+        }
+        result
+    }
+
+    /// Records a call whose message can't be read, for this reason.
+    pub(crate) fn record_unread(&self, status: &Status) {
+        self.metrics.begin(0, WaitTime::default(), None).end(status.code().into(), 0);
+        if status.code() == Code::ResourceExhausted {
+            // Only the refusal for a lack of memory has a detail: its cause.
+            let is_large = status.details().is_empty();
+            let reason = if is_large { RefusalReason::MessageSize } else { RefusalReason::Memory };
+            self.services.runtime().metrics().refused(reason);
+        }
+    }
+
+    async fn answer(self, context: CallContext, message: Bytes) -> RpcResult<EncodedMessage> {
+        let Self { rpc, services, .. } = self;
         let bytes_max = services.config().request_bytes_max;
         if message.len() > bytes_max {
+            services.runtime().metrics().refused(RefusalReason::MessageSize);
             return Err(message_too_large(bytes_max));
         }
+        // They may have ended while the message arrived.
+        if let Some(ended) = context.principal.ended(SystemTime::now()) {
+            services.runtime().metrics().refused(RefusalReason::Credentials);
+            return Err(Status::unauthenticated(ended.to_string()));
+        }
+        let counted = services.shared().limits().call_by(&context.principal, message.len());
+        counted.inspect_err(|_| services.runtime().metrics().refused(RefusalReason::Limit))?;
         // The message's share of the memory budget, held until the call ends.
         let _admitted = services.runtime().admit(message.len()).map_err(refused)?;
-        (rpc.handler)(services, context, message).await
+        (rpc.handler)(services, rpc.needs, context, message).await
     }
 }
 
@@ -191,6 +340,19 @@ async fn resume(shared: &Shared) {
     }
     if let Err(refusal) = shared.runtime.resume_purges().await {
         tracing::error!("the data of deleted namespaces isn't removed: {refusal}");
+    }
+}
+
+/// How often recorded durations are added to their histograms.
+const COMPACTION_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Bounds the memory of metrics that nobody scrapes.
+async fn compact_metrics(metrics: Arc<Metrics>, mut stopping: StopSignal) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(COMPACTION_INTERVAL) => metrics.compact(),
+            () = stopping.wait() => return,
+        }
     }
 }
 

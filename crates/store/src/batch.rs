@@ -211,6 +211,8 @@ pub enum RecordKind {
     BatchJob,
     /// A fact about the whole cluster, by name.
     Cluster,
+    /// An API key, by its id.
+    ApiKey,
 }
 
 /// A record to write, or to remove.

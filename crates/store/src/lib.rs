@@ -25,6 +25,8 @@ pub use wrapper::{Read, StoreWrapper};
 
 use visibility::{Count, Page, Position, Query};
 
+use std::path::PathBuf;
+
 use perennial_engine::{EntityKey, EntityRef, Kind, NamespaceKey, PartId, Slot, SlotRange, Time};
 
 /// A number that grows with every lease. Of two owners of a cell the one with the greater epoch may write.
@@ -141,6 +143,24 @@ pub struct HistoryRange {
     pub last_event_id: i64,
 }
 
+/// The disk of a store's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskUsage {
+    /// Its size in bytes.
+    pub total_bytes: u64,
+    /// What is free for this process.
+    pub free_bytes: u64,
+}
+
+/// The size of a file in which data is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileSize {
+    /// The file's role, such as `database`.
+    pub name: &'static str,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
 /// The interface of every backend. Methods block: call them on threads of their own.
 pub trait Store: Send + Sync + 'static {
     /// All cells, in the order of their slots. Together they have every slot once.
@@ -162,6 +182,15 @@ pub trait Store: Send + Sync + 'static {
     /// Whether the store can do its work: [`Error::Full`] and [`Error::Unavailable`] may pass by themselves,
     /// [`Error::Fenced`] won't. Cheap enough to ask every second.
     fn health(&self) -> Result<(), Error>;
+
+    /// The sizes of the files in which the data is. Empty for a store without files.
+    fn file_sizes(&self) -> Vec<FileSize>;
+
+    /// The path of the main file. `None` for a store without files.
+    fn path(&self) -> Option<PathBuf>;
+
+    /// The disk of the files. `None` for a store without files, or if the disk doesn't tell.
+    fn disk_usage(&self) -> Option<DiskUsage>;
 
     /// Makes the batches durable, all of them or none, as if one after the other. Each must carry its cell's current epoch
     /// and a sequence number one above that of the batch before. After an error nothing of them is stored, except that

@@ -1,11 +1,13 @@
 //! Stores around another store, for tests and simulations.
 
+use std::path::PathBuf;
+
 use perennial_engine::{EntityKey, EntityRef, NamespaceKey, SlotRange, Time};
 
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
-    Batch, CellId, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, RecordWrite,
-    Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake,
+    Batch, CellId, DiskUsage, Error, FileSize, Fragment, HistoryRange, Lease, Log, LogLine,
+    RecordKind, RecordWrite, Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake,
 };
 
 /// A store that does what another one does, but for the methods it overrides. For tests and simulations: it makes
@@ -132,6 +134,18 @@ impl<W: StoreWrapper> Store for W {
 
     fn health(&self) -> Result<(), Error> {
         self.on_health()
+    }
+
+    fn file_sizes(&self) -> Vec<FileSize> {
+        self.inner().file_sizes()
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        self.inner().path()
+    }
+
+    fn disk_usage(&self) -> Option<DiskUsage> {
+        self.inner().disk_usage()
     }
 
     fn commit(&self, batches: &[Batch]) -> Result<(), Error> {

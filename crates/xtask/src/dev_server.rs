@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::certificates::Certificates;
 use crate::repository::Repository;
 
 /// A running server with an empty database. Dropping it ends its process and removes its files.
@@ -17,6 +18,13 @@ pub(crate) struct DevServer {
     process: Child,
     folder: PathBuf,
     ready_in: Duration,
+    credentials: Option<Credentials>,
+}
+
+/// What clients of a secured server need.
+pub(crate) struct Credentials {
+    pub(crate) certificates: Certificates,
+    pub(crate) api_key: String,
 }
 
 impl DevServer {
@@ -26,22 +34,48 @@ impl DevServer {
         Self::start_in(folder, binary)
     }
 
+    /// Starts our `binary` with TLS, for clients with both a certificate and an API key.
+    pub(crate) fn start_secured(repository: &Repository, binary: &Path) -> Result<Self> {
+        let folder = repository.target.join("conformance").join(free_address()?.port().to_string());
+        let certificates = Certificates::create(&folder)?;
+        let api_key = create_api_key(binary, &folder.join(DATABASE))?;
+        Self::start_with(folder, binary, Some(Credentials { certificates, api_key }))
+    }
+
     /// Starts a server with its files in this folder, which is created.
     pub(crate) fn start_in(folder: PathBuf, binary: &Path) -> Result<Self> {
+        Self::start_with(folder, binary, None)
+    }
+
+    fn start_with(
+        folder: PathBuf,
+        binary: &Path,
+        credentials: Option<Credentials>,
+    ) -> Result<Self> {
         let address = free_address()?;
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
-        let (process, ready_in) = Self::launch(binary, address, &folder)?;
-        Ok(Self { address, process, folder, ready_in })
+        let (process, ready_in) = Self::launch(binary, address, &folder, credentials.as_ref())?;
+        Ok(Self { address, process, folder, ready_in, credentials })
     }
 
-    fn launch(binary: &Path, address: SocketAddr, folder: &Path) -> Result<(Child, Duration)> {
+    fn launch(
+        binary: &Path,
+        address: SocketAddr,
+        folder: &Path,
+        credentials: Option<&Credentials>,
+    ) -> Result<(Child, Duration)> {
         let mut command = Command::new(binary);
         command
             .args(["server", "start-dev", "--headless", "--log-level", "error"])
             .args(["--ip", &address.ip().to_string(), "--port", &address.port().to_string()])
             .arg("--db-filename")
-            .arg(folder.join("server.db"));
+            .arg(folder.join(DATABASE));
+        if let Some(Credentials { certificates, api_key: _ }) = credentials {
+            let Certificates { ca, server, client: _ } = certificates;
+            command.arg("--tls-cert").arg(&server.certificate).arg("--tls-key").arg(&server.key);
+            command.arg("--tls-client-ca").arg(ca).args(["--auth", "required"]);
+        }
         let began = Instant::now();
         let mut process = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
         while began.elapsed() < READY_MAX {
@@ -60,8 +94,14 @@ impl DevServer {
     pub(crate) fn restart(&mut self, binary: &Path) -> Result<()> {
         self.process.kill().context("cannot end the server")?;
         self.process.wait().context("cannot wait for the server's end")?;
-        (self.process, self.ready_in) = Self::launch(binary, self.address, &self.folder)?;
+        (self.process, self.ready_in) =
+            Self::launch(binary, self.address, &self.folder, self.credentials.as_ref())?;
         Ok(())
+    }
+
+    /// What clients of a secured server need.
+    pub(crate) fn credentials(&self) -> Option<&Credentials> {
+        self.credentials.as_ref()
     }
 
     pub(crate) fn process_id(&self) -> u32 {
@@ -96,6 +136,22 @@ impl DevServer {
     }
 }
 
+/// Creates an API key for everything on a server, in a database file that no server uses yet.
+fn create_api_key(binary: &Path, database: &Path) -> Result<String> {
+    let mut command = Command::new(binary);
+    command
+        .args(["operator", "api-key", "create", "--name", "suites", "--role", "admin"])
+        .args(["--whole-server", "--output", "json", "--db"])
+        .arg(database);
+    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+    if !output.status.success() {
+        bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let created: serde_json::Value =
+        serde_json::from_slice(&output.stdout).context("the new API key is not in JSON")?;
+    created["secret"].as_str().map(str::to_owned).context("the new API key has no secret")
+}
+
 fn check_alive(process: &mut Child, address: SocketAddr) -> Result<()> {
     if let Some(status) = process.try_wait().context("cannot ask after the server")? {
         bail!("the server at {address} has ended by itself ({status})");
@@ -103,16 +159,15 @@ fn check_alive(process: &mut Child, address: SocketAddr) -> Result<()> {
     Ok(())
 }
 
-/// Opens an HTTP/2 connection and waits for the server's first frame. A process that has only bound the port
-/// doesn't send one.
+/// Opens an HTTP/2 connection and waits for the server's first frame, or for the TLS alert of a server that requires
+/// TLS. A process that has only bound the port sends nothing.
 fn answers(address: SocketAddr) -> std::io::Result<()> {
     const PREFACE_AND_EMPTY_SETTINGS: &[u8] =
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-    const FRAME_HEADER: usize = 9;
     let mut stream = TcpStream::connect_timeout(&address, READY_MAX)?;
     stream.set_read_timeout(Some(READY_MAX))?;
     stream.write_all(PREFACE_AND_EMPTY_SETTINGS)?;
-    stream.read_exact(&mut [0; FRAME_HEADER])
+    stream.read_exact(&mut [0])
 }
 
 impl Drop for DevServer {
@@ -124,6 +179,8 @@ impl Drop for DevServer {
     }
 }
 
+/// Name of the database file in the server's folder.
+const DATABASE: &str = "server.db";
 const READY_MAX: Duration = Duration::from_secs(30);
 const RETRY_EVERY: Duration = Duration::from_millis(1);
 

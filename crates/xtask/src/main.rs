@@ -12,12 +12,14 @@
 )]
 
 mod bench;
+mod certificates;
 mod crash;
 mod dev_server;
 mod fuzz;
 mod process;
 mod python;
 mod repository;
+mod sbom;
 mod sdk_suites;
 mod simulate;
 mod test;
@@ -41,6 +43,7 @@ Commands:
   bench       Run a benchmark and write its report to docs/benchmarks/
   crash       Kill the server under load repeatedly, and search for lost work
   fuzz        Fuzz every parser for a limited time
+  sbom        List what is in the binary, with licences (CycloneDX)
   simulate    Run seeded simulations with crashes and faults, and audit them
   help        Show this text
 
@@ -76,6 +79,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "bench" => Command { help: bench::HELP, run: bench::run },
         "crash" => Command { help: crash::HELP, run: crash::run },
         "fuzz" => Command { help: fuzz::HELP, run: fuzz::run },
+        "sbom" => Command { help: sbom::HELP, run: sbom::run },
         "simulate" => Command { help: simulate::HELP, run: simulate::run },
         unknown => return Ok(usage(&format!("there is no command `{unknown}`"), HELP)),
     };

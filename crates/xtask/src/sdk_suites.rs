@@ -8,6 +8,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::certificates::Certificates;
+use crate::dev_server::{Credentials, DevServer};
 use crate::process;
 use crate::repository::Repository;
 
@@ -62,8 +64,16 @@ impl Suite {
         Ok(Ok(Self { folder, test }))
     }
 
-    pub(crate) fn run(mut self, address: std::net::SocketAddr) -> Result<()> {
-        self.test.current_dir(&self.folder).env("TEMPORAL_ADDRESS", address.to_string());
+    pub(crate) fn run(mut self, server: &DevServer) -> Result<()> {
+        self.test.current_dir(&self.folder).env("TEMPORAL_ADDRESS", server.address().to_string());
+        if let Some(Credentials { certificates, api_key }) = server.credentials() {
+            let Certificates { ca, server: _, client } = certificates;
+            self.test
+                .env("TEMPORAL_API_KEY", api_key)
+                .env("TEMPORAL_TLS_SERVER_CA_CERT_PATH", ca)
+                .env("TEMPORAL_TLS_CLIENT_CERT_PATH", &client.certificate)
+                .env("TEMPORAL_TLS_CLIENT_KEY_PATH", &client.key);
+        }
         process::run(&mut self.test)
     }
 

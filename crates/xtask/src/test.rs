@@ -226,10 +226,10 @@ fn sdk_suite(session: &mut Session<'_>, find: fn(&Repository) -> Result<Found>) 
     };
     let server = match session.server.take() {
         Some(server) => server,
-        None => DevServer::start(session.repository, &binary(session.repository)?)?,
+        None => DevServer::start_secured(session.repository, &binary(session.repository)?)?,
     };
     let server = session.server.insert(server);
-    let result = suite.run(server.address());
+    let result = suite.run(server);
     server.check_alive()?;
     result.map(|()| Outcome::Passed)
 }

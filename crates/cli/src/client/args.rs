@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use perennial_calendar::parse_duration;
 
+use super::secret::Secret;
+
 /// Configuration sources besides flags, and timeouts. Every command has these flags; they may also precede
 /// the command.
 #[derive(Debug, Default, Clone, clap::Args)]
@@ -64,12 +66,12 @@ pub(crate) struct ConnectionArgs {
     /// API key; turns TLS on [env: TEMPORAL_API_KEY]
     #[arg(long, global = true, value_name = "KEY", help_heading = "Connection")]
     #[arg(hide_short_help = true)]
-    pub(crate) api_key: Option<String>,
+    pub(crate) api_key: Option<Secret>,
 
     /// gRPC header to send; repeatable
     #[arg(long, global = true, value_name = "KEY=VALUE", help_heading = "Connection")]
-    #[arg(hide_short_help = true, value_parser = key_value)]
-    pub(crate) grpc_meta: Vec<(String, String)>,
+    #[arg(hide_short_help = true)]
+    pub(crate) grpc_meta: Vec<Secret>,
 
     /// Identity of this client, recorded by the server
     #[arg(long, global = true, value_name = "NAME", help_heading = "Connection")]
@@ -82,7 +84,30 @@ pub(crate) struct ConnectionArgs {
     pub(crate) client_authority: Option<String>,
 
     #[command(flatten)]
+    pub(crate) codec: CodecArgs,
+
+    #[command(flatten)]
     pub(crate) tls: TlsArgs,
+}
+
+/// Flags for a codec server, which encodes and decodes payloads.
+#[derive(Debug, Default, Clone, clap::Args)]
+#[group(id = "codec-args")]
+pub(crate) struct CodecArgs {
+    /// Address of a codec server for payloads; `{namespace}` in it stands for the namespace
+    /// [env: TEMPORAL_CODEC_ENDPOINT]
+    #[arg(long, global = true, value_name = "URL", help_heading = "Codec", hide_short_help = true)]
+    pub(crate) codec_endpoint: Option<String>,
+
+    /// Authorization header for the codec server [env: TEMPORAL_CODEC_AUTH]
+    #[arg(long, global = true, value_name = "VALUE", help_heading = "Codec")]
+    #[arg(hide_short_help = true)]
+    pub(crate) codec_auth: Option<Secret>,
+
+    /// HTTP header for the codec server; repeatable
+    #[arg(long, global = true, value_name = "KEY=VALUE", help_heading = "Codec")]
+    #[arg(hide_short_help = true)]
+    pub(crate) codec_header: Vec<Secret>,
 }
 
 /// TLS flags.
@@ -108,7 +133,7 @@ pub(crate) struct TlsArgs {
 
     /// Client private key (PEM text) [env: TEMPORAL_TLS_CLIENT_KEY_DATA]
     #[arg(long, global = true, value_name = "PEM", help_heading = "TLS", hide_short_help = true)]
-    pub(crate) tls_key_data: Option<String>,
+    pub(crate) tls_key_data: Option<Secret>,
 
     /// CA certificate file for the server's certificate (PEM) [default: the system's]
     /// [env: TEMPORAL_TLS_SERVER_CA_CERT_PATH]
@@ -126,11 +151,4 @@ pub(crate) struct TlsArgs {
     /// Accept any server certificate (insecure) [env: TEMPORAL_TLS_DISABLE_HOST_VERIFICATION]
     #[arg(long, global = true, help_heading = "TLS", hide_short_help = true)]
     pub(crate) tls_disable_host_verification: bool,
-}
-
-fn key_value(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("write KEY=VALUE".to_owned()),
-    }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::Deserialize;
 
+use super::secret::{Secret, error_without_text, is_secret_header};
 use crate::failure::Usage;
 
 /// The connection settings in the file.
@@ -21,10 +22,19 @@ pub(crate) struct ConfigFile {
 pub(crate) struct Profile {
     pub(crate) address: Option<String>,
     pub(crate) namespace: Option<String>,
-    pub(crate) api_key: Option<String>,
+    pub(crate) api_key: Option<Secret>,
     pub(crate) tls: Option<TlsProfile>,
     #[serde(default)]
-    pub(crate) grpc_meta: BTreeMap<String, String>,
+    pub(crate) codec: CodecProfile,
+    #[serde(default)]
+    pub(crate) grpc_meta: BTreeMap<String, Secret>,
+}
+
+/// The codec server.
+#[derive(Debug, Default, Clone, Deserialize)]
+pub(crate) struct CodecProfile {
+    pub(crate) endpoint: Option<String>,
+    pub(crate) auth: Option<Secret>,
 }
 
 /// TLS settings. Their presence turns TLS on, unless `disabled` is set.
@@ -35,7 +45,7 @@ pub(crate) struct TlsProfile {
     pub(crate) client_cert_path: Option<PathBuf>,
     pub(crate) client_cert_data: Option<String>,
     pub(crate) client_key_path: Option<PathBuf>,
-    pub(crate) client_key_data: Option<String>,
+    pub(crate) client_key_data: Option<Secret>,
     pub(crate) server_ca_cert_path: Option<PathBuf>,
     pub(crate) server_ca_cert_data: Option<String>,
     pub(crate) server_name: Option<String>,
@@ -61,8 +71,21 @@ impl ConfigFile {
             .map_err(|error| Usage::new(format!("{}: {error}", path.display())).into())
     }
 
-    fn parse(text: &str) -> Result<Self, toml::de::Error> {
-        toml::from_str(text)
+    fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error: toml::de::Error| {
+            error_without_text(text, error.message(), error.span())
+        })
+    }
+}
+
+impl Profile {
+    /// Whether it has anything that nobody else may read.
+    pub(crate) fn has_secrets(&self) -> bool {
+        let key = self.tls.as_ref().and_then(|tls| tls.client_key_data.as_ref());
+        self.api_key.is_some()
+            || self.codec.auth.is_some()
+            || key.is_some()
+            || self.grpc_meta.keys().any(|name| is_secret_header(name))
     }
 }
 
@@ -102,12 +125,20 @@ mod tests {
         assert_eq!(file.profile["default"].namespace.as_deref(), Some("shop"));
         let cloud = &file.profile["cloud"];
         assert_eq!(cloud.tls.as_ref().unwrap().server_name.as_deref(), Some("cloud.example"));
-        assert_eq!(cloud.grpc_meta["team"], "billing");
+        assert_eq!(cloud.grpc_meta["team"].reveal(), "billing");
     }
 
     #[test]
     fn a_file_that_is_no_toml_is_pointed_at() {
-        let error = ConfigFile::parse("[profile.default\naddress = 1").unwrap_err().to_string();
+        let error = ConfigFile::parse("[profile.default\naddress = 1").unwrap_err();
         assert!(error.contains("line 1"), "{error}");
+    }
+
+    #[test]
+    fn error_in_the_file_quotes_no_secret() {
+        for bad in ["api_key = \"hunter2", "api_key = 'hunter2' x", "api_key = [\"hunter2\"]"] {
+            let error = ConfigFile::parse(&format!("[profile.default]\n{bad}\n")).unwrap_err();
+            assert!(error.starts_with("line 2, ") && !error.contains("hunter2"), "{error}");
+        }
     }
 }

@@ -45,7 +45,7 @@ pub(super) async fn connect(
             let name = tls.server_name.clone().unwrap_or_else(|| host_port.host.clone());
             let name = ServerName::try_from(name.clone())
                 .map_err(|_| Usage::new(format!("{name:?} is not a valid server name")))?;
-            Some((tls::connector(tls)?, name))
+            Some((tls::connector(tls, b"h2")?, name))
         }
     };
     let connecting = endpoint

@@ -6,6 +6,7 @@ use tonic::metadata::{Ascii, MetadataKey, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::{Request, Status};
 
+use super::secret::is_secret_header;
 use super::settings::Settings;
 use crate::failure::Usage;
 
@@ -26,15 +27,19 @@ impl Headers {
             ("temporal-namespace".to_owned(), settings.namespace.clone()),
         ];
         if let Some(key) = &settings.api_key {
-            headers.push(("authorization".to_owned(), format!("Bearer {key}")));
+            headers.push(("authorization".to_owned(), format!("Bearer {}", key.reveal())));
         }
-        headers.extend(settings.meta.iter().map(|(k, v)| (k.clone(), v.clone())));
+        headers.extend(settings.meta.iter().map(|(k, v)| (k.clone(), v.reveal().to_owned())));
         let read = headers.into_iter().map(|(name, value)| {
             let name = name.to_ascii_lowercase();
             let key = name.parse::<MetadataKey<Ascii>>();
             let value = value.parse::<MetadataValue<Ascii>>();
             match (key, value) {
-                (Ok(key), Ok(value)) => Ok((key, value)),
+                (Ok(key), Ok(mut value)) => {
+                    // `Debug` of a request then doesn't show it.
+                    value.set_sensitive(is_secret_header(key.as_str()));
+                    Ok((key, value))
+                }
                 (Err(_), _) => Err(Usage::new(format!("{name:?} is not a valid header name"))),
                 (_, Err(_)) => Err(Usage::new(format!(
                     "the value of the header {name} contains invalid characters"

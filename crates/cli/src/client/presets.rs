@@ -37,8 +37,11 @@ impl Presets {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        serde_saphyr::from_str(&text)
-            .map_err(|error| Usage::new(format!("{}: {error}", path.display())).into())
+        // The parser's own message quotes lines, which may be secrets.
+        serde_saphyr::from_str(&text).map_err(|error| {
+            let error = error.without_snippet();
+            Usage::new(format!("{}: {error}", path.display())).into()
+        })
     }
 
     pub(crate) fn write(&self, path: &Path) -> anyhow::Result<()> {

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::args::{ConfigArgs, ConnectionArgs, TlsArgs};
+use super::codec::CodecSettings;
 use super::config_file::{ConfigFile, Profile, TlsProfile, config_folder};
 use super::presets::Presets;
+use super::secret::{Secret, warn_if_exposed};
 use crate::failure::Usage;
 use crate::user::user_name;
 
@@ -20,10 +22,11 @@ pub(crate) struct Settings {
     /// The namespace, if given by a flag.
     pub(crate) named_namespace: Option<String>,
     pub(crate) identity: String,
-    pub(crate) api_key: Option<String>,
+    pub(crate) api_key: Option<Secret>,
     /// Header names and values.
-    pub(crate) meta: BTreeMap<String, String>,
+    pub(crate) meta: BTreeMap<String, Secret>,
     pub(crate) authority: Option<String>,
+    pub(crate) codec: Option<CodecSettings>,
     /// `None` for a connection without TLS.
     pub(crate) tls: Option<Tls>,
 }
@@ -32,7 +35,7 @@ pub(crate) struct Settings {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tls {
     /// The client's certificate and private key, as PEM.
-    pub(crate) client: Option<(String, String)>,
+    pub(crate) client: Option<(String, Secret)>,
     /// CA certificate for the server, as PEM; `None` for the system's certificates.
     pub(crate) server_ca: Option<String>,
     pub(crate) server_name: Option<String>,
@@ -65,10 +68,10 @@ impl Environment {
     }
 
     /// Headers from the environment: `TEMPORAL_GRPC_META_SOME_NAME` sets `some-name`.
-    fn grpc_meta(&self) -> impl Iterator<Item = (String, String)> {
+    fn grpc_meta(&self) -> impl Iterator<Item = (String, Secret)> {
         self.0.iter().filter_map(|(name, value)| {
             let name = name.strip_prefix("TEMPORAL_GRPC_META_")?;
-            Some((name.to_ascii_lowercase().replace('_', "-"), value.clone()))
+            Some((name.to_ascii_lowercase().replace('_', "-"), value.clone().into()))
         })
     }
 }
@@ -113,7 +116,12 @@ impl ConfigArgs {
         let mut file = ConfigFile::read(&path, file_named)?;
         let (name, profile_named) = self.profile_name(environment);
         match file.profile.remove(&name) {
-            Some(profile) => Ok(profile),
+            Some(profile) => {
+                if profile.has_secrets() {
+                    warn_if_exposed(&path);
+                }
+                Ok(profile)
+            }
             None if !profile_named => Ok(Profile::default()),
             None => {
                 let known: Vec<_> = file.profile.keys().cloned().collect();
@@ -143,15 +151,27 @@ impl Settings {
         let profile = config.profile(environment)?;
         let variable = |name: &str| environment.get(name).map(str::to_owned);
 
-        let api_key = args.api_key.or_else(|| variable("TEMPORAL_API_KEY")).or(profile.api_key);
+        let secret = |name: &str| variable(name).map(Secret::from);
+
+        let api_key = args.api_key.or_else(|| secret("TEMPORAL_API_KEY")).or(profile.api_key);
         let address = args.address.or_else(|| variable("TEMPORAL_ADDRESS")).or(profile.address);
         let named_namespace = args.namespace.clone();
         let namespace =
             args.namespace.or_else(|| variable("TEMPORAL_NAMESPACE")).or(profile.namespace);
         let mut meta = profile.grpc_meta;
         meta.extend(environment.grpc_meta());
-        meta.extend(args.grpc_meta);
+        meta.extend(headers(args.grpc_meta, "--grpc-meta")?);
+        let codec = args.codec;
+        let (endpoint, auth) = (profile.codec.endpoint, profile.codec.auth);
+        let endpoint =
+            codec.codec_endpoint.or_else(|| variable("TEMPORAL_CODEC_ENDPOINT")).or(endpoint);
+        let codec_headers = headers(codec.codec_header, "--codec-header")?;
+        let auth = codec.codec_auth.or_else(|| secret("TEMPORAL_CODEC_AUTH")).or(auth);
+        let codec = endpoint
+            .filter(|endpoint| !endpoint.is_empty())
+            .map(|endpoint| CodecSettings { endpoint, auth, headers: codec_headers });
         Ok(Settings {
+            codec,
             tls: tls(args.tls, environment, profile.tls, api_key.is_some())?,
             address: address.unwrap_or_else(|| "localhost:7233".to_owned()),
             namespace: namespace.unwrap_or_else(|| "default".to_owned()),
@@ -203,12 +223,12 @@ fn tls(
     )?;
     let key = pem(
         [
-            (args.tls_key_path, args.tls_key_data),
+            (args.tls_key_path, args.tls_key_data.map(|key| key.reveal().to_owned())),
             (
                 variable("TEMPORAL_TLS_CLIENT_KEY_PATH").map(PathBuf::from),
                 variable("TEMPORAL_TLS_CLIENT_KEY_DATA"),
             ),
-            (profile.client_key_path, profile.client_key_data),
+            (profile.client_key_path, profile.client_key_data.map(|key| key.reveal().to_owned())),
         ],
         "the client's private key",
     )?;
@@ -224,7 +244,7 @@ fn tls(
         "the server's CA certificate",
     )?;
     let client = match (certificate, key) {
-        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (Some(certificate), Some(key)) => Some((certificate, Secret::from(key))),
         (None, None) => None,
         (Some(_), None) => {
             return Err(
@@ -251,6 +271,15 @@ fn tls(
     };
     let wanted = switched.or(wanted_by_profile).unwrap_or(has_key || tls != Tls::default());
     Ok(wanted.then_some(tls))
+}
+
+/// Headers that a flag gives as KEY=VALUE. The error doesn't quote them: they may be credentials.
+fn headers(given: Vec<Secret>, flag: &str) -> anyhow::Result<Vec<(String, Secret)>> {
+    let read = given.into_iter().map(|header| match header.reveal().split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned().into())),
+        _ => Err(Usage::new(format!("{flag} is not of the form KEY=VALUE")).into()),
+    });
+    read.collect()
 }
 
 fn read(path: &Path, what: &str) -> anyhow::Result<String> {
@@ -309,7 +338,7 @@ mod tests {
         let environment = environment(&[("TEMPORAL_GRPC_META_COST_CENTER", "12")]);
         let settings =
             Settings::resolve(ConnectionArgs::default(), &no_file(), &environment).unwrap();
-        assert_eq!(settings.meta["cost-center"], "12");
+        assert_eq!(settings.meta["cost-center"].reveal(), "12");
     }
 
     #[test]

@@ -18,8 +18,8 @@ use tokio_rustls::rustls::{
 use super::settings::Tls;
 use crate::failure::Usage;
 
-/// A connector for these TLS settings.
-pub(super) fn connector(tls: &Tls) -> anyhow::Result<TlsConnector> {
+/// A connector for these TLS settings and an application protocol.
+pub(super) fn connector(tls: &Tls, protocol: &[u8]) -> anyhow::Result<TlsConnector> {
     let provider = Arc::new(ring::default_provider());
     let versions = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
@@ -34,7 +34,7 @@ pub(super) fn connector(tls: &Tls) -> anyhow::Result<TlsConnector> {
         None => verified.with_no_client_auth(),
         Some((certificate, key)) => {
             let chain = certificates(certificate, "the client's certificate")?;
-            let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| {
+            let key = PrivateKeyDer::from_pem_slice(key.reveal().as_bytes()).map_err(|error| {
                 Usage::new(format!("the client's private key isn't PEM: {error}"))
             })?;
             verified.with_client_auth_cert(chain, key).map_err(|error| {
@@ -42,7 +42,7 @@ pub(super) fn connector(tls: &Tls) -> anyhow::Result<TlsConnector> {
             })?
         }
     };
-    config.alpn_protocols = vec![b"h2".to_vec()];
+    config.alpn_protocols = vec![protocol.to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
@@ -132,14 +132,14 @@ mod tests {
     use super::*;
 
     fn refused(tls: &Tls) -> String {
-        connector(tls).err().map(|error| error.to_string()).unwrap_or_default()
+        connector(tls, b"h2").err().map(|error| error.to_string()).unwrap_or_default()
     }
 
     #[test]
     fn what_isnt_pem_is_named() {
         let ca = Tls { server_ca: Some("no PEM".to_owned()), ..Tls::default() };
         assert_eq!(refused(&ca), "there is no certificate in the server's CA certificate");
-        let client = Some(("no PEM".to_owned(), "no key".to_owned()));
+        let client = Some(("no PEM".to_owned(), "no key".to_owned().into()));
         let client = Tls { client, any_certificate: true, ..Tls::default() };
         assert_eq!(refused(&client), "there is no certificate in the client's certificate");
     }

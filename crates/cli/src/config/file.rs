@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::property::{Kind, Property};
-use crate::client::write_private;
+use crate::client::{HIDDEN, error_without_text, is_secret, write_private};
 use crate::failure::{Exit, ExitError, Usage};
 
 /// The file's content and path.
@@ -26,8 +26,10 @@ impl ProfileFile {
                 return Err(error).with_context(|| format!("cannot read {}", path.display()));
             }
         };
-        let document =
-            text.parse().map_err(|error| Usage::new(format!("{}: {error}", path.display())))?;
+        let document = text.parse().map_err(|error: toml_edit::TomlError| {
+            let error = error_without_text(&text, error.message(), error.span());
+            Usage::new(format!("{}: {error}", path.display()))
+        })?;
         Ok(ProfileFile { path, document })
     }
 
@@ -154,6 +156,11 @@ fn text(item: &Item) -> String {
 
 fn walk(item: &Item, prefix: &str, lines: &mut Vec<(String, String)>) -> Value {
     let Some(table) = item.as_table_like() else {
+        // Shown only to those who ask for it by its name.
+        if is_secret(prefix) {
+            lines.push((prefix.to_owned(), HIDDEN.to_owned()));
+            return HIDDEN.into();
+        }
         lines.push((prefix.to_owned(), text(item)));
         return match (item.as_bool(), item.as_integer()) {
             (Some(flag), _) => flag.into(),

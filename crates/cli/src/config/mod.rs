@@ -37,7 +37,7 @@ enum Command {
     },
     /// Set a property of a profile
     Set {
-        /// Property: address, namespace, api_key, tls, tls.…, grpc_meta.…
+        /// Property: address, namespace, api_key, tls, tls.…, codec.…, grpc_meta.…
         #[arg(long, short, value_name = "NAME")]
         prop: Property,
 

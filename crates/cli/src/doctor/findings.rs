@@ -66,8 +66,21 @@ impl Findings {
         self.all.iter().filter(|it| it.result == CheckResult::Bad).count()
     }
 
-    fn add(&mut self, check: &'static str, result: CheckResult, details: impl Into<String>) {
+    pub(super) fn add(
+        &mut self,
+        check: &'static str,
+        result: CheckResult,
+        details: impl Into<String>,
+    ) {
         self.all.push(Finding { check, result, details: details.into() });
+    }
+}
+
+/// `1 row`, `2 rows`.
+pub(super) fn counted(count: i64, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
     }
 }
 

@@ -1,12 +1,18 @@
 //! `perennial doctor`: health checks.
 
 mod clock;
+mod credentials;
 mod findings;
 mod schedules;
+mod server;
+mod workers;
 mod workflows;
 
 use std::time::Instant;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use perennial_proto::perennial::DescribeServerResponse;
 use perennial_proto::temporal::operatorservice::v1::ListSearchAttributesRequest;
 use perennial_proto::temporal::workflowservice::v1::{
     DescribeNamespaceRequest, GetSystemInfoRequest,
@@ -14,10 +20,10 @@ use perennial_proto::temporal::workflowservice::v1::{
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 
-use self::findings::{Finding, Findings};
+use self::findings::{Finding, Findings, counted};
 use crate::client::{Client, ConnectionArgs, Environment, Settings};
 use crate::failure::{Exit, ExitError};
-use crate::output::{Column, Output, Row};
+use crate::output::{Column, Output, Row, distance};
 use crate::session::{self, GlobalArgs};
 use crate::terminal::Style;
 
@@ -27,6 +33,10 @@ const WORKFLOW_SERVICE: &str = "temporal.api.workflowservice.v1.WorkflowService"
 /// Check the server, schedules, workflows, workers and clock for problems
 ///
 /// Changes nothing. Exits with 0 unless a check fails.
+///
+/// With the role read on the whole server it also checks the server itself: its disk, how long commits take, whether
+/// timers and schedules are on time, damaged rows, certificates, API keys and issuers of tokens, and task queues that
+/// no worker polls, in all namespaces.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -72,18 +82,28 @@ async fn check(
     let began = Instant::now();
     let client = Client::connect(settings, global.config.client_connect_timeout).await?;
     findings.good("connection", format!("opened in {:.1?}", began.elapsed()));
-    health(&client, findings).await;
+    let server = server::describe(&client, findings).await;
+    health(&client, server.as_ref(), findings).await;
+    if let Some(server) = &server {
+        server::check(server, findings);
+    }
     namespace(&client, findings).await;
     search_attributes(&client, findings).await;
     clock::check(&client, findings).await;
     workflows::check(&client, findings).await;
-    schedules::check(&client, findings).await;
+    let schedules = schedules::check(&client, findings).await;
+    workers::check(&client, &schedules, findings).await;
     Ok(())
 }
 
-async fn health(client: &Client, findings: &mut Findings) {
+async fn health(client: &Client, server: Option<&DescribeServerResponse>, findings: &mut Findings) {
+    let reason = server.map_or("", |server| server.not_ready_reason.as_str());
     let request = HealthCheckRequest { service: WORKFLOW_SERVICE.to_owned() };
     match client.health().check(request).await {
+        // It changes a moment after the reason does.
+        Ok(_) if !reason.is_empty() => {
+            findings.bad("health", format!("the server takes no requests: {reason}"));
+        }
         Ok(answer) if answer.get_ref().status() == ServingStatus::Serving => {
             findings.good("health", "serving");
         }
@@ -96,9 +116,13 @@ async fn health(client: &Client, findings: &mut Findings) {
     let began = Instant::now();
     match client.workflow().get_system_info(GetSystemInfoRequest::default()).await {
         Ok(answer) => {
-            let version = &answer.get_ref().server_version;
             let took = began.elapsed();
-            findings.good("server", format!("API version {version}, responds in {took:.1?}"));
+            let version = &answer.get_ref().server_version;
+            let version = match server {
+                Some(it) => format!("Perennial {}, API version {version}", it.version),
+                None => format!("API version {version}"),
+            };
+            findings.good("server", format!("{version}, responds in {took:.1?}"));
         }
         Err(status) => {
             findings.request_failed("server", &status, "is it a Temporal or Perennial server?")
@@ -129,12 +153,19 @@ async fn search_attributes(client: &Client, findings: &mut Findings) {
     match client.operator().list_search_attributes(request).await {
         Ok(answer) => {
             let own = answer.get_ref().custom_attributes.len();
-            findings.good("search attributes", format!("{own} custom search attributes"));
+            let own = counted(i64::try_from(own).unwrap_or(i64::MAX), "custom search attribute");
+            findings.good("search attributes", own);
         }
         Err(status) => {
             findings.request_failed("search attributes", &status, "does this server support them?")
         }
     }
+}
+
+/// The time from one instant to a later one: `2 d 3 h`.
+fn left(from: Timestamp, to: Timestamp) -> String {
+    let zoned = |time: Timestamp| time.to_zoned(TimeZone::UTC);
+    distance(&zoned(from), &zoned(to))
 }
 
 fn write(findings: &Findings, output: &mut Output) -> anyhow::Result<()> {

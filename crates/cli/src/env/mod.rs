@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use serde_json::json;
 
-use crate::client::{Environment, Presets};
+use crate::client::{Environment, HIDDEN, Presets, is_secret};
 use crate::failure::{Exit, ExitError, Usage};
 use crate::output::Column;
 use crate::session::GlobalArgs;
@@ -69,9 +69,12 @@ pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
             let values = presets.env.get(&name).ok_or_else(|| missing(&name))?;
             let mut list = output.list(vec![Column::new("Property"), Column::new("Value")]);
             let wanted = values.iter().filter(|(it, _)| key.as_ref().is_none_or(|key| key == *it));
-            for (key, value) in wanted {
-                let record = json!({"property": key, "value": value});
-                list.push_record(&record, |_| [key.clone(), value.clone()])?;
+            for (name, value) in wanted {
+                // Shown only to those who ask for it by its name.
+                let is_hidden = key.is_none() && is_secret(name);
+                let value = if is_hidden { HIDDEN } else { value.as_str() };
+                let record = json!({"property": name, "value": value});
+                list.push_record(&record, |_| [name.clone(), value.to_owned()])?;
             }
             if list.finish()? == 0 {
                 let key = key.unwrap_or_default();

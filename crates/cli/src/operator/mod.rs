@@ -1,6 +1,8 @@
 //! `perennial operator`.
 
+mod api_key;
 mod cluster;
+mod log_levels;
 mod namespace;
 mod search_attribute;
 
@@ -10,7 +12,7 @@ use crate::client::ConnectionArgs;
 use crate::session::{self, GlobalArgs};
 use crate::unsupported::{UnsupportedArgs, unsupported};
 
-/// Manage namespaces and search attributes, check the server
+/// Manage namespaces, search attributes and API keys, check the server
 #[derive(Debug, clap::Args)]
 #[command(arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -26,6 +28,8 @@ enum Command {
     Namespace(namespace::Args),
     SearchAttribute(search_attribute::Args),
     Cluster(cluster::Args),
+    ApiKey(api_key::Args),
+    LogLevels(log_levels::Args),
     #[command(hide = true)]
     Nexus(UnsupportedArgs),
 }
@@ -34,6 +38,7 @@ const EXAMPLES: &str = r#"Examples:
   perennial operator namespace create --namespace shop --retention 30d
   perennial operator search-attribute create --name Customer --type Keyword
   perennial operator cluster health
+  perennial operator api-key create --name ci --role worker --namespace default
 "#;
 
 /// `perennial namespace`, as in tctl: the same as `perennial operator namespace`.
@@ -50,15 +55,25 @@ pub(crate) struct NamespaceArgs {
 /// Runs an `operator` command.
 pub(crate) fn run(args: Args, global: &GlobalArgs) -> anyhow::Result<()> {
     let Args { command, connection } = args;
-    session::run(global, connection, async |session| match command {
-        Command::Namespace(args) => namespace::run(args, session).await,
-        Command::SearchAttribute(args) => search_attribute::run(args, session).await,
-        Command::Cluster(args) => cluster::run(args, session).await,
+    match command {
+        Command::Namespace(args) => {
+            session::run(global, connection, async |session| namespace::run(args, session).await)
+        }
+        Command::SearchAttribute(args) => session::run(global, connection, async |session| {
+            search_attribute::run(args, session).await
+        }),
+        Command::Cluster(args) => {
+            session::run(global, connection, async |session| cluster::run(args, session).await)
+        }
+        Command::ApiKey(args) => api_key::run(args, connection, global),
+        Command::LogLevels(args) => {
+            session::run(global, connection, async |session| log_levels::run(args, session).await)
+        }
         Command::Nexus(_) => Err(unsupported(
             "Nexus endpoints",
             "use a client to reach workflows in another namespace",
         )),
-    })
+    }
 }
 
 /// Runs a `namespace` command.

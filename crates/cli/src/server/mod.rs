@@ -1,13 +1,18 @@
 //! `perennial server`: the server itself.
 
+mod access_args;
 mod dynamic_config;
 mod http_callers;
 mod launch;
+mod limits_file;
+mod metrics_port;
 mod pair;
 mod settings;
 mod shutdown;
 mod size;
 mod start_dev;
+mod tls_args;
+mod trace_args;
 
 use std::io::Write;
 
@@ -44,6 +49,8 @@ Examples:
   perennial server start-dev                 for development, in memory
   perennial server --db perennial.db         stores its state in a file
   perennial server --config perennial.toml   reads its settings from a file
+  perennial server --tls-cert server.pem --tls-key server.key --tls-client-ca clients.pem
+                                             serves clients with a certificate only (mTLS)
 "#;
 
 /// Completes when the process is told to stop. Listens from this call on.

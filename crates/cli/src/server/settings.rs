@@ -11,11 +11,16 @@ use perennial_library::{
 };
 use serde::Deserialize;
 
+use super::access_args::{AccessArgs, AccessFile};
 use super::dynamic_config;
 use super::http_callers::HttpCallers;
-use super::launch::Plan;
+use super::launch::{OpenToAll, Plan};
+use super::limits_file::LimitsFile;
+use super::metrics_port::MetricsArgs;
 use super::pair::{self, ConfigValue};
 use super::size;
+use super::tls_args::{TlsArgs, TlsFile};
+use super::trace_args::TraceArgs;
 use crate::failure::Usage;
 use crate::logging::{LogFormat, LogLevel};
 
@@ -65,6 +70,18 @@ pub(super) struct Settings {
     #[command(flatten)]
     callers: HttpCallers,
 
+    #[command(flatten)]
+    access: AccessArgs,
+
+    #[command(flatten)]
+    tls: TlsArgs,
+
+    #[command(flatten)]
+    metrics: MetricsArgs,
+
+    #[command(flatten)]
+    traces: TraceArgs,
+
     /// Namespace to create, besides `default`; repeatable
     #[arg(
         long,
@@ -81,7 +98,9 @@ pub(super) struct Settings {
     #[arg(env = "PERENNIAL_SEARCH_ATTRIBUTE", hide_env = true, value_delimiter = ',')]
     search_attribute: Vec<NewSearchAttribute>,
 
-    /// Settings file (TOML): flag names with underscores, repeatable flags in the plural (namespaces)
+    /// Settings file (TOML): flag names with underscores, repeatable flags in the plural (namespaces);
+    /// TLS in the table `tls` (certs, client_cas, client_auth), who may call in the table `access` (auth,
+    /// certificate_roles, token_issuers), limits in the table `limits` (namespace, namespaces, principal)
     #[arg(long, value_name = "FILE", env = "PERENNIAL_CONFIG", hide_env = true)]
     config: Option<PathBuf>,
 
@@ -141,9 +160,19 @@ struct File {
     http_port: Option<u16>,
     no_http: Option<bool>,
     #[serde(default)]
+    access: AccessFile,
+    #[serde(default)]
+    limits: LimitsFile,
+    #[serde(default)]
     http_cors_origins: Vec<String>,
     #[serde(default)]
     http_allowed_hosts: Vec<String>,
+    metrics_port: Option<u16>,
+    metrics_ip: Option<String>,
+    otlp_endpoint: Option<String>,
+    trace_ratio: Option<f64>,
+    #[serde(default)]
+    tls: TlsFile,
     #[serde(default)]
     namespaces: Vec<String>,
     #[serde(default)]
@@ -185,6 +214,9 @@ impl Settings {
         server.http.cors_origins.extend(file.http_cors_origins);
         server.http.allowed_hosts.extend(file.http_allowed_hosts);
         self.callers.add_to(&mut server.http);
+        let is_open = self.access.allow_unauthenticated || file.access.allow_unauthenticated;
+        server.access = self.access.config(file.access)?;
+        server.limits = file.limits.into();
         let serves_http = self.http_port.is_some() || !(self.no_http || file.no_http == Some(true));
 
         let named = if self.namespace.is_empty() { file.namespaces } else { self.namespace };
@@ -209,9 +241,16 @@ impl Settings {
         };
         Ok(Plan {
             config,
+            tls: self.tls.load(file.tls)?,
             ip: self.ip.or(file.ip).unwrap_or_else(|| "127.0.0.1".to_owned()),
             port: self.port.or(file.port).unwrap_or(7233),
             http_port: serves_http.then(|| self.http_port.or(file.http_port).unwrap_or(7243)),
+            open_to_all: match is_open {
+                true => OpenToAll::Allowed,
+                false => OpenToAll::Refused,
+            },
+            metrics: self.metrics.address(file.metrics_port, file.metrics_ip)?,
+            traces: self.traces.config(file.otlp_endpoint, file.trace_ratio)?,
             log_level: self.log_level.or(file.log_level).unwrap_or(LogLevel::Info),
             log_format: self.log_format.or(file.log_format).unwrap_or_default(),
             without_effect: unknown
@@ -270,6 +309,30 @@ mod tests {
     }
 
     #[test]
+    fn metrics_are_served_on_loopback_if_there_is_a_port() {
+        let address = |line: &[&str]| args(line).plan().map(|plan| plan.metrics);
+        assert_eq!(address(&[]).unwrap(), None);
+        let served = address(&["--metrics-port", "9464"]).unwrap().unwrap();
+        assert_eq!((served.ip.as_str(), served.port), ("127.0.0.1", 9464));
+        let served = address(&["--metrics-port", "0", "--metrics-ip", "::"]).unwrap().unwrap();
+        assert_eq!((served.ip.as_str(), served.port), ("::", 0));
+        let error = address(&["--metrics-ip", "::"]).unwrap_err().to_string();
+        assert!(error.contains("--metrics-port"), "{error}");
+    }
+
+    #[test]
+    fn traces_need_a_collector() {
+        let traces = |line: &[&str]| args(line).plan().map(|plan| plan.traces);
+        assert_eq!(traces(&[]).unwrap(), None);
+        let all = traces(&["--otlp-endpoint", "http://c:4317"]).unwrap().unwrap();
+        assert_eq!((all.endpoint.as_str(), all.ratio), ("http://c:4317", 1.0));
+        let few = traces(&["--otlp-endpoint", "http://c:4317", "--trace-ratio", "0.1"]).unwrap();
+        assert_eq!(few.unwrap().ratio, 0.1);
+        let error = traces(&["--trace-ratio", "0.1"]).unwrap_err().to_string();
+        assert!(error.contains("--otlp-endpoint"), "{error}");
+    }
+
+    #[test]
     fn file_has_the_same_settings_and_no_others() {
         let file = File::parse(
             r#"
@@ -280,7 +343,13 @@ mod tests {
             http_cors_origins = ["https://ops.example"]
             namespaces = ["shop"]
             memory_budget = "64MB"
+            metrics_port = 9464
             log_level = "debug"
+
+            [tls]
+            certs = [{ cert = "server.pem", key = "server.key" }]
+            client_cas = ["clients.pem"]
+            client_auth = "optional"
 
             [search_attributes]
             City = "Keyword"
@@ -293,6 +362,7 @@ mod tests {
         assert_eq!((file.port, file.log_level), (Some(7000), Some(LogLevel::Debug)));
         assert_eq!(file.durability, Some(DurabilityArg::ProcessCrash));
         assert_eq!(file.http_port, Some(7001));
+        assert_eq!(file.tls.certs.len(), 1);
         let error = File::parse("prot = 7000").unwrap_err().to_string();
         assert!(error.contains("unknown field `prot`"), "{error}");
     }

@@ -4,10 +4,14 @@ use std::path::PathBuf;
 
 use perennial_library::{Config, Durability, NewSearchAttribute, Storage};
 
+use super::access_args::{AccessArgs, AccessFile};
 use super::dynamic_config;
 use super::http_callers::HttpCallers;
-use super::launch::Plan;
+use super::launch::{OpenToAll, Plan};
+use super::metrics_port::MetricsArgs;
 use super::pair::{self, ConfigValue};
+use super::tls_args::{TlsArgs, TlsFile};
+use super::trace_args::TraceArgs;
 use crate::logging::{LogFormat, LogLevel};
 use crate::terminal::print_stderr;
 
@@ -66,6 +70,18 @@ pub(super) struct Args {
     callers: HttpCallers,
 
     #[command(flatten)]
+    access: AccessArgs,
+
+    #[command(flatten)]
+    tls: TlsArgs,
+
+    #[command(flatten)]
+    metrics: MetricsArgs,
+
+    #[command(flatten)]
+    traces: TraceArgs,
+
+    #[command(flatten)]
     later: IgnoredFlags,
 }
 
@@ -76,10 +92,6 @@ struct IgnoredFlags {
     /// Don't serve the web UI
     #[arg(long, help_heading = "No effect yet")]
     headless: bool,
-
-    /// Port of metrics
-    #[arg(long, value_name = "PORT", help_heading = "No effect yet")]
-    metrics_port: Option<u16>,
 
     /// Port of the web UI
     #[arg(long, value_name = "PORT", help_heading = "No effect yet")]
@@ -133,6 +145,8 @@ impl Args {
         without_effect.extend(keys.into_iter().map(|key| format!("--dynamic-config-value {key}")));
         without_effect.extend(self.later.given());
         self.callers.add_to(&mut server.http);
+        let is_open = self.access.allow_unauthenticated;
+        server.access = self.access.config(AccessFile::default())?;
         for name in self.namespace {
             if !config.namespaces.contains(&name) {
                 config.namespaces.push(name);
@@ -141,9 +155,16 @@ impl Args {
         config.search_attributes = self.search_attribute;
         Ok(Plan {
             config,
+            tls: self.tls.load(TlsFile::default())?,
             ip: self.ip,
             port: self.port,
             http_port: Some(self.http_port.unwrap_or(0)),
+            open_to_all: match is_open {
+                true => OpenToAll::Allowed,
+                false => OpenToAll::Warned,
+            },
+            metrics: self.metrics.address(None, None)?,
+            traces: self.traces.config(None, None)?,
             log_level: self.log_level,
             log_format: self.log_format,
             without_effect,
@@ -155,7 +176,6 @@ impl IgnoredFlags {
     /// The flags that were given, except `--headless`: there is no web UI anyway.
     fn given(&self) -> impl Iterator<Item = String> {
         [
-            ("--metrics-port", self.metrics_port.is_some()),
             ("--ui-port", self.ui_port.is_some()),
             ("--ui-ip", self.ui_ip.is_some()),
             ("--ui-asset-path", self.ui_asset_path.is_some()),

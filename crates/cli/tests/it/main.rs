@@ -1,7 +1,11 @@
 //! Tests of the command line, in one binary: they run the `perennial` binary as users run it.
 #![allow(clippy::unwrap_used, reason = "helper functions of tests are test code")]
 
+#[cfg(unix)]
+mod access;
 mod calendar;
+#[cfg(unix)]
+mod codec_server;
 mod perennial;
 mod readme;
 #[cfg(unix)]
@@ -10,5 +14,7 @@ mod schedule;
 mod server;
 #[cfg(unix)]
 mod server_process;
+#[cfg(unix)]
+mod tls;
 #[cfg(unix)]
 mod workflow;

@@ -59,10 +59,14 @@ impl Server {
 
     /// Stops the server, and returns its exit code.
     fn stop(mut self) -> Option<i32> {
+        self.terminate();
+        self.process.wait().expect("it can be waited for").code()
+    }
+
+    fn terminate(&self) {
         let id = self.process.id().to_string();
         let told = Command::new("kill").args(["-TERM", &id]).status();
         assert!(told.is_ok_and(|status| status.success()), "kill -TERM {id}");
-        self.process.wait().expect("it can be waited for").code()
     }
 }
 
@@ -71,6 +75,31 @@ fn development_server_listens_where_it_says_and_ends_well() {
     let server = Server::start(&["start-dev", "--port", "0", "--headless"]);
     assert!(server.answers(), "{}", server.address);
     assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn line_of_the_log_names_the_call_that_it_was_written_in() {
+    let log = ["--log-format", "json", "--log-level", "debug"];
+    let server = Server::start(&[&["start-dev", "--port", "0"], &log[..]].concat());
+    let mut stream = TcpStream::connect(&server.http_address).unwrap();
+    let request = "GET /api/v1/namespaces/shop HTTP/1.1\r\nHost: localhost\r\n\
+                   x-request-id: order-7\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+    assert!(answer.contains("perennial-request-id: order-7\r\n"), "{answer}");
+    server.terminate();
+    let (code, said) = server.end();
+    assert_eq!(code, Some(0), "{said}");
+    let lines = said.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let lines: Vec<_> = lines.filter(|line| line["span"]["request_id"] == "order-7").collect();
+    let answered = lines.iter().find(|line| line["fields"]["message"] == "answered a call");
+    let answered = answered.unwrap_or_else(|| panic!("{said}"));
+    assert_eq!(answered["fields"]["code"], "NotFound");
+    assert_eq!(answered["span"]["rpc"], "DescribeNamespace");
+    assert_eq!(answered["span"]["namespace"], "shop");
+    assert_eq!(answered["span"]["principal"], "anonymous");
 }
 
 #[test]

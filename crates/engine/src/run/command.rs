@@ -359,6 +359,8 @@ pub struct StartRun {
     pub attach_links: bool,
     /// If an existing run is used, remember this request id on it.
     pub attach_request_id: bool,
+    /// The trace of the call, which becomes the parent of the workflow's span. Empty if there is none.
+    pub traceparent: String,
 }
 
 /// The worker that starts a workflow and takes its first task.

@@ -1,6 +1,7 @@
 //! The inputs of a decision beside the entity's own state.
 
 use perennial_calendar::Zones;
+use perennial_proto::temporal::common::v1::Principal;
 
 use super::Limits;
 use crate::schedule::Evaluated;
@@ -21,4 +22,6 @@ pub struct Context<'a> {
     pub zones: &'a Zones,
     /// Who evaluates schedules, and since when.
     pub evaluated: Evaluated,
+    /// Who asks for the decision, as proved by credentials. Recorded in the events of a run.
+    pub principal: Option<&'a Principal>,
 }

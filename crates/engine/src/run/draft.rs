@@ -109,6 +109,12 @@ impl<'a> Draft<'a> {
 
     /// Appends an event, with its metadata, to the history. Returns its id.
     pub(crate) fn record_event(&mut self, mut event: HistoryEvent) -> i64 {
+        event.principal = self.cx.principal.cloned();
+        self.append(event)
+    }
+
+    /// Appends an event whose principal is known.
+    fn append(&mut self, mut event: HistoryEvent) -> i64 {
         if !is_of_workflow_task(event.event_type()) {
             self.make_speculative_task_durable();
         }
@@ -141,6 +147,7 @@ impl<'a> Draft<'a> {
     /// Buffers an event until the workflow task's completion has been carried out.
     pub(crate) fn buffer(&mut self, mut event: HistoryEvent) {
         event.event_time = Some(self.now().into());
+        event.principal = self.cx.principal.cloned();
         if let Some(attributes) = &event.attributes {
             self.run.resolve_pending(attributes, event_time(&event), &mut self.touched);
         }
@@ -169,7 +176,8 @@ impl<'a> Draft<'a> {
                 point_to_start(attributes, &started_ids);
             }
             let attributes = event.attributes.clone();
-            let id = self.record_event(event);
+            // It carries the principal that caused it, not the one that completes the task.
+            let id = self.append(event);
             match attributes {
                 Some(Attributes::ActivityTaskStartedEventAttributes(started)) => {
                     started_ids.insert(started.scheduled_event_id, id);

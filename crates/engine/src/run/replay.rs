@@ -35,13 +35,19 @@ pub struct Origin {
     pub parent_namespace: Option<NamespaceKey>,
     /// The schedule, if a schedule started the chain.
     pub schedule: Option<stored::ScheduleName>,
+    /// The trace of the call that started the chain. Empty if there is none.
+    pub traceparent: String,
 }
 
 impl Run {
     /// Who started the chain of runs.
     pub(crate) fn origin(&self) -> Origin {
         let parent = Some(self.head.parent_namespace).filter(|key| *key != 0);
-        Origin { parent_namespace: parent.map(NamespaceKey), schedule: self.head.schedule.clone() }
+        Origin {
+            parent_namespace: parent.map(NamespaceKey),
+            schedule: self.head.schedule.clone(),
+            traceparent: self.head.traceparent.clone(),
+        }
     }
 
     /// Rebuilds the state from a complete history. `None` if `events` doesn't begin with the first event.
@@ -71,6 +77,7 @@ impl Run {
             cancel_request_id: String::new(),
             parent_namespace: 0,
             schedule: None,
+            traceparent: String::new(),
             last_workflow_task_failure: None,
             workflow_task_problem: None,
             // A transient task isn't in the history until it is completed.
@@ -135,6 +142,7 @@ impl Run {
             reset_points: started.prev_auto_reset_points.clone(),
             parent_namespace: identity.origin.parent_namespace.map_or(0, |parent| parent.0),
             schedule: identity.origin.schedule,
+            traceparent: identity.origin.traceparent,
             ..stored::RunHead::default()
         };
         head.set_status(WorkflowExecutionStatus::Running);

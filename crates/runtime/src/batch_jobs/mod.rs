@@ -35,6 +35,7 @@ impl Runtime {
                 }
                 .into());
             }
+            job.principal = self.principal.as_deref().cloned();
             job.total = self.size_of(&job).await?;
             job.started_at = self.now().0;
             job.state = BatchOperationState::Running.into();
@@ -107,7 +108,7 @@ impl Runtime {
     }
 
     fn spawn_batch(&self, job: BatchJob) {
-        let runtime = self.clone();
+        let runtime = self.called_by(job.principal.clone());
         tokio::spawn(async move { work::work(&runtime, job).await });
     }
 

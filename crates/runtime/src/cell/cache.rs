@@ -338,6 +338,11 @@ impl Cache {
         count > self.capacity || (self.bytes > self.bytes_max && count > 1)
     }
 
+    /// Number of cached entities.
+    pub(super) fn len(&self) -> usize {
+        self.entities.len()
+    }
+
     /// Bytes of all cached entities.
     pub(super) fn bytes(&self) -> usize {
         self.bytes

@@ -159,11 +159,11 @@ impl Cell {
                 None => return,
                 Some(Queued::Message(message)) => {
                     let reply = ReplyTo::Sender(Arc::clone(&message));
-                    Incoming { request: Request::Deliver { message }, reply }
+                    Incoming::internal(Request::Deliver { message }, reply)
                 }
                 Some(Queued::Answer(message, answer)) => {
                     let request = Request::TakeAnswer { message, answer };
-                    Incoming { request, reply: ReplyTo::Nobody }
+                    Incoming::internal(request, ReplyTo::Nobody)
                 }
             };
             self.ask(incoming, world, result);

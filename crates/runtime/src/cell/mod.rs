@@ -25,6 +25,7 @@ mod schedule_requests;
 mod tasks;
 mod turns;
 mod updates;
+mod verdicts;
 mod wakes;
 
 use std::collections::VecDeque;
@@ -34,6 +35,7 @@ use perennial_engine::run::{Limits, Offer};
 use perennial_engine::schedule::Evaluated;
 use perennial_engine::{EntityKey, EntityRef, FreshIds, Kind, SlotRange, Time, Zones};
 use perennial_proto::store::EntityMessage;
+use perennial_proto::temporal::common::v1::Principal;
 use perennial_store::{Batch, BatchId, Epoch, Error, StoredEntity, Wake};
 
 pub(crate) use self::entity::read as read_entity;
@@ -43,6 +45,7 @@ pub(crate) use self::request::{
     Dispatch, Incoming, Release, ReplyTo, Request, ResetFrom, Response, RunRequest,
     ScheduleRequest, WorkflowRequest,
 };
+pub(crate) use self::verdicts::Verdicts;
 
 use self::cache::{Cache, LoadFailed, Resolved};
 use self::held_lease::HeldLease;
@@ -58,6 +61,7 @@ use crate::clock::Monotonic;
 use crate::damage::{Damage, Damaged};
 use crate::memory_limits::Shares;
 use crate::namespaces::Namespaces;
+use crate::node::CacheSize;
 use crate::queues::Queues;
 
 /// Input to [`Cell::step`].
@@ -102,6 +106,7 @@ pub(crate) struct StepResult {
 }
 
 /// Clocks, queues and namespaces that a step may use.
+#[derive(Clone, Copy)]
 pub(crate) struct StepContext<'a> {
     pub(crate) now: Time,
     pub(crate) monotonic: Monotonic,
@@ -110,6 +115,10 @@ pub(crate) struct StepContext<'a> {
     pub(crate) queues: &'a Queues,
     pub(crate) namespaces: &'a Arc<Namespaces>,
     pub(crate) damage: &'a Damage,
+    /// Whether closed runs are recorded in traces.
+    pub(crate) is_traced: bool,
+    /// Who makes the request in progress, if that is known: the events it causes carry it.
+    pub(crate) principal: Option<&'a Principal>,
 }
 
 /// Id generator, limits and time zones, for decisions of the engine.
@@ -117,6 +126,13 @@ pub(crate) struct Rules {
     pub(crate) ids: FreshIds,
     pub(crate) limits: Arc<Limits>,
     pub(crate) zones: Arc<Zones>,
+}
+
+/// Counts requests by whether their entity was in memory, or had to be loaded.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Lookups {
+    pub(crate) hits: u64,
+    pub(crate) misses: u64,
 }
 
 /// Configuration of a cell.
@@ -144,6 +160,8 @@ pub(crate) struct Cell {
     local_messages: LocalMessages,
     /// Tasks that became ready in this step.
     offers: VecDeque<(EntityKey, Offer)>,
+    /// Since they were last taken.
+    lookups: Lookups,
 }
 
 impl Cell {
@@ -160,6 +178,7 @@ impl Cell {
             output: Output::default(),
             local_messages: LocalMessages::default(),
             offers: VecDeque::new(),
+            lookups: Lookups::default(),
             rules,
         }
     }
@@ -186,7 +205,8 @@ impl Cell {
                     match self.cache.loaded(&wanted, found, &self.rules.zones) {
                         Ok(waiting) => {
                             for incoming in waiting {
-                                self.ask(incoming, world, &mut result);
+                                // Counted as a miss when it was parked.
+                                self.try_ask(incoming, world, &mut result);
                             }
                         }
                         Err(failed) => {
@@ -242,6 +262,21 @@ impl Cell {
     pub(crate) fn next_wake(&self) -> Option<Time> {
         let is_busy = !self.local_messages.is_empty() || !self.turns.is_empty();
         if is_busy { Some(Time(i64::MIN)) } else { self.wakes.next() }
+    }
+
+    /// The time of the first wake-up that hasn't been handled, or up to which none is known.
+    pub(crate) fn first_unhandled_wake(&self) -> Option<Time> {
+        self.wakes.first_unhandled()
+    }
+
+    /// The size of the cache.
+    pub(crate) fn cache_size(&self) -> CacheSize {
+        CacheSize { entities: self.cache.len(), bytes: self.cache.bytes() }
+    }
+
+    /// The lookups since the last call.
+    pub(crate) fn take_lookups(&mut self) -> Lookups {
+        std::mem::take(&mut self.lookups)
     }
 
     /// Bytes of the entities in memory.
@@ -337,15 +372,33 @@ impl Cell {
 
     /// Handles a request, or parks it until its entity is loaded.
     fn ask(&mut self, incoming: Incoming, world: &StepContext<'_>, result: &mut StepResult) {
+        match self.try_ask(incoming, world, result) {
+            true => self.lookups.hits += 1,
+            false => self.lookups.misses += 1,
+        }
+    }
+
+    /// Handles a request and returns true, or parks it until its entity is loaded.
+    fn try_ask(
+        &mut self,
+        incoming: Incoming,
+        world: &StepContext<'_>,
+        result: &mut StepResult,
+    ) -> bool {
         let Some(entity) = incoming.request.entity() else {
-            return self.handle(None, incoming, world);
+            self.handle(None, incoming, world);
+            return true;
         };
         let (wanted, resolved) = self.resolve(entity, &incoming);
         match resolved {
             Resolved::Found(key) => self.handle(Some(key), incoming, world),
             Resolved::Absent => self.handle(None, incoming, world),
-            Resolved::Unknown => self.park(wanted, incoming, result),
+            Resolved::Unknown => {
+                self.park(wanted, incoming, result);
+                return false;
+            }
         }
+        true
     }
 
     /// Finds the entity of a request, or the entity to load first.
@@ -374,7 +427,24 @@ impl Cell {
 
     /// Handles a request whose entity is in memory or doesn't exist.
     fn handle(&mut self, key: Option<EntityKey>, incoming: Incoming, world: &StepContext<'_>) {
-        let Incoming { request, reply } = incoming;
+        match incoming.reply.times().cloned() {
+            None => self.handle_untraced(key, incoming, world),
+            Some(times) => {
+                times.begin();
+                self.handle_untraced(key, incoming, world);
+                times.handled();
+            }
+        }
+    }
+
+    fn handle_untraced(
+        &mut self,
+        key: Option<EntityKey>,
+        incoming: Incoming,
+        world: &StepContext<'_>,
+    ) {
+        let Incoming { request, reply, principal } = incoming;
+        let world = &StepContext { principal: principal.as_deref(), ..*world };
         match request {
             Request::Workflow { id, ask } => self.handle_workflow(key, &id, ask, reply, world),
             Request::Run { target, ask } => self.handle_run(key, &target, ask, reply, world),

@@ -7,6 +7,7 @@ use perennial_engine::schedule::{self, CreateSchedule, Schedule};
 use perennial_engine::{EntityId, EntityKey, EntityRef, NamespaceKey, Slot};
 use perennial_proto::store::{EntityMessage, RunName, ScheduleName, WaitingTask};
 use perennial_proto::temporal::command::v1 as command;
+use perennial_proto::temporal::common::v1::Principal;
 use perennial_proto::temporal::enums::v1::{
     QueryRejectCondition, UpdateWorkflowExecutionLifecycleStage,
 };
@@ -14,17 +15,20 @@ use perennial_proto::temporal::history::v1::HistoryEvent;
 use perennial_proto::temporal::query::v1::{WorkflowQuery, WorkflowQueryResult};
 use perennial_proto::temporal::update::v1 as update;
 use perennial_store::RecordWrite;
+use perennial_telemetry::{AfterTurn, CellTimes};
 use tokio::sync::oneshot;
 
 use super::messages::{slot_of_receiver, slot_of_sender};
+use super::verdicts::Verdicts;
 use crate::api::{CompletionPage, QueryOutcome, Refusal, Sent, Started, UpdateStatus, Watched};
 use crate::memory_limits::Admitted;
 use crate::queues::{Grant, QueryTask, WaitingPoll};
 
 /// Where an answer goes.
 pub(crate) enum ReplyTo {
-    /// A caller, which may have disconnected. The request's memory is reserved until the answer.
-    Caller(oneshot::Sender<Result<Response, Refusal>>, Admitted),
+    /// A caller, which may have disconnected. The request's memory is reserved until the answer. Times are recorded if
+    /// the call is traced.
+    Caller(oneshot::Sender<Result<Response, Refusal>>, Admitted, Option<Arc<CellTimes>>),
     /// A callback.
     Then(Box<dyn FnOnce(Result<Response, Refusal>) + Send>),
     /// The sender of this message, in the same cell. The answer is part of the same batch.
@@ -36,7 +40,10 @@ impl ReplyTo {
     pub(crate) fn send(self, response: Result<Response, Refusal>) {
         match self {
             // A disconnected caller needs no answer.
-            Self::Caller(caller, admitted) => {
+            Self::Caller(caller, admitted, times) => {
+                if let Some(times) = times {
+                    times.answered();
+                }
                 drop(caller.send(response));
                 drop(admitted);
             }
@@ -46,10 +53,18 @@ impl ReplyTo {
         }
     }
 
+    /// Where the times of the request are recorded, if its call is traced.
+    pub(crate) fn times(&self) -> Option<&Arc<CellTimes>> {
+        match self {
+            Self::Caller(_, _, times) => times.as_ref(),
+            Self::Then(_) | Self::Sender(_) | Self::Nobody => None,
+        }
+    }
+
     /// Whether the receiver of the answer has gone.
     pub(crate) fn is_gone(&self) -> bool {
         match self {
-            Self::Caller(caller, _) => caller.is_closed(),
+            Self::Caller(caller, ..) => caller.is_closed(),
             Self::Then(_) | Self::Sender(_) => false,
             Self::Nobody => true,
         }
@@ -60,6 +75,15 @@ impl ReplyTo {
 pub(crate) struct Incoming {
     pub(crate) request: Request,
     pub(crate) reply: ReplyTo,
+    /// Who makes the request, as proved by credentials.
+    pub(crate) principal: Option<Arc<Principal>>,
+}
+
+impl Incoming {
+    /// A request of the node itself, or of another entity.
+    pub(crate) fn internal(request: Request, reply: ReplyTo) -> Self {
+        Self { request, reply, principal: None }
+    }
 }
 
 /// A request to a cell, by handler.
@@ -222,6 +246,34 @@ impl Request {
         }
     }
 
+    /// What follows the cell's turn before the request is answered.
+    pub(crate) fn after_turn(&self) -> AfterTurn {
+        match self {
+            Self::Run { ask, .. } => match ask {
+                RunRequest::Read
+                | RunRequest::KeepPage(_)
+                | RunRequest::TakePages { .. }
+                | RunRequest::AnswerQuery { .. } => AfterTurn::Answer,
+                RunRequest::Watch { .. }
+                | RunRequest::Query { .. }
+                | RunRequest::Update { .. }
+                | RunRequest::PollUpdate { .. } => AfterTurn::Wait,
+                RunRequest::Command(_) | RunRequest::Delete | RunRequest::Reset(_) => {
+                    AfterTurn::Commit
+                }
+            },
+            Self::Schedule { ask: ScheduleRequest::Read, .. } => AfterTurn::Answer,
+            Self::Workflow { ask: WorkflowRequest::StartWithUpdate { .. }, .. } => AfterTurn::Wait,
+            Self::Workflow { ask: WorkflowRequest::Start(_), .. }
+            | Self::Dispatch(_)
+            | Self::Schedule { .. }
+            | Self::Wake { .. }
+            | Self::Deliver { .. }
+            | Self::TakeAnswer { .. }
+            | Self::PutRecord { .. } => AfterTurn::Commit,
+        }
+    }
+
     /// Whether the request causes no write.
     pub(crate) fn is_read(&self) -> bool {
         match self {
@@ -304,4 +356,8 @@ pub(crate) enum Release {
     Repoll(WaitingPoll),
     /// A message for another entity.
     Deliver(Arc<EntityMessage>),
+    /// Verdicts on times of a schedule, to be counted.
+    Count(Box<Verdicts>),
+    /// A run that has closed, to be recorded in its trace.
+    Trace(Arc<perennial_engine::run::Run>),
 }

@@ -202,10 +202,13 @@ impl Cell {
                 }
                 let own = self.run(key).map(|run| NamespaceKey(run.head.namespace));
                 let own = own.and_then(|key| world.namespaces.by_key(key));
-                let named = complete.namespaces_named();
-                let known = named.filter_map(|name| world.namespaces.by_name(name)).chain(own);
+                // Those that it may not reach into are unknown to it.
+                let reached = own.into_iter().flat_map(|own| {
+                    let named = complete.namespaces_named();
+                    named.filter_map(|name| world.namespaces.reachable(name, own)).chain([own])
+                });
                 complete.namespaces =
-                    known.map(|record| (record.name.clone(), reference(record))).collect();
+                    reached.map(|record| (record.name.clone(), reference(record))).collect();
                 Command::CompleteWorkflowTask(complete)
             }
             other => other,
@@ -273,10 +276,10 @@ impl Cell {
         reply
     }
 
-    pub(super) fn context(&self, world: &StepContext<'_>) -> Context<'_> {
+    pub(super) fn context<'a>(&'a self, world: &StepContext<'a>) -> Context<'a> {
         let Rules { ids, limits, zones } = &self.rules;
-        let StepContext { now, evaluated, .. } = *world;
-        Context { now, ids, keys: self.lease.keys(), limits, zones, evaluated }
+        let StepContext { now, evaluated, principal, .. } = *world;
+        Context { now, ids, keys: self.lease.keys(), limits, zones, evaluated, principal }
     }
 
     pub(super) fn run(&self, key: EntityKey) -> Option<Arc<Run>> {
@@ -363,6 +366,9 @@ impl Cell {
         }
         self.notify_watchers(key);
         if !run.is_open() {
+            if world.is_traced && before.is_none_or(|before| before.is_open()) {
+                self.output.open.release(Release::Trace(Arc::clone(&run)));
+            }
             self.abort_updates(key);
         }
         self.send_stranded_queries(key, world);

@@ -17,6 +17,7 @@ use perennial_store::{Listed, Log, NewEntity};
 use super::cache::WaitFor;
 use super::entity::CachedEntity;
 use super::request::{Release, ReplyTo, Response, ScheduleRequest};
+use super::verdicts::Verdicts;
 use super::{Cell, StepContext};
 use crate::api::Refusal;
 use crate::listing::schedule_row;
@@ -168,6 +169,10 @@ impl Cell {
 
     /// Applies a transition of a schedule: updates cache and open batch, and sends its messages.
     fn take_schedule(&mut self, transition: Transition, world: &StepContext<'_>) {
+        let before = self.schedule(transition.schedule.key);
+        if let Some(verdicts) = Verdicts::of(before.as_deref(), &transition) {
+            self.output.open.release(Release::Count(verdicts));
+        }
         let Transition { mut schedule, touched, audit, ledger, messages, is_visible, wake_at } =
             transition;
         let key = schedule.key;

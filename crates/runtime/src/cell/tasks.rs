@@ -105,7 +105,8 @@ impl Cell {
                 Command::StartActivity(StartActivity { task, identity, request_id })
             }
         };
-        let started = self.decide(key, command, world);
+        let for_poller = StepContext { principal: poller.principal(), ..*world };
+        let started = self.decide(key, command, &for_poller);
         if let Some(task_key) = waited_as {
             self.output.open.put_task(task_key, TaskWrite::Delete(task_key));
         }

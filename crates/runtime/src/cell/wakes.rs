@@ -131,6 +131,13 @@ impl Wakes {
         self.by_time.keys().next().map(|(at, _)| *at).filter(|at| *at <= now)
     }
 
+    /// Time of the first wake-up, or of the end of what is known, if that is earlier. `None` before the first read.
+    pub(super) fn first_unhandled(&self) -> Option<Time> {
+        let first = self.by_time.keys().next().map(|(at, _)| *at);
+        let known_up_to = Some(self.known_up_to).filter(|at| at.0 != i64::MIN)?;
+        Some(first.map_or(known_up_to, |first| first.min(known_up_to)))
+    }
+
     fn take_first(&mut self) -> Option<(EntityKey, EntityRef)> {
         let ((_, key), entity) = self.by_time.pop_first()?;
         self.time_of.remove(&key);
@@ -143,7 +150,7 @@ impl Cell {
     pub(super) fn wake_first(&mut self, world: &StepContext<'_>, result: &mut StepResult) {
         let Some((key, entity)) = self.wakes.take_first() else { return };
         let request = Request::Wake { key, entity };
-        self.ask(Incoming { request, reply: ReplyTo::Nobody }, world, result);
+        self.ask(Incoming::internal(request, ReplyTo::Nobody), world, result);
     }
 
     /// The wake-up to store for a run after a step. It moves to a later time only when the stored one was due or the
@@ -190,5 +197,18 @@ mod tests {
             assert_eq!(wanted.is_some(), is_wanted, "after {seconds} s, busy: {is_busy}");
             wakes.read_failed();
         }
+    }
+    #[test]
+    fn first_unhandled_wake_is_a_due_one_or_the_end_of_what_is_known() {
+        let mut wakes = Wakes::new(Evaluation::ByItself);
+        let at = |seconds| Time(1).after(Span::seconds(seconds));
+        assert_eq!(wakes.first_unhandled(), None, "nothing has been read");
+        wakes.loaded(at(60), Vec::new(), true);
+        assert_eq!(wakes.first_unhandled(), Some(at(60)));
+        let entity = || EntityRef::run(perennial_engine::NamespaceKey(1), "order", "");
+        wakes.set(Kind::Run, EntityKey(1), Some(at(5)), at(0), entity);
+        assert_eq!(wakes.first_unhandled(), Some(at(5)));
+        wakes.take_first();
+        assert_eq!(wakes.first_unhandled(), Some(at(60)));
     }
 }

@@ -11,7 +11,7 @@ use super::evaluation_gaps::EvaluationGaps;
 use super::loads::Load;
 use super::suspension::Suspension;
 use super::{Node, ToCell};
-use crate::cell::{Cell, CellConfig, Input, Release, Rules, StepContext, StepResult};
+use crate::cell::{Cell, CellConfig, Input, Lookups, Release, Rules, StepContext, StepResult};
 
 /// Inputs handled in one step.
 pub(crate) const INPUTS_PER_STEP: usize = 512;
@@ -188,13 +188,25 @@ impl CellLoop {
         let (queues, damage) = (&node.queues, node.damage.as_ref());
         let evaluated = self.evaluation_gaps.evaluated();
         let monotonic = node.monotonic();
-        let world =
-            StepContext { now, monotonic, evaluated, queues, namespaces: &namespaces, damage };
+        let world = StepContext {
+            now,
+            monotonic,
+            evaluated,
+            queues,
+            namespaces: &namespaces,
+            damage,
+            is_traced: node.tracer.is_enabled(),
+            principal: None,
+        };
         let (begun, asked) = (Instant::now(), inputs.first().map(Input::describe));
         let count = inputs.len();
         let StepResult { loads, awaited_loads, commit, releases, load_wakes } =
             self.cell.step(inputs, &world);
         let took = begun.elapsed();
+        let Lookups { hits, misses } = self.cell.take_lookups();
+        node.metrics.cells.record_turn(took, hits, misses);
+        node.set_cache_size(self.index, self.cell.cache_size());
+        node.set_next_wake(self.index, self.cell.first_unhandled_wake());
         tracing::trace!(
             cell = %self.slots,
             inputs = count,
@@ -289,7 +301,11 @@ impl CellLoop {
         if self.cell.batch_in_flight() == Some(stored) {
             for release in self.cell.committed() {
                 match release {
-                    Release::Reply(..) | Release::Grant(..) | Release::Repoll(_) => {
+                    Release::Reply(..)
+                    | Release::Grant(..)
+                    | Release::Repoll(_)
+                    | Release::Count(_)
+                    | Release::Trace(_) => {
                         node.release(release, self.epoch);
                     }
                     // The restarted cell reads them from the store. Queries aren't stored: their callers retry.

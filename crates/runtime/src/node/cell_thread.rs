@@ -1,7 +1,7 @@
 //! A cell's own thread.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 
 use perennial_store::Batch;
@@ -9,6 +9,7 @@ use perennial_store::Batch;
 use super::cell_loop::{CellLoop, INPUTS_PER_STEP, Next, Work};
 use super::commits::{Commit, commit};
 use super::failure::PanicGuard;
+use super::inbox::Inbox;
 use super::loads::Load;
 use super::{Node, ToCell};
 
@@ -26,7 +27,7 @@ pub(super) struct Helpers {
 pub(super) fn start(
     node: &Arc<Node>,
     index: usize,
-    inbox: Receiver<ToCell>,
+    inbox: Inbox,
     helpers: Helpers,
 ) -> Result<JoinHandle<()>, crate::OpenError> {
     let cell = CellLoop::lease(node, index)?;
@@ -54,7 +55,7 @@ pub(super) fn start(
 
 struct CellThread {
     cell: CellLoop,
-    inbox: Receiver<ToCell>,
+    inbox: Inbox,
     helpers: Helpers,
 }
 
@@ -93,7 +94,7 @@ impl CellThread {
     fn commit(&self, node: &Node, batch: Batch) -> Option<ToCell> {
         let cell = self.cell.index();
         let Some(commits) = &self.helpers.commits else {
-            return commit(node.store.as_ref(), vec![(cell, batch)])
+            return commit(node.store.as_ref(), vec![(cell, batch)], &node.commit_observer)
                 .pop()
                 .map(|(_, result)| result);
         };

@@ -10,8 +10,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use perennial_store::{Batch, Error, Store};
+use perennial_telemetry::Metrics;
 
+use super::commit_watch::CommitWatch;
 use super::failure::PanicGuard;
+use super::recent_commits::{CommitTimes, RecentCommits};
 use super::{Node, ToCell};
 
 /// A slower commit is logged.
@@ -20,18 +23,43 @@ const SLOW_COMMIT: Duration = Duration::from_secs(1);
 /// A cell and its batch.
 pub(crate) type Commit = (usize, Batch);
 
+/// Observes commits.
+#[derive(Clone)]
+pub(crate) struct CommitObserver {
+    metrics: Arc<Metrics>,
+    watch: CommitWatch,
+    recent: RecentCommits,
+}
+
+impl CommitObserver {
+    pub(crate) fn new(metrics: Arc<Metrics>) -> Self {
+        Self { metrics, watch: CommitWatch::default(), recent: RecentCommits::default() }
+    }
+
+    /// How long the commit in progress runs, if there is one.
+    pub(crate) fn running_for(&self) -> Option<Duration> {
+        self.watch.running_for()
+    }
+
+    /// How long the last commits took.
+    pub(crate) fn times(&self) -> CommitTimes {
+        self.recent.times()
+    }
+}
+
 /// Starts the commit thread for several cells. It ends with the last cell.
 pub(super) fn start(
     node: &Arc<Node>,
 ) -> Result<(Sender<Commit>, JoinHandle<()>), crate::OpenError> {
     let (commits, queue) = mpsc::channel();
     let (store, guard) = (Arc::clone(&node.store), PanicGuard::of(node));
+    let observer = node.commit_observer.clone();
     let node = Arc::downgrade(node);
     let body = move || {
         let _guard = guard;
         while let Ok(first) = queue.recv() {
             let queued = std::iter::once(first).chain(queue.try_iter()).collect();
-            let done = commit(store.as_ref(), queued);
+            let done = commit(store.as_ref(), queued, &observer);
             let Some(node) = node.upgrade() else { return };
             done.into_iter()
                 .for_each(|(cell, commit_result)| node.send_to_cell(cell, commit_result));
@@ -41,11 +69,21 @@ pub(super) fn start(
 }
 
 /// Commits batches together. Returns the result to send to each cell.
-pub(crate) fn commit(store: &dyn Store, commits: Vec<Commit>) -> Vec<(usize, ToCell)> {
+pub(crate) fn commit(
+    store: &dyn Store,
+    commits: Vec<Commit>,
+    observer: &CommitObserver,
+) -> Vec<(usize, ToCell)> {
     let (cells, batches): (Vec<usize>, Vec<Batch>) = commits.into_iter().unzip();
     let begun = Instant::now();
-    let committed = store.commit(&batches);
+    let committed = {
+        let _watched = observer.watch.begin();
+        store.commit(&batches)
+    };
     let took = begun.elapsed();
+    observer.recent.record(took);
+    let entities = batches.iter().map(|batch| batch.entities.len()).sum();
+    observer.metrics.commits.record(took, entities, committed.is_ok());
     let microseconds = took.as_micros() as u64;
     tracing::trace!(?cells, microseconds, is_durable = committed.is_ok(), "committed");
     if took > SLOW_COMMIT {

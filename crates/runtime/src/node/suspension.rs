@@ -9,7 +9,7 @@ use perennial_engine::SlotRange;
 use perennial_store::Error;
 
 use crate::Refusal;
-use crate::cell::{Incoming, Input, ReplyTo};
+use crate::cell::{Input, ReplyTo};
 
 /// First retry delay. It doubles up to `RETRY_MAX`.
 const RETRY_FIRST: Duration = Duration::from_millis(100);
@@ -68,11 +68,9 @@ impl Suspension {
             Input::WakesLoaded { .. } | Input::WakesReadFailed => None,
             Input::Asked(incoming) if incoming.request.is_read() => Some(Input::Asked(incoming)),
             Input::Asked(incoming) => {
-                let Incoming { request, reply } = *incoming;
-                match reply {
+                match incoming.reply {
                     ReplyTo::Nobody if self.deferred.len() < DEFERRED_MAX => {
-                        let reply = ReplyTo::Nobody;
-                        self.deferred.push(Input::Asked(Box::new(Incoming { request, reply })));
+                        self.deferred.push(Input::Asked(incoming));
                     }
                     reply => reply.send(Err(Refusal::from(self.why.clone()))),
                 }

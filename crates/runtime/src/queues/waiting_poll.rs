@@ -1,6 +1,8 @@
 //! A long poll that waits for a task.
 
-use perennial_proto::temporal::common::v1::WorkerVersionStamp;
+use std::sync::Arc;
+
+use perennial_proto::temporal::common::v1::{Principal, WorkerVersionStamp};
 use tokio::sync::oneshot;
 
 use super::{QueueKind, QueueName};
@@ -17,18 +19,28 @@ pub(crate) enum Grant {
 pub(crate) struct WaitingPoll {
     pub(crate) queue: QueueName,
     pub(crate) info: api::Poller,
+    principal: Option<Arc<Principal>>,
     grant: oneshot::Sender<Grant>,
 }
 
 impl WaitingPoll {
-    pub(crate) fn new(info: api::Poller, kind: QueueKind) -> (Self, oneshot::Receiver<Grant>) {
+    pub(crate) fn new(
+        info: api::Poller,
+        kind: QueueKind,
+        principal: Option<Arc<Principal>>,
+    ) -> (Self, oneshot::Receiver<Grant>) {
         let (grant, received) = oneshot::channel();
         let queue = QueueName { namespace: info.namespace, name: info.queue.clone(), kind };
-        (Self { queue, info, grant }, received)
+        (Self { queue, info, principal, grant }, received)
     }
 
     pub(crate) fn identity(&self) -> &str {
         &self.info.identity
+    }
+
+    /// Who polls, as proved by credentials.
+    pub(crate) fn principal(&self) -> Option<&Principal> {
+        self.principal.as_deref()
     }
 
     pub(crate) fn worker_version(&self) -> Option<&WorkerVersionStamp> {

@@ -51,6 +51,7 @@ pub(crate) fn start(request_id: &str) -> StartRun {
         signal: None,
         attach_links: false,
         attach_request_id: false,
+        traceparent: String::new(),
     }
 }
 

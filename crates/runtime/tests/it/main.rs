@@ -8,6 +8,7 @@ mod faulty_store;
 mod kit;
 mod leases;
 mod memory;
+mod metrics;
 mod one_activity;
 mod schedules;
 mod turns;

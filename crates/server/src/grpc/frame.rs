@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::HeaderMap;
 use hyper::body::Body;
@@ -53,6 +53,15 @@ where
     let is_compressed = frame.get_u8() != 0;
     frame.advance(size_of::<u32>());
     if is_compressed { decompressed(&frame, headers, bytes_max) } else { Ok(frame) }
+}
+
+/// A frame with a message that isn't compressed.
+pub(super) fn uncompressed(message: &[u8]) -> Bytes {
+    let mut frame = BytesMut::with_capacity(EncodedMessage::HEAD + message.len());
+    frame.put_u8(0);
+    frame.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
+    frame.put_slice(message);
+    frame.freeze()
 }
 
 /// The bytes of a frame that have arrived. Most frames arrive in one piece, which isn't copied.

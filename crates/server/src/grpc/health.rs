@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use perennial_runtime::Runtime;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
 use crate::rpcs::WORKFLOW_SERVICE;
+use crate::services::Services;
 use crate::stop_signal::StopSignal;
 
 /// How often the runtime is checked. A failure is noticed at once.
@@ -17,15 +17,15 @@ const WHOLE_SERVER: &str = "";
 /// Sets the status of the health service: NOT_SERVING while the store takes no writes, or the server stops.
 pub(super) struct Health {
     reporter: HealthReporter,
-    runtime: Runtime,
+    services: Services,
     reported: Option<ServingStatus>,
 }
 
 impl Health {
     /// Sets the current status.
-    pub(super) async fn report(reporter: HealthReporter, runtime: Runtime) -> Self {
-        let mut health = Self { reporter, runtime, reported: None };
-        health.update(false).await;
+    pub(super) async fn report(reporter: HealthReporter, services: Services) -> Self {
+        let mut health = Self { reporter, services, reported: None };
+        health.update().await;
         health
     }
 
@@ -33,25 +33,25 @@ impl Health {
     pub(super) async fn follow(mut self, mut stopping: StopSignal) {
         loop {
             let is_stopping = stopping.is_set();
-            self.update(is_stopping).await;
+            self.update().await;
             if is_stopping {
                 return;
             }
-            let has_failed = self.runtime.health().is_err();
+            let runtime = self.services.runtime();
+            let has_failed = runtime.failure().is_some();
             tokio::select! {
                 () = tokio::time::sleep(CHECK_INTERVAL) => {}
-                _ = self.runtime.failed(), if !has_failed => {}
+                _ = runtime.failed(), if !has_failed => {}
                 () = stopping.wait() => {}
             }
         }
     }
 
-    async fn update(&mut self, is_stopping: bool) {
-        let problem = self.runtime.health().err();
-        let status = if problem.is_none() && !is_stopping {
-            ServingStatus::Serving
-        } else {
-            ServingStatus::NotServing
+    async fn update(&mut self) {
+        let problem = self.services.readiness().err();
+        let status = match problem {
+            None => ServingStatus::Serving,
+            Some(_) => ServingStatus::NotServing,
         };
         if self.reported.replace(status) != Some(status) {
             tracing::debug!(?status, ?problem, "the status of the health service changed");

@@ -22,20 +22,23 @@ use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Method, Request, Response, header};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use perennial_telemetry::Protocol;
 use tonic::Status;
 
 use self::auxiliary_services::AuxiliaryServices;
 use self::batched_writer::batched;
 use self::health::Health;
 use self::response::Body;
+use crate::access::Caller;
 use crate::call_context::{CallContext, Face};
 use crate::encoded_message::EncodedMessage;
 use crate::errors::{RpcResult, bounded};
-use crate::listen::{ConnectionError, InFlight, finish, listen};
+use crate::listen::{ConnectionError, InFlight, ListenerLimits, finish, listen};
 use crate::memory::MemoryBudget;
+use crate::request_id::RequestId;
 use crate::services::{RpcHandle, Services};
 use crate::stop_signal::StopSignal;
-use crate::transport::{Accept, Stream};
+use crate::transport::{Accept, Connection};
 
 /// A ping is sent after this long without a frame from the client.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(60);
@@ -58,14 +61,19 @@ struct GrpcApi {
 /// Serves the API on `listener` until `stopping` is set, and then until all calls in progress have their responses.
 pub(crate) async fn serve(listener: Box<dyn Accept>, services: Services, stopping: StopSignal) {
     let (auxiliary, reporter) = AuxiliaryServices::new();
-    let health = Health::report(reporter, services.runtime().clone()).await;
+    let health = Health::report(reporter, services.clone()).await;
     let health = tokio::spawn(health.follow(stopping.clone()));
     let limits = &services.config().connections;
-    let connections_max = limits.grpc_connections_max;
+    let listener_limits = ListenerLimits {
+        connections_max: limits.grpc_connections_max,
+        handshake_time: limits.handshake_time,
+    };
     let incomplete = MemoryBudget::new(limits.incomplete_bytes_max, "messages that arrive");
+    let metrics = services.runtime().metrics().connections(Protocol::Grpc);
     let api = Arc::new(GrpcApi { services, auxiliary, incomplete });
-    listen(listener, "gRPC", connections_max, stopping.clone(), |stream| {
-        serve_connection(stream, Arc::clone(&api), stopping.clone())
+    let until = stopping.clone();
+    listen(listener, metrics, listener_limits, stopping, move |connection| {
+        serve_connection(connection, Arc::clone(&api), until.clone())
     })
     .await;
     if let Err(error) = health.await {
@@ -74,18 +82,21 @@ pub(crate) async fn serve(listener: Box<dyn Accept>, services: Services, stoppin
 }
 
 async fn serve_connection(
-    mut stream: Stream,
+    connection: Connection,
     api: Arc<GrpcApi>,
     mut stopping: StopSignal,
 ) -> Result<(), ConnectionError> {
+    let Connection { mut stream, peer: _, peer_certificate, mut revoked } = connection;
     let limits = &api.services.config().connections;
     tokio::select! {
         read = preface::read(&mut stream, limits.handshake_time) => read?,
         () = stopping.wait() => return Ok(()),
     }
     let in_flight = InFlight::default();
-    let service = service_fn(|request| {
+    let peer = api.services.shared().access().peer(peer_certificate.as_deref());
+    let service = service_fn(|mut request: Request<Incoming>| {
         let (api, in_flight) = (Arc::clone(&api), in_flight.clone());
+        request.extensions_mut().insert(peer.clone());
         async move { Ok::<_, Infallible>(api.respond(request, &in_flight).await) }
     });
     let (stream, mut driver) = batched(stream);
@@ -101,6 +112,7 @@ async fn serve_connection(
     let mut connection = pin!(connection);
     tokio::select! {
         ended = driver.drive(connection.as_mut()) => return Ok(ended?),
+        reason = revoked.wait() => return Err(ConnectionError::Revoked(reason)),
         () = stopping.wait() => {}
     }
     connection.as_mut().graceful_shutdown();
@@ -114,12 +126,26 @@ impl GrpcApi {
         if !is_grpc(&head) {
             return response::not_grpc();
         }
+        if auxiliary_services::is_health(head.uri.path()) {
+            let limits = &self.services.config().connections;
+            return self.auxiliary.respond_to_health(head, body, limits, &self.incomplete).await;
+        }
+        // Before anything of the message is read.
+        let context = match self.context(&head).await {
+            Ok(context) => context,
+            Err(status) => {
+                let request_id = RequestId::of_unknown_caller(&head, &status);
+                let mut response = bounded(status).into_http();
+                request_id.tell(response.headers_mut());
+                return response;
+            }
+        };
         let Some(rpc) = self.services.find(head.uri.path()) else {
-            return self.auxiliary.respond(Request::from_parts(head, body)).await;
+            let request = Request::from_parts(head, body);
+            return self.auxiliary.respond_to_stream(request, context.principal).await;
         };
         let accepts_gzip = frame::accepts_gzip(&head.headers);
-        let context = context(&head.headers);
-        let deadline = context.deadline;
+        let (deadline, request_id) = (context.deadline, context.request_id.clone());
         let call = self.call(rpc, context, &head.headers, body, in_flight);
         let result = match deadline {
             Some(deadline) => tokio::time::timeout_at(deadline, call).await.unwrap_or_else(|_| {
@@ -131,8 +157,19 @@ impl GrpcApi {
         };
         match result {
             Ok(message) => response::message(message, accepts_gzip),
-            Err(status) => bounded(status).into_http(),
+            Err(status) => {
+                let mut response = bounded(status).into_http();
+                request_id.tell(response.headers_mut());
+                response
+            }
         }
+    }
+
+    async fn context(&self, head: &Parts) -> RpcResult<CallContext> {
+        let header = |name: &'static str| head.headers.get(name)?.to_str().ok();
+        let caller = Caller::new(&head.headers, &["authorization"], &head.extensions);
+        let principal = self.services.shared().principal(caller).await?;
+        Ok(CallContext::from_headers(Face::Grpc, principal, header))
     }
 
     async fn call(
@@ -146,18 +183,14 @@ impl GrpcApi {
         let config = self.services.config();
         let request_time = config.connections.request_time;
         let reading = frame::read(body, headers, config.request_bytes_max, &self.incomplete);
-        let Ok(message) = tokio::time::timeout(request_time, reading).await else {
+        let message = tokio::time::timeout(request_time, reading).await.unwrap_or_else(|_| {
             let message = format!("the message didn't arrive within {request_time:?}");
-            return Err(Status::deadline_exceeded(message));
-        };
-        let message = message?;
+            Err(Status::deadline_exceeded(message))
+        });
+        let message = message.inspect_err(|status| rpc.record_unread(status))?;
         let _request = in_flight.begin();
         rpc.call(context, message).await
     }
-}
-
-fn context(headers: &HeaderMap) -> CallContext {
-    CallContext::from_headers(Face::Grpc, |name| headers.get(name)?.to_str().ok())
 }
 
 /// Browsers and port scanners send other requests.

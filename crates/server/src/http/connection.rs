@@ -15,29 +15,36 @@ use super::write_timeout::WriteTimeout;
 use super::{HttpApi, HttpResponse};
 use crate::listen::{ConnectionError, InFlight, finish};
 use crate::stop_signal::StopSignal;
-use crate::transport::Stream;
+use crate::transport::Connection;
 
 /// Serves a connection until its client closes it, or `stopping` is set and the request in progress has its response.
 /// Browsers keep connections open without a request in progress; those end with the server.
 pub(super) async fn serve(
-    stream: Stream,
+    connection: Connection,
     api: Arc<HttpApi>,
     stopping: StopSignal,
 ) -> Result<(), ConnectionError> {
     let request_time = api.services.config().connections.request_time;
-    let respond = |request, in_flight: InFlight| {
+    let certificate = connection.peer_certificate.clone();
+    let peer = api.services.shared().access().peer(certificate.as_deref());
+    let respond = |mut request: Request<Incoming>, in_flight: InFlight| {
         let api = Arc::clone(&api);
+        request.extensions_mut().insert(peer.clone());
         async move { api.respond(request, &in_flight).await }
     };
-    serve_with(stream, request_time, respond, stopping).await
+    serve_with(connection, request_time, respond, stopping).await
 }
 
-async fn serve_with<F: Future<Output = HttpResponse>>(
-    stream: Stream,
+/// Bytes of a request's head, which are kept before its caller is known. Tokens may have 16 KB.
+const HEAD_BYTES_MAX: usize = 64 * 1024;
+
+pub(super) async fn serve_with<F: Future<Output = HttpResponse>>(
+    connection: Connection,
     request_time: Duration,
     respond: impl Fn(Request<Incoming>, InFlight) -> F,
     mut stopping: StopSignal,
 ) -> Result<(), ConnectionError> {
+    let Connection { stream, peer: _, peer_certificate: _, mut revoked } = connection;
     let in_flight = InFlight::default();
     let service = service_fn(|request| {
         let response = respond(request, in_flight.clone());
@@ -46,10 +53,12 @@ async fn serve_with<F: Future<Output = HttpResponse>>(
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(request_time)
+        .max_buf_size(HEAD_BYTES_MAX)
         .serve_connection(TokioIo::new(WriteTimeout::new(stream, request_time)), service);
     let mut connection = pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return Ok(ended?),
+        reason = revoked.wait() => return Err(ConnectionError::Revoked(reason)),
         () = stopping.wait() => {}
     }
     connection.as_mut().graceful_shutdown();
@@ -70,6 +79,7 @@ mod tests {
 
     use super::*;
     use crate::stop_signal::StopSwitch;
+    use crate::transport::Stream;
 
     /// A body whose pieces a test sends.
     struct Pieces(mpsc::Receiver<&'static str>);
@@ -97,7 +107,7 @@ mod tests {
         };
         let stop = StopSwitch::new();
         let time = Duration::from_secs(3_600);
-        let server = Stream::Other(Box::new(server));
+        let server = Connection::new(Stream::Other(Box::new(server)), "memory".to_owned());
         let serving = tokio::spawn(serve_with(server, time, respond, stop.signal()));
         let request = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         client.write_all(request).await.unwrap();

@@ -5,8 +5,10 @@
 //! ([`response`]). [`transcode`] bounds the memory of both. So every check, limit and error detail is the same as over
 //! gRPC. Everything follows from the descriptors: a new RPC needs nothing here.
 
-mod access;
+mod browser_policy;
 mod connection;
+mod health;
+mod metrics;
 mod openapi;
 mod request;
 mod response;
@@ -15,6 +17,8 @@ mod schedule_history;
 mod transcode;
 mod write_timeout;
 
+pub(crate) use self::metrics::serve as serve_metrics;
+
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -22,22 +26,27 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
+use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use perennial_proto::prost_reflect::MethodDescriptor;
+use perennial_telemetry::Protocol;
 use tonic::Status;
 
-use self::access::AccessPolicy;
+use self::browser_policy::BrowserPolicy;
+use self::health::Probe;
 use self::response::Format;
 use self::routes::{RouteMatch, RouteTable};
 use self::transcode::Transcoder;
-use crate::call_context::CallContext;
-use crate::listen::{InFlight, listen};
+use crate::access::Caller;
+use crate::call_context::{CallContext, Face};
+use crate::listen::{InFlight, ListenerLimits, listen};
 use crate::memory::Reservation;
+use crate::request_id::RequestId;
 use crate::services::Services;
 use crate::stop_signal::StopSignal;
 use crate::transport::Accept;
 
-/// Who may call over HTTP. By default programs may, and web pages may not.
+/// Which web pages may call over HTTP. By default programs may, and web pages may not.
 #[derive(Debug, Clone)]
 pub struct HttpConfig {
     /// Origins of web pages that may call and read responses, as in `https://ops.example.com`; `*` for all.
@@ -70,28 +79,34 @@ fn full(bytes: Bytes) -> Body {
 /// What all HTTP connections share.
 struct HttpApi {
     services: Services,
-    access: AccessPolicy,
+    browsers: BrowserPolicy,
     transcoder: Transcoder,
 }
 
 /// Serves the API on `listener` until `stopping` is set, and then until all requests in progress have their responses.
 pub(crate) async fn serve(listener: Box<dyn Accept>, services: Services, stopping: StopSignal) {
     let config = &services.config().http;
-    let connections_max = services.config().connections.http_connections_max;
+    let limits = &services.config().connections;
+    let limits = ListenerLimits {
+        connections_max: limits.http_connections_max,
+        handshake_time: limits.handshake_time,
+    };
+    let metrics = services.runtime().metrics().connections(Protocol::Http);
     let api = Arc::new(HttpApi {
-        access: AccessPolicy::new(config, listener.is_local()),
+        browsers: BrowserPolicy::new(config, listener.is_local()),
         transcoder: Transcoder::new(config.memory_bytes),
         services,
     });
-    listen(listener, "HTTP", connections_max, stopping.clone(), |stream| {
-        connection::serve(stream, Arc::clone(&api), stopping.clone())
+    let until = stopping.clone();
+    listen(listener, metrics, limits, stopping, move |connection| {
+        connection::serve(connection, Arc::clone(&api), until.clone())
     })
     .await;
 }
 
 impl HttpApi {
     async fn respond(&self, request: Request<Incoming>, in_flight: &InFlight) -> HttpResponse {
-        let admission = match self.access.admit(request.method(), request.headers()) {
+        let admission = match self.browsers.admit(request.method(), request.headers()) {
             Ok(admission) => admission,
             Err(refusal) => return response::refusal(&refusal, Format::default()),
         };
@@ -109,6 +124,22 @@ impl HttpApi {
         if head.method == Method::HEAD {
             head.method = Method::GET;
         }
+        // Probes have no credentials.
+        if let Some(probe) = Probe::at(head.uri.path()) {
+            return match head.method {
+                Method::GET => probe.respond(&self.services, format),
+                _ => response::method_not_allowed(&[Method::GET], format),
+            };
+        }
+        // Before anything of the body is read.
+        let context = match self.context(&head).await {
+            Ok(context) => context,
+            Err(status) => {
+                let mut response = response::refusal(&status, format);
+                RequestId::of_unknown_caller(&head, &status).tell(response.headers_mut());
+                return response;
+            }
+        };
         let path = head.uri.path();
         if let Some(document) = openapi::document(path) {
             return match head.method {
@@ -121,7 +152,7 @@ impl HttpApi {
                 return response::method_not_allowed(&[Method::GET], format);
             }
             let _request = in_flight.begin();
-            return schedule_history::respond(self, schedule_id, &head, format).await;
+            return schedule_history::respond(self, schedule_id, &head, context, format).await;
         }
         let (route, variables) = match RouteTable::get().find(&head.method, path) {
             RouteMatch::Matched(route, variables) => (route, variables),
@@ -135,10 +166,15 @@ impl HttpApi {
         };
         let (body, reserved) = match self.read(body).await {
             Ok(read) => read,
-            Err((code, status)) => return response::refusal_as(code, &status, format),
+            Err((code, status)) => {
+                if let Some(rpc) = self.services.find(&rpc_path(&route.rpc)) {
+                    rpc.record_unread(&status);
+                }
+                return response::refusal_as(code, &status, format);
+            }
         };
         let _request = in_flight.begin();
-        let context = request::context(&head.headers);
+        let request_id = context.request_id.clone();
         let call = async {
             let build = move |body: &[u8]| request::message(route, &variables, &head, body);
             let message = self.transcoder.read(body, reserved, build).await?;
@@ -148,8 +184,19 @@ impl HttpApi {
         };
         match call.await {
             Ok(text) => response::json(StatusCode::OK, text, format),
-            Err(status) => response::refusal(&status, format),
+            Err(status) => {
+                let mut response = response::refusal(&status, format);
+                request_id.tell(response.headers_mut());
+                response
+            }
         }
+    }
+
+    async fn context(&self, head: &Parts) -> Result<CallContext, Status> {
+        let header = |name: &'static str| request::header(&head.headers, name);
+        let caller = Caller::new(&head.headers, request::CREDENTIALS, &head.extensions);
+        let principal = self.services.shared().principal(caller).await?;
+        Ok(CallContext::from_headers(Face::Http, principal, header))
     }
 
     /// Calls an RPC with its message as bytes.
@@ -159,8 +206,7 @@ impl HttpApi {
         context: CallContext,
         message: Bytes,
     ) -> Result<Bytes, Status> {
-        let path = format!("/{}/{}", rpc.parent_service().full_name(), rpc.name());
-        self.services.call(&path, context, message).await
+        self.services.call(&rpc_path(rpc), context, message).await
     }
 
     /// The body, with the reservation of its memory.
@@ -193,4 +239,9 @@ impl HttpApi {
         }
         Ok((whole.freeze(), reserved))
     }
+}
+
+/// The path of an RPC in the table of RPCs.
+fn rpc_path(rpc: &MethodDescriptor) -> String {
+    format!("/{}/{}", rpc.parent_service().full_name(), rpc.name())
 }

@@ -11,8 +11,6 @@ use perennial_proto::prost_reflect::{
     DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage, Value,
 };
 
-use crate::call_context::{CallContext, Face};
-
 use super::response::PRETTY;
 use super::response::WITHOUT_SHORTHAND;
 use super::routes::{Body, FieldPath, Route, field_path};
@@ -194,13 +192,14 @@ fn dotted(path: &FieldPath) -> String {
 /// A header with this prefix stands for the gRPC metadata of the rest of its name, as in gRPC gateways.
 const METADATA_PREFIX: &str = "grpc-metadata-";
 
-/// The context of a request, from its headers.
-pub(super) fn context(headers: &HeaderMap) -> CallContext {
-    CallContext::from_headers(Face::Http, |name| {
-        let value = match headers.get(name) {
-            Some(value) => value,
-            None => headers.get(format!("{METADATA_PREFIX}{name}"))?,
-        };
-        value.to_str().ok()
-    })
+/// The headers that hold credentials.
+pub(super) const CREDENTIALS: &[&str] = &["authorization", "grpc-metadata-authorization"];
+
+/// A header of a request, or of its gRPC metadata.
+pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let value = match headers.get(name) {
+        Some(value) => value,
+        None => headers.get(format!("{METADATA_PREFIX}{name}"))?,
+    };
+    value.to_str().ok()
 }

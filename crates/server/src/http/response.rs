@@ -1,7 +1,7 @@
 //! Responses: a message or an error, as JSON.
 
 use bytes::Bytes;
-use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
 use perennial_proto::descriptors;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tonic::{Code, Status};
 
 use super::{HttpResponse, full};
-use crate::errors::bounded;
+use crate::errors::{RETRY_AFTER_MILLIS, bounded};
 
 /// Query parameters that choose the format of the response.
 pub(super) const PRETTY: &str = "pretty";
@@ -100,7 +100,21 @@ pub(super) fn refusal(status: &Status, format: Format) -> HttpResponse {
 /// A response with an error and this HTTP status code.
 pub(super) fn refusal_as(code: StatusCode, status: &Status, format: Format) -> HttpResponse {
     let status = bounded(status.clone());
-    json(code, text(&status_json(&status, format.payloads), format).into(), format)
+    let mut response =
+        json(code, text(&status_json(&status, format.payloads), format).into(), format);
+    if code == StatusCode::UNAUTHORIZED {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    if let Some(seconds) = retry_after_seconds(&status) {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// When the client may try again, if the error says so.
+fn retry_after_seconds(status: &Status) -> Option<u64> {
+    let millis = status.metadata().get(RETRY_AFTER_MILLIS)?.to_str().ok()?;
+    Some(millis.parse::<u64>().ok()?.div_ceil(1_000))
 }
 
 /// The path exists, but not for this method.

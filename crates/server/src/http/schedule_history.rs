@@ -16,6 +16,7 @@ use tonic::Status;
 use super::request;
 use super::response::{self, Format};
 use super::{HttpApi, HttpResponse};
+use crate::call_context::CallContext;
 
 /// The schedule id in `path`, if it is the path of a history.
 pub(super) fn schedule_id(path: &str) -> Option<String> {
@@ -29,9 +30,10 @@ pub(super) async fn respond(
     api: &HttpApi,
     schedule_id: String,
     head: &Parts,
+    context: CallContext,
     format: Format,
 ) -> HttpResponse {
-    match page(api, schedule_id, head, format).await {
+    match page(api, schedule_id, head, context, format).await {
         Ok(page) => response::json(StatusCode::OK, page, format),
         Err(status) => response::refusal(&status, format),
     }
@@ -41,6 +43,7 @@ async fn page(
     api: &HttpApi,
     schedule_id: String,
     head: &Parts,
+    context: CallContext,
     format: Format,
 ) -> Result<Bytes, Status> {
     let namespace = head.headers.get("x-namespace").map_or(Ok("default"), |name| {
@@ -78,7 +81,6 @@ async fn page(
         }
     }
 
-    let context = request::context(&head.headers);
     let response = api.call(&rpc, context, request.encode_to_vec().into()).await?;
     let namespace = namespace.to_owned();
     let write = move |response| response::text(&shown(&response, &schedule_id, &namespace), format);

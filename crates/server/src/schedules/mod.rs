@@ -23,20 +23,12 @@ use perennial_proto::temporal::common::v1::WorkflowExecution;
 use tonic::Status;
 
 use crate::call::Call;
-use crate::call_context::CallContext;
 use crate::errors::{RpcResult, refused, schedule_refused};
-use crate::services::Shared;
 use crate::validate::{self, invalid};
 use crate::workflow::schedule::{conflict_token, notes, overlap_policy};
 
 /// One request to this service. Each RPC is a method on it.
-pub(crate) struct ScheduleCall<'a>(Call<'a>);
-
-impl<'a> ScheduleCall<'a> {
-    pub(crate) fn new(shared: &'a Shared, context: CallContext) -> Self {
-        Self(Call::new(shared, context))
-    }
-}
+pub(crate) struct ScheduleCall<'a>(pub(crate) Call<'a>);
 
 impl ScheduleCall<'_> {
     pub(crate) async fn create_schedule(
@@ -48,7 +40,7 @@ impl ScheduleCall<'_> {
         };
         let namespace = NamespaceKey(self.0.namespace(&wanted.namespace)?.key);
         let schedule_id = wanted.schedule_id.clone();
-        let mut create = self.0.schedule_to_create(wanted)?;
+        let mut create = self.0.schedule_to_create(wanted).await?;
         create.config.extensions = checked_extensions(request.extensions)?;
         let created =
             self.0.runtime().create_schedule(namespace, schedule_id.clone(), create).await;

@@ -18,6 +18,7 @@ use perennial_proto::temporal::workflowservice::v1::{
 };
 
 use super::reset::Excluded;
+use crate::access::rights;
 use crate::call::Call;
 use crate::errors::{RpcResult, not_implemented, refused};
 use crate::tokens::{PageTokens, Purpose};
@@ -56,6 +57,7 @@ impl Call<'_> {
         if !request.target_executions.is_empty() {
             return Err(not_implemented("StartBatchOperation with TargetExecutions"));
         }
+        self.require(rights::of_batch_operation(&operation), &request.namespace)?;
         let (operation, identity) = stored(operation)?;
         let job = BatchJob {
             namespace: namespace.0,

@@ -12,6 +12,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     GetWorkflowExecutionHistoryReverseRequest, GetWorkflowExecutionHistoryReverseResponse,
 };
 use perennial_runtime::Watched;
+use perennial_telemetry::LongPoll;
 
 use crate::call::Call;
 use crate::encoded_message::WithHistory;
@@ -58,7 +59,9 @@ impl Call<'_> {
         let bound = cursor.map_or(0, |cursor| cursor.last_event_id);
         if request.wait_new_event && bound == 0 && run.is_open() && first > run.last_event_id() {
             let watched = self.runtime().watch(target, first);
-            if let Some(watched) = self.wait(self.shared().config.long_poll_time, watched).await {
+            if let Some(watched) =
+                self.wait(LongPoll::History, self.shared().config.long_poll_time, watched).await?
+            {
                 Watched { run, recent } = watched.map_err(refused)?;
             }
         }
@@ -94,7 +97,7 @@ impl Call<'_> {
         }
         let closed = if wait {
             let closed = self.runtime().watch_close(target.clone());
-            self.wait(self.shared().config.long_poll_time, closed).await
+            self.wait(LongPoll::History, self.shared().config.long_poll_time, closed).await?
         } else {
             None
         };

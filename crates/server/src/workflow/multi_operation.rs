@@ -14,6 +14,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     UpdateWorkflowExecutionRequest, UpdateWorkflowExecutionResponse,
 };
 use perennial_runtime::{Refusal, Started, UpdateStatus};
+use perennial_telemetry::LongPoll;
 use tonic::Status;
 
 use super::update::{update_link, update_response};
@@ -57,11 +58,12 @@ impl Call<'_> {
         let request_id = update.request_id.clone();
         let both =
             self.runtime().start_with_update(namespace_key, workflow_id, start, update, stage);
-        let both = match self.wait(self.shared().config.long_poll_time, both).await {
-            Some(both) => both,
-            // The client polls the update from now on.
-            None => self.current_state(target, ids).await,
-        };
+        let both =
+            match self.wait(LongPoll::Update, self.shared().config.long_poll_time, both).await? {
+                Some(both) => both,
+                // The client polls the update from now on.
+                None => self.current_state(target, ids).await,
+            };
         let (started, updated) = match both {
             Ok(both) => both,
             Err(refusal) => {

@@ -99,8 +99,8 @@ impl Call<'_> {
         let pages = PageTokens::of_filter(keys, Purpose::ListNamespaces, NamespaceKey(0), "");
         let after = pages.after_name(&request.next_page_token)?;
         let namespaces = self.runtime().namespaces();
-        let mut rest =
-            namespaces.iter().filter(|record| after.is_empty() || record.name > after).peekable();
+        let rest = namespaces.iter().filter(|record| after.is_empty() || record.name > after);
+        let mut rest = rest.filter(|record| self.may_see(&record.name)).peekable();
         let page: Vec<&Arc<NamespaceRecord>> = rest.by_ref().take(size).collect();
         let last = page.last().filter(|_| rest.peek().is_some());
         let next_page_token = pages.next(last.map(|last| last.name.clone().into_bytes()));
@@ -109,6 +109,11 @@ impl Call<'_> {
             namespaces: page.into_iter().map(|record| describe(record, limits, config)).collect(),
             next_page_token,
         })
+    }
+
+    /// Whether the caller may know of a namespace: any role in it is enough.
+    fn may_see(&self, namespace: &str) -> bool {
+        !self.principal().grants.in_namespace(namespace).is_empty()
     }
 
     pub(crate) async fn update_namespace(

@@ -10,6 +10,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     PollWorkflowTaskQueueResponse,
 };
 use perennial_runtime::{Poller, Refusal};
+use perennial_telemetry::LongPoll;
 
 use super::task;
 use crate::call::Call;
@@ -34,7 +35,7 @@ impl Call<'_> {
         // Read before a task is taken: without keys no task could be passed on.
         self.token_keys().await?;
         let polled = self.runtime().poll_workflow_task(poller);
-        match self.wait(self.shared().config.poll_time, polled).await {
+        match self.wait(LongPoll::WorkflowTask, self.shared().config.poll_time, polled).await? {
             Some(Ok(grant)) => task::workflow_task(self, grant).await,
             Some(Err(Refusal::TimedOut)) | None => Ok(WithHistory {
                 response: PollWorkflowTaskQueueResponse::default(),
@@ -59,7 +60,7 @@ impl Call<'_> {
         )?;
         let keys = self.token_keys().await?;
         let polled = self.runtime().poll_activity(poller);
-        match self.wait(self.shared().config.poll_time, polled).await {
+        match self.wait(LongPoll::ActivityTask, self.shared().config.poll_time, polled).await? {
             Some(Ok(grant)) => task::activity(self, keys, &grant),
             Some(Err(Refusal::TimedOut)) | None => Ok(PollActivityTaskQueueResponse::default()),
             Some(Err(refusal)) => Err(refused(refusal)),

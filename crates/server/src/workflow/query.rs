@@ -9,6 +9,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     RespondQueryTaskCompletedResponse,
 };
 use perennial_runtime::QueryOutcome;
+use perennial_telemetry::LongPoll;
 use tonic::Status;
 
 use crate::call::Call;
@@ -38,7 +39,7 @@ impl Call<'_> {
         }
         validate::blob(query.query_args.as_ref(), self.runtime().limits().payload_bytes)?;
         let query = self.runtime().query(target, query, reject);
-        let Some(outcome) = self.wait(QUERY_TIME, query).await else {
+        let Some(outcome) = self.wait(LongPoll::Query, QUERY_TIME, query).await? else {
             return Err(Status::deadline_exceeded(
                 "query timed out before a worker could process it",
             ));

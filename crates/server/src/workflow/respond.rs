@@ -2,6 +2,7 @@
 
 use perennial_engine::run::{Command, CompleteWorkflowTask, FailWorkflowTask, Reply, TaskStamp};
 use perennial_engine::{NamespaceKey, Span};
+use perennial_identity::{Role, RoleSet};
 use perennial_proto::store::{RunName, StickyQueue, TaskToken};
 use perennial_proto::temporal::command::v1::Command as WantedCommand;
 use perennial_proto::temporal::enums::v1::WorkflowTaskFailedCause;
@@ -158,8 +159,14 @@ impl Call<'_> {
         if named.is_some_and(|named| named != key) {
             return Err(tokens::task_unknown());
         }
-        if self.runtime().namespaces().by_key(key).is_none() {
+        let namespaces = self.runtime().namespaces();
+        let Some(record) = namespaces.by_key(key) else {
             return Err(namespace_not_found(&token.namespace.to_string()));
+        };
+        // A token grants nothing: its holder needs the role too.
+        self.require(RoleSet::of(&[Role::Worker]), &record.name)?;
+        if named.is_none() {
+            self.count_call(record)?;
         }
         Ok(token)
     }

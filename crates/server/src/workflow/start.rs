@@ -101,6 +101,7 @@ impl Call<'_> {
             signal: None,
             attach_links: conflict.attach_links,
             attach_request_id: conflict.attach_request_id,
+            traceparent: self.traceparent(),
         };
         start.check(self.runtime().now(), self.runtime().zones()).map_err(rejected)?;
         Ok(start)

@@ -15,6 +15,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     UpdateWorkflowExecutionRequest, UpdateWorkflowExecutionResponse,
 };
 use perennial_runtime::UpdateStatus;
+use perennial_telemetry::LongPoll;
 use tonic::Status;
 
 use super::start::link;
@@ -36,7 +37,7 @@ impl Call<'_> {
         let update_id = update.meta.as_ref().map(|meta| meta.update_id.clone());
         let request_id = update.request_id.clone();
         let updated = self.runtime().update(target.clone(), update, stage);
-        match self.wait(self.shared().config.long_poll_time, updated).await {
+        match self.wait(LongPoll::Update, self.shared().config.long_poll_time, updated).await? {
             Some(status) => {
                 let status = status.map_err(refused)?;
                 let link = update_link(&status, &namespace, request_id);
@@ -68,10 +69,11 @@ impl Call<'_> {
         let stage = request.wait_policy.unwrap_or_default().lifecycle_stage();
         let update_id = reference.update_id;
         let polled = self.runtime().poll_update(target.clone(), update_id.clone(), stage);
-        let polled = match self.wait(self.shared().config.long_poll_time, polled).await {
-            Some(polled) => polled,
-            None => self.runtime().poll_update(target, update_id, Stage::Unspecified).await,
-        };
+        let polled =
+            match self.wait(LongPoll::Update, self.shared().config.long_poll_time, polled).await? {
+                Some(polled) => polled,
+                None => self.runtime().poll_update(target, update_id, Stage::Unspecified).await,
+            };
         let UpdateWorkflowExecutionResponse { update_ref, outcome, stage, .. } =
             update_response(polled.map_err(refused)?);
         Ok(PollWorkflowExecutionUpdateResponse { outcome, stage, update_ref })

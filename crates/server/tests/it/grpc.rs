@@ -14,7 +14,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     DescribeTaskQueueRequest, GetSystemInfoRequest, PollWorkflowTaskQueueRequest,
     SignalWorkflowExecutionRequest,
 };
-use perennial_server::{Accept, Connection, Listeners, Stream};
+use perennial_server::{Accept, Accepted, Connection, Listeners, Stream};
 use tokio::io::DuplexStream;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
@@ -135,6 +135,10 @@ async fn health_service_reports_serving() {
     let serving = tonic_health::ServingStatus::Serving as i32;
     assert_eq!(of("temporal.api.workflowservice.v1.WorkflowService").await.unwrap(), serving);
     assert_eq!(of("nothing").await.unwrap_err().code(), Code::NotFound);
+    // Anybody may call it, so it takes no more than it needs.
+    let long = HealthCheckRequest { service: "x".repeat(2_000) };
+    let refused = HealthClient::new(server.channel.clone()).check(long).await.unwrap_err();
+    assert_eq!(refused.code(), Code::ResourceExhausted);
 }
 
 #[tokio::test]
@@ -172,12 +176,12 @@ async fn waiting_poll_gets_an_empty_response_at_shutdown() {
 struct InMemoryListener(mpsc::Receiver<DuplexStream>);
 
 impl Accept for InMemoryListener {
-    fn accept(&mut self) -> Pin<Box<dyn Future<Output = io::Result<Connection>> + Send + '_>> {
+    fn accept(&mut self) -> Pin<Box<dyn Future<Output = io::Result<Accepted>> + Send + '_>> {
         Box::pin(async {
             match self.0.recv().await {
                 Some(stream) => {
                     let stream = Stream::Other(Box::new(stream));
-                    Ok(Connection { stream, peer: "memory".to_owned() })
+                    Ok(Accepted::Ready(Connection::new(stream, "memory".to_owned())))
                 }
                 None => std::future::pending().await,
             }
@@ -192,7 +196,12 @@ impl Accept for InMemoryListener {
 #[tokio::test]
 async fn calls_are_answered_over_streams_in_memory() {
     let (connections, listener) = mpsc::channel(1);
-    let listeners = Listeners { grpc: Box::new(InMemoryListener(listener)), http: None };
+    let listeners = Listeners {
+        grpc: Box::new(InMemoryListener(listener)),
+        http: None,
+        tls: None,
+        metrics: None,
+    };
     let perennial = Perennial::open(Config::new(Storage::Memory)).await.unwrap();
     let (stop, told) = oneshot::channel::<()>();
     let serving = tokio::spawn(async move {

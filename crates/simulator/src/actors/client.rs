@@ -155,6 +155,7 @@ fn start_request(actor: &Actor) -> StartRun {
         signal,
         attach_links: false,
         attach_request_id,
+        traceparent: String::new(),
     }
 }
 

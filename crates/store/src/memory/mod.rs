@@ -8,14 +8,15 @@ mod table;
 
 pub use disk::Disk;
 
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use perennial_engine::{EntityKey, EntityRef, NamespaceKey, SlotRange, Time};
 
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
-    Batch, CellId, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, RecordWrite,
-    Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake, check,
+    Batch, CellId, DiskUsage, Error, FileSize, Fragment, HistoryRange, Lease, Log, LogLine,
+    RecordKind, RecordWrite, Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake, check,
 };
 
 /// A deterministic store in memory.
@@ -85,6 +86,18 @@ impl Store for MemoryStore {
 
     fn health(&self) -> Result<(), Error> {
         Ok(())
+    }
+
+    fn file_sizes(&self) -> Vec<FileSize> {
+        Vec::new()
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        None
+    }
+
+    fn disk_usage(&self) -> Option<DiskUsage> {
+        None
     }
 
     fn commit(&self, batches: &[Batch]) -> Result<(), Error> {

@@ -40,8 +40,8 @@ use self::transaction::Transaction;
 use crate::file_system::{FileSystem, SystemFiles};
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
-    Batch, CellId, Error, Fragment, HistoryRange, Lease, Log, LogLine, RecordKind, RecordWrite,
-    Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake, check,
+    Batch, CellId, DiskUsage, Error, FileSize, Fragment, HistoryRange, Lease, Log, LogLine,
+    RecordKind, RecordWrite, Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake, check,
 };
 
 /// The failures that a commit survives.
@@ -241,6 +241,27 @@ impl Store for SqliteStore {
                 tables.health().map_err(|error| about_file(error, path))
             }
             Place::Memory(_) => Ok(()),
+        }
+    }
+
+    fn file_sizes(&self) -> Vec<FileSize> {
+        match &self.place {
+            Place::File { path, .. } => sidecar_files::sizes(path),
+            Place::Memory(_) => Vec::new(),
+        }
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        match &self.place {
+            Place::File { path, .. } => Some(path.clone()),
+            Place::Memory(_) => None,
+        }
+    }
+
+    fn disk_usage(&self) -> Option<DiskUsage> {
+        match &self.place {
+            Place::File { path, .. } => sidecar_files::disk_usage(path),
+            Place::Memory(_) => None,
         }
     }
 

@@ -1,6 +1,9 @@
 //! Paths of the files that belong to a database and have its name with a suffix.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::{DiskUsage, FileSize};
 
 /// SQLite's write-ahead log.
 pub(super) fn wal(database: &Path) -> PathBuf {
@@ -25,6 +28,26 @@ pub(super) fn damaged_redo(database: &Path, record: u64) -> PathBuf {
 /// Disk space that is released when the disk is full.
 pub(super) fn reserve(database: &Path) -> PathBuf {
     with_suffix(database, "-reserve")
+}
+
+/// The sizes of the files that hold data. Files that don't exist, or can't be asked, are left out.
+pub(super) fn sizes(database: &Path) -> Vec<FileSize> {
+    let files =
+        [("database", database.to_owned()), ("wal", wal(database)), ("redo", redo(database))];
+    let size = |(name, path): (_, PathBuf)| {
+        let bytes = fs::metadata(path).ok()?.len();
+        Some(FileSize { name, bytes })
+    };
+    files.into_iter().filter_map(size).collect()
+}
+
+/// The disk that the files are on.
+pub(super) fn disk_usage(database: &Path) -> Option<DiskUsage> {
+    let disk = rustix::fs::statvfs(database).ok()?;
+    Some(DiskUsage {
+        total_bytes: disk.f_blocks.saturating_mul(disk.f_frsize),
+        free_bytes: disk.f_bavail.saturating_mul(disk.f_frsize),
+    })
 }
 
 fn with_suffix(database: &Path, suffix: &str) -> PathBuf {

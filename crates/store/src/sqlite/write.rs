@@ -51,6 +51,7 @@ pub(super) fn record_kind_number(kind: RecordKind) -> u8 {
         RecordKind::Namespace => 1,
         RecordKind::BatchJob => 2,
         RecordKind::Cluster => 3,
+        RecordKind::ApiKey => 4,
     }
 }
 

@@ -27,7 +27,7 @@ fn the_command_alone_prints_its_help() {
               activity    Complete, fail, pause, reset and update activities of workflows
               batch       List, describe and stop batch jobs
               task-queue  Show the pollers and the backlog of task queues [alias: tq]
-              operator    Manage namespaces and search attributes, check the server
+              operator    Manage namespaces, search attributes and API keys, check the server
               doctor      Check the server, schedules, workflows, workers and clock for problems
               config      Manage connection profiles, for --profile
               env         Manage presets for flags, for --env (older; see `config`)

@@ -9,6 +9,7 @@ mod people;
 mod profiles;
 mod programs;
 mod reference;
+mod secrets;
 mod update;
 
 use crate::server::Server;

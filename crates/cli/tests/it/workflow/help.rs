@@ -120,7 +120,7 @@ fn groups_list_their_commands() {
     check(
         "operator -h",
         expect![[r#"
-            Manage namespaces and search attributes, check the server
+            Manage namespaces, search attributes and API keys, check the server
 
             Usage: perennial operator [OPTIONS] <COMMAND>
 
@@ -128,12 +128,15 @@ fn groups_list_their_commands() {
               namespace         Manage namespaces
               search-attribute  Manage the search attributes of a namespace
               cluster           Show the server's health, version and capabilities
+              api-key           Create, list and revoke API keys
+              log-levels        Set what the server logs, until it stops
               help              Print this message or the help of the given subcommand(s)
 
             Examples:
               perennial operator namespace create --namespace shop --retention 30d
               perennial operator search-attribute create --name Customer --type Keyword
               perennial operator cluster health
+              perennial operator api-key create --name ci --role worker --namespace default
 
             Show all flags of a command: perennial operator <COMMAND> --help
         "#]],

@@ -2,6 +2,7 @@
 
 mod activities;
 mod batches;
+mod codec;
 mod control;
 mod errors;
 mod help;

@@ -41,7 +41,8 @@ pub fn start(
     request: StartRun,
     cx: &Context<'_>,
 ) -> Result<Start, Rejection> {
-    start_from(current, namespace, workflow_id, request, Origin::default(), cx)
+    let origin = Origin { traceparent: request.traceparent.clone(), ..Origin::default() };
+    start_from(current, namespace, workflow_id, request, origin, cx)
 }
 
 pub(super) fn start_from(

@@ -43,6 +43,7 @@ pub fn start_by_message(
         signal: None,
         attach_links: false,
         attach_request_id: false,
+        traceparent: String::new(),
     };
     let namespace = NamespaceKey(target.namespace);
     let sender = message.sender.as_ref();
@@ -50,6 +51,7 @@ pub fn start_by_message(
     let origin = Origin {
         parent_namespace: parent.map(|parent| NamespaceKey(parent.namespace)),
         schedule: sender.and_then(stored::Address::schedule),
+        traceparent: String::new(),
     };
     match start_from(current, namespace, &target.id, request, origin, cx) {
         Ok(start) => Ok((Some(start), Answer::Started(wanted.run_id.clone()))),

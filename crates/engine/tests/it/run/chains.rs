@@ -44,6 +44,18 @@ fn failed_run_is_retried_after_its_back_off() {
 }
 
 #[test]
+fn runs_of_a_chain_belong_to_the_trace_of_its_start() {
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let mut world = chained(|it| {
+        it.started.retry_policy = Some(retries(2));
+        it.traceparent = trace.to_owned();
+    });
+    assert_eq!(world.run().head.traceparent, trace);
+    world.seconds(5).work("wf", vec![fail("one")]);
+    assert_eq!((world.run().started.attempt, world.run().head.traceparent.as_str()), (2, trace));
+}
+
+#[test]
 fn run_that_takes_too_long_is_retried_too() {
     let mut world = chained(|it| {
         it.started.retry_policy = Some(retries(2));

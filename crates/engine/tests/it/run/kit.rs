@@ -16,7 +16,7 @@ use perennial_engine::{FreshIds, FreshKeys, NamespaceKey, Span, Time};
 use perennial_proto::store::EntityMessage;
 use perennial_proto::store::entity_message::Body;
 use perennial_proto::temporal::command::v1::Command as Wanted;
-use perennial_proto::temporal::common::v1::{Payload, Payloads, WorkflowType};
+use perennial_proto::temporal::common::v1::{Payload, Payloads, Principal, WorkflowType};
 use perennial_proto::temporal::enums::v1::{
     WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowTaskFailedCause,
 };
@@ -37,6 +37,8 @@ const BEGIN: Time = Time(1_794_787_200_000_000_000);
 pub(crate) struct World {
     pub(crate) now: Time,
     pub(crate) limits: Limits,
+    /// Who sends the next commands.
+    pub(crate) principal: Option<Principal>,
     zones: Zones,
     ids: FreshIds,
     keys: FreshKeys,
@@ -53,6 +55,7 @@ impl World {
         Self {
             now: BEGIN,
             limits: Limits::default(),
+            principal: None,
             zones: Zones::new(TimeZoneDatabase::bundled()),
             ids: FreshIds::from_seed(1),
             keys: FreshKeys::above(1),
@@ -365,6 +368,7 @@ impl World {
             limits: &self.limits,
             zones: &self.zones,
             evaluated: Evaluated::OnDemand,
+            principal: self.principal.as_ref(),
         };
         with(&cx)
     }
@@ -435,6 +439,7 @@ pub(crate) fn start_request() -> StartRun {
         signal: None,
         attach_links: false,
         attach_request_id: false,
+        traceparent: String::new(),
     }
 }
 

@@ -10,6 +10,7 @@ mod external;
 mod kit;
 mod laws;
 mod operations;
+mod principals;
 mod random;
 mod render;
 mod resets;

@@ -120,8 +120,15 @@ impl World {
         let step = {
             let keys = FreshKeys::above(0);
             let evaluated = Evaluated::Since(now);
-            let cx =
-                Context { now, ids: &ids, keys: &keys, limits: &limits, zones: &zones, evaluated };
+            let cx = Context {
+                now,
+                ids: &ids,
+                keys: &keys,
+                limits: &limits,
+                zones: &zones,
+                evaluated,
+                principal: None,
+            };
             let created = create(None, NamespaceKey(1), "s", create_it, &cx);
             created.expect("the configuration is good").expect("it is new")
         };
@@ -158,6 +165,7 @@ impl World {
             limits: &self.limits,
             zones: &self.zones,
             evaluated: self.evaluated,
+            principal: None,
         };
         let created = create(Some(&self.schedule), NamespaceKey(1), "s", again, &cx)?;
         Ok(created.is_some())
@@ -268,6 +276,7 @@ impl World {
                 limits: &self.limits,
                 zones: &self.zones,
                 evaluated: self.evaluated,
+                principal: None,
             };
             self.schedule.decide(command, &cx)
         };

@@ -7,11 +7,13 @@ pub(crate) use read::{conflict_token as read_conflict_token, notes, overlap_poli
 pub(crate) use show::{conflict_token, described, list_entry};
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use perennial_engine::schedule::{Command, CreateSchedule, Schedule, UpdateSchedule};
 use perennial_engine::{NamespaceKey, Time};
 use perennial_proto::perennial::CommandContext;
-use perennial_proto::store::ScheduleName;
+use perennial_proto::store::{NamespaceRecord, ScheduleName};
+use perennial_proto::temporal::enums::v1::{ResourceExhaustedCause, ResourceExhaustedScope};
 use perennial_proto::temporal::workflowservice::v1::{
     CountSchedulesRequest, CountSchedulesResponse, CreateScheduleRequest, CreateScheduleResponse,
     DeleteScheduleRequest, DeleteScheduleResponse, DescribeScheduleRequest,
@@ -19,10 +21,11 @@ use perennial_proto::temporal::workflowservice::v1::{
     ListSchedulesRequest, ListSchedulesResponse, PatchScheduleRequest, PatchScheduleResponse,
     UpdateScheduleRequest, UpdateScheduleResponse,
 };
+use perennial_telemetry::RefusalReason;
 
 use super::visibility::page_size;
 use crate::call::Call;
-use crate::errors::{RpcResult, refused, rejected, schedule_refused};
+use crate::errors::{RpcResult, limit_reached, refused, rejected, schedule_refused};
 use crate::search_attributes;
 use crate::tokens::{PageTokens, Purpose};
 use crate::validate::{self, invalid};
@@ -37,14 +40,41 @@ impl Call<'_> {
     ) -> RpcResult<CreateScheduleResponse> {
         let namespace = self.namespace_key(&request.namespace)?;
         let schedule_id = request.schedule_id.clone();
-        let create = self.schedule_to_create(request)?;
+        let create = self.schedule_to_create(request).await?;
         let created = self.runtime().create_schedule(namespace, schedule_id.clone(), create).await;
         let created = created.map_err(|why| schedule_refused(why, &schedule_id))?;
         Ok(CreateScheduleResponse { conflict_token: conflict_token(&created) })
     }
 
+    /// Refuses another schedule in a namespace that has as many as it may have. One that exists is no other: its
+    /// creation may be a retry.
+    async fn check_schedule_count(
+        &self,
+        namespace: &NamespaceRecord,
+        target: &ScheduleName,
+    ) -> RpcResult<()> {
+        let Some(max) = self.shared().limits().schedules_max(&namespace.name) else {
+            return Ok(());
+        };
+        let present = self.runtime().count_schedules(namespace, "").await.map_err(refused)?;
+        if usize::try_from(present.total).unwrap_or(0) < max
+            || self.present_schedule(target.clone()).await.is_ok()
+        {
+            return Ok(());
+        }
+        self.runtime().metrics().refused(RefusalReason::Limit);
+        let message = format!(
+            "the namespace {:?} has {max} schedules, as many as it may have; delete some, or ask the \
+             server's operator for more",
+            namespace.name
+        );
+        let (cause, scope) =
+            (ResourceExhaustedCause::ConcurrentLimit, ResourceExhaustedScope::Namespace);
+        Err(limit_reached(message, cause, scope, Duration::from_secs(60)))
+    }
+
     /// The schedule to create, with defaults filled in.
-    pub(crate) fn schedule_to_create(
+    pub(crate) async fn schedule_to_create(
         &self,
         request: CreateScheduleRequest,
     ) -> RpcResult<CreateSchedule> {
@@ -53,6 +83,7 @@ impl Call<'_> {
         if request.request_id.is_empty() {
             return invalid("RequestId is not set on request.");
         }
+        self.check_schedule_count(&namespace, &target).await?;
         let request_id = self.request_id(request.request_id)?;
         let schedule = request.schedule.unwrap_or_default();
         let mut config = self.schedule_config(&schedule, &target.schedule_id, &namespace)?;

@@ -10,7 +10,8 @@ const PAGE: (&str, &str) = ("Origin", "https://ops.example");
 #[tokio::test(flavor = "multi_thread")]
 async fn web_pages_may_not_call_by_default() {
     let server = TestServer::new().await;
-    let answer = server.ask("POST", PATH, &[PAGE], "{}").await;
+    let json = ("Content-Type", "application/json");
+    let answer = server.ask("POST", PATH, &[PAGE, json], "{}").await;
     assert_eq!(answer.code, 403);
     assert!(answer.body.contains("--http-cors-origin"), "{}", answer.body);
     let asks = [PAGE, ("Access-Control-Request-Method", "POST")];
@@ -44,7 +45,8 @@ async fn web_pages_of_an_allowed_origin_may_call() {
     assert_eq!(headers, Some("content-type,x-namespace"));
     assert!(preflight.header("access-control-allow-methods").unwrap().contains("PATCH"));
 
-    let answer = server.ask("POST", PATH, &[PAGE], "{}").await;
+    let json = ("Content-Type", "application/json");
+    let answer = server.ask("POST", PATH, &[PAGE, json], "{}").await;
     assert_eq!((answer.code, answer.header(allowed)), (404, Some("https://ops.example")));
     assert_eq!(answer.header("vary"), Some("Origin"));
     let stranger = server.ask("POST", PATH, &[("Origin", "https://evil.example")], "{}").await;

@@ -1,8 +1,10 @@
 //! The API over HTTP, on a real server.
 
 mod browsers;
+mod health;
 mod lifecycle;
 mod mapping;
+mod metrics;
 mod refusals;
 mod schedules;
-mod test_server;
+pub(crate) mod test_server;

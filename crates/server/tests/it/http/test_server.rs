@@ -87,17 +87,7 @@ impl TestServer {
         headers: &[(&str, &str)],
         body: &str,
     ) -> TcpStream {
-        let mut stream = TcpStream::connect(self.address).await.unwrap();
-        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
-        if !headers.iter().any(|(name, _)| *name == "Host") {
-            head += &format!("Host: {}\r\n", self.address);
-        }
-        for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
-        }
-        head += &format!("Content-Length: {}\r\n\r\n", body.len());
-        stream.write_all((head + body).as_bytes()).await.unwrap();
-        stream
+        send(self.address, method, path, headers, body).await
     }
 
     /// Starts a workflow without a worker.
@@ -113,6 +103,41 @@ impl TestServer {
         self.stop.send(()).unwrap();
         self.serving.await.unwrap();
     }
+}
+
+/// Asks the server at an address.
+pub(crate) async fn ask(address: SocketAddr, method: &str, path: &str) -> HttpReply {
+    ask_with(address, method, path, "").await
+}
+
+/// Asks the server at an address, with a body.
+pub(crate) async fn ask_with(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    body: &str,
+) -> HttpReply {
+    read(&mut send(address, method, path, &[], body).await).await
+}
+
+async fn send(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+    if !headers.iter().any(|(name, _)| *name == "Host") {
+        head += &format!("Host: {address}\r\n");
+    }
+    for (name, value) in headers {
+        head += &format!("{name}: {value}\r\n");
+    }
+    head += &format!("Content-Length: {}\r\n\r\n", body.len());
+    stream.write_all((head + body).as_bytes()).await.unwrap();
+    stream
 }
 
 pub(crate) async fn read(stream: &mut TcpStream) -> HttpReply {

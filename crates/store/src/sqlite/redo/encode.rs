@@ -153,7 +153,7 @@ enums! {
     Log { 1 Audit 2 Ledger 3 ManualLedger }
     TaskWrite { 1 Put(row) 2 Delete(key) }
     MessageWrite { 1 Put { key slot value } 2 Delete(key) }
-    RecordKind { 1 Namespace 2 BatchJob 3 Cluster }
+    RecordKind { 1 Namespace 2 BatchJob 3 Cluster 4 ApiKey }
     Value {
         1 Keyword(text) 2 KeywordList(texts) 3 Text(text) 4 Int(number) 5 Double(number)
         6 Bool(truth) 7 Datetime(nanos)

@@ -13,7 +13,7 @@ use super::{HttpConfig, HttpResponse, full};
 /// requests apart. `Origin` names the page of a cross-origin request: unless the origin is allowed, the request may
 /// change nothing, and the browser hides the response. `Host` holds the attacker's host name after DNS rebinding: a
 /// server that listens on loopback alone therefore answers only to `localhost`, to IP addresses and to allowed names.
-pub(super) struct AccessPolicy {
+pub(super) struct BrowserPolicy {
     origins: Vec<String>,
     hosts: Vec<String>,
     checks_hosts: bool,
@@ -28,7 +28,7 @@ pub(super) struct Admission {
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
 
-impl AccessPolicy {
+impl BrowserPolicy {
     pub(super) fn new(config: &HttpConfig, is_local: bool) -> Self {
         Self {
             origins: config.cors_origins.clone(),
@@ -55,11 +55,18 @@ impl AccessPolicy {
             let wanted = headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
             let preflight =
                 asks.then(|| wanted.unwrap_or(HeaderValue::from_static("content-type")));
+            // A page can send other requests without asking first, with the certificate of its user.
+            let was_asked = is_harmless(method)
+                || text(header::CONTENT_TYPE).is_some_and(|it| it.starts_with("application/json"));
+            if !was_asked {
+                return Err(Status::permission_denied(
+                    "web pages have to send `content-type: application/json`",
+                ));
+            }
             return Ok(Admission { origin: Some(origin.clone()), preflight });
         }
         let is_own = named.split_once("://").is_some_and(|(_, place)| place == host);
-        let is_harmless = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
-        if is_own || is_harmless {
+        if is_own || is_harmless(method) {
             return Ok(Admission { origin: None, preflight: None });
         }
         Err(Status::permission_denied(format!(
@@ -73,6 +80,10 @@ impl AccessPolicy {
             || name.eq_ignore_ascii_case("localhost")
             || self.hosts.iter().any(|host| host == "*" || host.eq_ignore_ascii_case(name))
     }
+}
+
+fn is_harmless(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
 /// A host name without its port.
@@ -110,7 +121,7 @@ impl Admission {
 mod tests {
     use super::*;
 
-    fn admitted(access: &AccessPolicy, method: Method, host: &str, origin: &str) -> bool {
+    fn admitted(access: &BrowserPolicy, method: Method, host: &str, origin: &str) -> bool {
         let mut headers = HeaderMap::new();
         headers.insert(header::HOST, host.parse().unwrap());
         if !origin.is_empty() {
@@ -121,7 +132,7 @@ mod tests {
 
     #[test]
     fn server_on_loopback_refuses_other_host_names() {
-        let access = AccessPolicy::new(&HttpConfig::default(), true);
+        let access = BrowserPolicy::new(&HttpConfig::default(), true);
         for host in ["localhost:7243", "LOCALHOST", "127.0.0.1:7243", "[::1]:7243", "10.0.0.7"] {
             assert!(admitted(&access, Method::GET, host, ""), "{host}");
         }
@@ -131,19 +142,19 @@ mod tests {
         let hosts = vec!["perennial.example".to_owned()];
         let config = HttpConfig { allowed_hosts: hosts, ..HttpConfig::default() };
         assert!(admitted(
-            &AccessPolicy::new(&config, true),
+            &BrowserPolicy::new(&config, true),
             Method::GET,
             "Perennial.example:443",
             ""
         ));
-        assert!(!admitted(&AccessPolicy::new(&config, false), Method::GET, "evil.example", ""));
-        let open = AccessPolicy::new(&HttpConfig::default(), false);
+        assert!(!admitted(&BrowserPolicy::new(&config, false), Method::GET, "evil.example", ""));
+        let open = BrowserPolicy::new(&HttpConfig::default(), false);
         assert!(admitted(&open, Method::GET, "perennial.example", ""));
     }
 
     #[test]
     fn page_of_another_origin_may_only_read_unless_allowed() {
-        let access = AccessPolicy::new(&HttpConfig::default(), true);
+        let access = BrowserPolicy::new(&HttpConfig::default(), true);
         let host = "localhost:7243";
         assert!(!admitted(&access, Method::POST, host, "https://evil.example"));
         assert!(!admitted(&access, Method::DELETE, host, "null"));
@@ -153,8 +164,19 @@ mod tests {
 
         let origins = vec!["https://ops.example".to_owned()];
         let config = HttpConfig { cors_origins: origins, ..HttpConfig::default() };
-        let access = AccessPolicy::new(&config, true);
-        assert!(admitted(&access, Method::POST, host, "https://ops.example"));
+        let access = BrowserPolicy::new(&config, true);
+        assert!(admitted(&access, Method::GET, host, "https://ops.example"));
+        let of_page = |content_type: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, host.parse().unwrap());
+            headers.insert(header::ORIGIN, "https://ops.example".parse().unwrap());
+            headers.insert(header::CONTENT_TYPE, content_type.parse().unwrap());
+            access.admit(&Method::POST, &headers).is_ok()
+        };
+        assert!(of_page("application/json; charset=utf-8"));
+        // Browsers send it without asking the server first.
+        assert!(!of_page("text/plain"));
+        assert!(!admitted(&access, Method::POST, host, "https://ops.example"));
         assert!(!admitted(&access, Method::POST, host, "https://ops.example.evil"));
     }
 }
