@@ -7,10 +7,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from temporalio.client import Client
-from temporalio.service import RPCError
+from temporalio.service import RPCError, TLSConfig
 
 NAMESPACE = "default"
 START_SECONDS_MAX = 30
@@ -68,9 +69,15 @@ class DevServer:
         executable: str = "",
         http_port: int | None = None,
         settings: dict[str, Any] | None = None,
+        flags: Sequence[str] = (),
+        tls: TLSConfig | bool = False,
+        api_key: str | None = None,
     ):
-        """`settings` are Temporal's dynamic configuration."""
+        """`settings` are Temporal's dynamic configuration, `tls` and `api_key` are those of the client."""
         self.port = port
+        self.flags = flags
+        self.tls = tls
+        self.api_key = api_key
         self.settings = settings or {}
         self.http_port = http_port
         self.database = database
@@ -102,7 +109,7 @@ class DevServer:
             command += ["--dynamic-config-value", f"{setting}={value}"]
         for name, kind in SEARCH_ATTRIBUTES.items():
             command += ["--search-attribute", f"{name}={kind}"]
-        return command
+        return [*command, *self.flags]
 
     def stop(self):
         self._end(signal.SIGTERM)
@@ -137,7 +144,9 @@ class DevServer:
             assert self._process.poll() is None, "the server ended before it answered"
             try:
                 # Connecting asks for GetSystemInfo. The server may answer it before the namespace exists.
-                client = await Client.connect(self.address, namespace=NAMESPACE)
+                client = await Client.connect(
+                    self.address, namespace=NAMESPACE, tls=self.tls, api_key=self.api_key
+                )
                 await client.count_workflows()
                 return client
             except (RPCError, RuntimeError):

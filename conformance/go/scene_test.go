@@ -1,6 +1,7 @@
 // Package conformance holds a running server to what the official Go SDK promises its users.
 //
-// TEMPORAL_ADDRESS names the server; its namespace is `default`. One worker serves all tests, on a
+// TEMPORAL_ADDRESS names the server; its namespace is `default`. TEMPORAL_TLS_… and TEMPORAL_API_KEY are the
+// credentials. One worker serves all tests, on a
 // task queue of its own, so that the suite can share the server with others.
 package conformance
 
@@ -34,11 +35,13 @@ func TestMain(m *testing.M) {
 
 func runWithWorker(m *testing.M) int {
 	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError + 1}))
-	var err error
-	temporal, err = client.Dial(client.Options{
-		HostPort: os.Getenv("TEMPORAL_ADDRESS"),
-		Logger:   log.NewStructuredLogger(quiet),
-	})
+	options, err := connection()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cannot read the certificates that TEMPORAL_TLS_… names:", err)
+		return 1
+	}
+	options.Logger = log.NewStructuredLogger(quiet)
+	temporal, err = client.Dial(options)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cannot reach the server that TEMPORAL_ADDRESS names:", err)
 		return 1

@@ -1,14 +1,22 @@
 //! The functions of the fuzz targets. The targets under `targets/` call them from
 //! libFuzzer; `tests/replay.rs` calls them with the corpus, on any toolchain.
 //!
-//! Every function asserts the same: nothing panics or hangs, errors say what is wrong and where, and
-//! valid specs obey the calendar's laws.
+//! Every function asserts the same: nothing panics or hangs, errors say what is wrong and where,
+//! valid specs obey the calendar's laws, and nothing unsigned passes for a signed token.
+
+mod certificates;
+mod headers;
+mod tokens;
 
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZoneDatabase;
 use perennial_calendar::{Definition, Dialect, Error, NamedCalendars, Spec, Zone, Zones};
+
+pub use certificates::client_certificate;
+pub use headers::headers;
+pub use tokens::{key_set, token};
 
 static ZONES: LazyLock<Zones> = LazyLock::new(|| Zones::new(TimeZoneDatabase::bundled()));
 

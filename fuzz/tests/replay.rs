@@ -27,7 +27,7 @@ macro_rules! replays {
 
 replays! {
     cron_temporal cron_dbos cron_classic calendar_json interval repeat recurrence settings zone_data
-    several_lines
+    several_lines token key_set client_certificate headers
 }
 
 #[test]

@@ -18,6 +18,7 @@ import { temporal } from '@temporalio/proto';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 
 import { Activities } from './activities';
+import { connectionOptions } from './connection';
 
 /** How long anything may take, in milliseconds, before the test gives up: far more than it needs. */
 export const PATIENCE = 30_000;
@@ -34,8 +35,8 @@ export class Scene {
       logger: new DefaultLogger('ERROR', () => {}),
       telemetryOptions: { logging: { filter: 'OFF' } },
     });
-    const address = process.env.TEMPORAL_ADDRESS;
-    const native = await NativeConnection.connect({ address });
+    const options = connectionOptions();
+    const native = await NativeConnection.connect(options);
     const worker = await Worker.create({
       connection: native,
       taskQueue: this.taskQueue,
@@ -44,7 +45,7 @@ export class Scene {
       // Heartbeats leave at once: a cancellation comes back with the answer to one.
       maxHeartbeatThrottleInterval: 50,
     });
-    const client = new Client({ connection: await Connection.connect({ address }) });
+    const client = new Client({ connection: await Connection.connect(options) });
     this.opened = { client, native, worker, running: worker.run() };
   }
 

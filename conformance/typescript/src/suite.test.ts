@@ -1,7 +1,8 @@
 /**
  * Holds a running server to what the official TypeScript SDK promises its users.
  *
- * TEMPORAL_ADDRESS names the server; its namespace is `default`. One worker serves all tests, on a
+ * TEMPORAL_ADDRESS names the server; its namespace is `default`. TEMPORAL_TLS_… and TEMPORAL_API_KEY are the
+ * credentials. One worker serves all tests, on a
  * task queue of its own, so that the suite can share the server with others.
  */
 import { after, before, describe } from 'node:test';

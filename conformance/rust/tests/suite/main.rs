@@ -5,6 +5,7 @@
 
 mod activities;
 mod activity_facts;
+mod connection;
 mod message_facts;
 mod run_facts;
 mod scene;

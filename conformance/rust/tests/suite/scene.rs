@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use temporalio_client::{
-    Client, ClientOptions, ConnectionOptions, Url, WorkflowFetchHistoryOptions,
-    WorkflowGetResultOptions, WorkflowHandle, WorkflowStartOptions,
+    Client, ClientOptions, WorkflowFetchHistoryOptions, WorkflowGetResultOptions, WorkflowHandle,
+    WorkflowStartOptions,
 };
 use temporalio_common::HasWorkflowDefinition;
 use temporalio_sdk::{Runtime, Worker, WorkerOptions};
 use uuid::Uuid;
 
 use crate::activities::{Activities, Told};
+use crate::connection;
 use crate::workflows;
 
 /// How long anything may take before the test gives up: far more than a busy machine needs.
@@ -25,10 +26,7 @@ pub(crate) struct Scene {
 
 /// Runs the test beside a worker that serves its task queue.
 pub(crate) async fn with_worker(test: impl AsyncFnOnce(&Scene)) {
-    let address = std::env::var("TEMPORAL_ADDRESS").expect("TEMPORAL_ADDRESS names the server");
-    let target = Url::parse(&format!("http://{address}")).expect("the address is host:port");
-    let connection = ConnectionOptions::new(target).build();
-    let client = Client::connect(connection, ClientOptions::new("default").build())
+    let client = Client::connect(connection::options(), ClientOptions::new("default").build())
         .await
         .expect("the server answers at TEMPORAL_ADDRESS");
     let scene =

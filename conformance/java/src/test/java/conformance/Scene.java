@@ -4,7 +4,6 @@ import io.temporal.client.WorkflowClient;
 import io.temporal.client.WorkflowOptions;
 import io.temporal.client.WorkflowStub;
 import io.temporal.serviceclient.WorkflowServiceStubs;
-import io.temporal.serviceclient.WorkflowServiceStubsOptions;
 import io.temporal.worker.Worker;
 import io.temporal.worker.WorkerFactory;
 import io.temporal.worker.WorkerOptions;
@@ -17,7 +16,8 @@ import java.util.concurrent.TimeUnit;
  * What a test class needs: a client, a worker on a task queue of its own, and ids that nobody else
  * uses, so that the suite can share the server with others.
  *
- * <p>TEMPORAL_ADDRESS names the server; its namespace is {@code default}.
+ * <p>TEMPORAL_ADDRESS names the server; its namespace is {@code default}. TEMPORAL_TLS_… and
+ * TEMPORAL_API_KEY are the credentials.
  */
 final class Scene implements AutoCloseable {
   final WorkflowClient client;
@@ -27,10 +27,7 @@ final class Scene implements AutoCloseable {
   private final WorkerFactory factory;
 
   Scene() {
-    String address = System.getenv("TEMPORAL_ADDRESS");
-    service =
-        WorkflowServiceStubs.newConnectedServiceStubs(
-            WorkflowServiceStubsOptions.newBuilder().setTarget(address).build(), null);
+    service = WorkflowServiceStubs.newConnectedServiceStubs(ServerConnection.options(), null);
     client = WorkflowClient.newInstance(service);
     factory = WorkerFactory.newInstance(client);
     // Heartbeats leave at once: a cancellation comes back with the answer to one.
