@@ -8,7 +8,8 @@ use crate::{Batch, EntityWrite, Epoch, Error, Listed, NewEntity, NewRun, RecordW
 /// Refuses a batch that contradicts itself, with the place and the reason.
 ///
 /// After this check a backend may rely on: a new entity has a head, a new run a first event and a UUID too; a deleted
-/// entity has nothing else; only runs have history; fragments are ranges; records have keys.
+/// entity has nothing else; only runs have history; fragments are ranges; records have keys; no text has the character
+/// U+0000, which PostgreSQL can't store.
 pub(crate) fn check_batch(batch: &Batch) -> Result<(), Error> {
     let Batch { cell, sequence, .. } = batch;
     for entity in &batch.entities {
@@ -20,13 +21,19 @@ pub(crate) fn check_batch(batch: &Batch) -> Result<(), Error> {
     batch.records.iter().try_for_each(check_record)
 }
 
-/// Refuses a record without a key.
+/// Refuses a record without a key, or with one that can't be stored.
 pub(crate) fn check_record(record: &RecordWrite) -> Result<(), Error> {
+    let kind = record.kind;
     if record.key.is_empty() {
-        let problem = format!("a {:?} record has an empty key", record.kind);
-        return Err(Error::Conflict(problem));
+        return Err(Error::Conflict(format!("a {kind:?} record has an empty key")));
     }
-    Ok(())
+    check_text(&record.key)
+        .map_err(|problem| Error::Conflict(format!("a {kind:?} record: {problem}")))
+}
+
+/// Refuses a text that not every backend can store.
+fn check_text(text: &str) -> Result<(), String> {
+    if text.contains('\0') { Err(format!("{text:?} has the character U+0000")) } else { Ok(()) }
 }
 
 /// Refuses a batch of an old epoch, or one that isn't the next of its cell. `lease` is the cell's epoch and last
@@ -100,10 +107,11 @@ fn check_entity(write: &EntityWrite) -> Result<(), String> {
     if let Some(created) = created {
         check_created(write, created)?;
     }
-    if let Some(Listed::Row(row)) = visibility
-        && row.execution.run_key != key.0
-    {
-        return Err(format!("lists would show it as {}", row.execution.run_key));
+    if let Some(Listed::Row(row)) = visibility {
+        if row.execution.run_key != key.0 {
+            return Err(format!("lists would show it as {}", row.execution.run_key));
+        }
+        row.texts().try_for_each(check_text)?;
     }
     for fragment in history {
         let (first, last) = (fragment.first_event_id, fragment.last_event_id);
@@ -121,6 +129,7 @@ fn check_created(write: &EntityWrite, created: &NewEntity) -> Result<(), String>
     if write.head.is_none() {
         return Err("it is created without a head".into());
     }
+    check_text(&created.id.id)?;
     match (&created.run, write.kind == Kind::Run) {
         (Some(run), true) => check_new_run(write, run),
         (None, true) => Err("it is created without a run id".into()),

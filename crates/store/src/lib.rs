@@ -4,13 +4,16 @@
 //! history are bytes to it. It must never answer `Ok` to a commit that a crash could undo, nor accept a batch of an
 //! owner that has been replaced.
 //!
-//! Start with [`Store`]. [`MemoryStore`] is the simplest implementation; [`SqliteStore`] stores in a file. Tests wrap
-//! one of them with [`StoreWrapper`].
+//! Start with [`Store`]. [`MemoryStore`] is the simplest implementation; [`SqliteStore`] stores in a file,
+//! [`PostgresStore`] in a database that several nodes share. Tests wrap one of them with [`StoreWrapper`].
 
 mod batch;
 mod check;
 pub mod file_system;
 mod memory;
+mod merge;
+mod numbers;
+mod postgres;
 mod sqlite;
 pub mod visibility;
 mod wrapper;
@@ -20,6 +23,7 @@ pub use batch::{
     RecordKind, RecordWrite, TaskRow, TaskWrite,
 };
 pub use memory::{Disk, MemoryStore};
+pub use postgres::{PostgresOptions, PostgresStore};
 pub use sqlite::{Durability, OnDamage, SqliteOptions, SqliteStore};
 pub use wrapper::{Read, StoreWrapper};
 

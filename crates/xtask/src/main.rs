@@ -14,6 +14,7 @@
 mod bench;
 mod certificates;
 mod crash;
+mod debian;
 mod dev_server;
 mod fuzz;
 mod process;

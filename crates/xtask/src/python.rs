@@ -7,25 +7,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::process;
 use crate::repository::Repository;
+use crate::{debian, process};
 
 /// The name of a Python that can make virtual environments, or why there is none.
 pub(crate) fn find() -> Result<&'static str, &'static str> {
     if works() {
         return Ok(PYTHON);
     }
-    if !apt_get_can_install() {
-        return Err("no python3 on this machine");
-    }
-    println!("      installing python3 and python3-venv with apt-get (once)");
-    let installed = process::run(apt_get().arg("update")).and_then(|()| {
-        process::run(apt_get().args(["install", "--no-install-recommends"]).args(DEBIAN_PACKAGES))
-    });
-    if installed.is_err() || !works() {
-        return Err("no python3 on this machine, and apt-get couldn't install it");
-    }
-    Ok(PYTHON)
+    debian::install(&DEBIAN_PACKAGES);
+    if works() { Ok(PYTHON) } else { Err("no python3 on this machine") }
 }
 
 /// The virtual environment of the conformance suite.
@@ -67,15 +58,4 @@ const DEBIAN_PACKAGES: [&str; 2] = ["python3", "python3-venv"];
 /// Debian ships Python without `ensurepip`, and a virtual environment can't be made without it.
 fn works() -> bool {
     process::probe(Command::new(PYTHON).args(["-c", "import venv, ensurepip"])).is_some()
-}
-
-fn apt_get_can_install() -> bool {
-    let is_root = process::probe(Command::new("id").arg("-u")).is_some_and(|id| id == "0");
-    is_root && process::probe(Command::new("apt-get").arg("--version")).is_some()
-}
-
-fn apt_get() -> Command {
-    let mut command = Command::new("apt-get");
-    command.args(["--quiet", "--yes"]).env("DEBIAN_FRONTEND", "noninteractive");
-    command
 }

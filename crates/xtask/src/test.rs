@@ -6,20 +6,21 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use perennial_test_postgres::TestPostgres;
 
 use crate::dev_server::DevServer;
 use crate::repository::Repository;
 use crate::sdk_suites::{Found, Suite};
-use crate::{crash, process, python, sdk_suites, tools, usage};
+use crate::{crash, debian, process, python, sdk_suites, tools, usage};
 
 pub(crate) const HELP: &str = "\
 Run all checks and tests in order, and stop at the first failure.
 
 Usage: cargo xtask test
 
-Installs what the tests need: cargo-deny in the target folder, Python packages in .venv, Python itself with
-apt-get (on Debian, as root), and the official SDKs with npm, Go, Maven and cargo. A step whose toolchain is
-missing is skipped with a message. Downloads come from package registries only.
+Installs what the tests need: cargo-deny in the target folder, Python packages in .venv, Python itself and
+PostgreSQL with apt-get (on Debian, as root), and the official SDKs with npm, Go, Maven and cargo. A step whose
+toolchain is missing is skipped with a message. Downloads come from package registries only.
 
 Exit code: 0 all passed or skipped, 1 something failed, 2 wrong command line.
 ";
@@ -146,6 +147,9 @@ fn clippy(session: &mut Session<'_>) -> Result<Outcome> {
 }
 
 fn workspace_tests(session: &mut Session<'_>) -> Result<Outcome> {
+    if !TestPostgres::is_installed() {
+        debian::install(&["postgresql"]);
+    }
     cargo(session.repository, &["test", "--workspace"])
 }
 

@@ -10,7 +10,6 @@ mod checkpoint;
 mod connection;
 mod disk_space;
 mod error;
-mod merge;
 mod migrate;
 mod ownership;
 #[cfg(test)]

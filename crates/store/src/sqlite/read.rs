@@ -6,8 +6,8 @@ use perennial_engine::{
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use uuid::Uuid;
 
-use super::write::{log_number, record_kind_number};
 use crate::check::run_id_bytes;
+use crate::numbers::{log_number, record_kind_number};
 use crate::visibility::{self, Count, Page, Position, Query};
 use crate::{
     Error, Fragment, HistoryRange, Log, LogLine, RecordKind, StoredEntity, StoredMessage, TaskRow,

@@ -11,7 +11,6 @@ use rusqlite::Connection;
 
 use super::checkpoint::{self, Checkpoints};
 use super::disk_space::{DiskSpace, with_advice};
-use super::merge::Merged;
 use super::redo::{
     Appended, Due, PreviousFile, Recovered, Redo, RedoFile, RedoState, about, decode, fresh_salt,
     mark_applied, recover, set_in_use,
@@ -22,6 +21,7 @@ use super::write::{advance, compare_and_set, write_batch, write_rows};
 use super::{SqliteOptions, cells, connection, lock, migrate, sidecar_files};
 use crate::check::check_order;
 use crate::file_system::FileSystem;
+use crate::merge::Merged;
 use crate::{Batch, CellId, Durability, Epoch, Error, Lease, RecordWrite};
 
 /// Batches are applied to the tables when nothing has been committed for this long: commits come first.

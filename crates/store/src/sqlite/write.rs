@@ -5,7 +5,8 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Params, params};
 use super::cells;
 use super::write_entity::write_entity;
 use crate::check::check_order;
-use crate::{Batch, Error, Log, MessageWrite, RecordKind, RecordWrite, TaskWrite};
+use crate::numbers::record_kind_number;
+use crate::{Batch, Error, MessageWrite, RecordWrite, TaskWrite};
 
 /// Writes a batch, and stores its number. On an error the caller's transaction has to be rolled back.
 pub(super) fn write_batch(connection: &Connection, batch: &Batch) -> Result<(), Error> {
@@ -43,25 +44,6 @@ pub(super) fn write_rows(connection: &Connection, batch: &Batch) -> Result<(), E
         };
     }
     batch.records.iter().try_for_each(|record| write_record(connection, record))
-}
-
-/// The number that is stored; numbers are only added, never changed.
-pub(super) fn record_kind_number(kind: RecordKind) -> u8 {
-    match kind {
-        RecordKind::Namespace => 1,
-        RecordKind::BatchJob => 2,
-        RecordKind::Cluster => 3,
-        RecordKind::ApiKey => 4,
-    }
-}
-
-/// The number that is stored; numbers are only added, never changed.
-pub(super) fn log_number(log: Log) -> u8 {
-    match log {
-        Log::Audit => 1,
-        Log::Ledger => 2,
-        Log::ManualLedger => 3,
-    }
 }
 
 /// Checks the epoch and the sequence number of a batch, and stores the number.

@@ -5,8 +5,9 @@
 use perennial_engine::{EntityKey, Kind, PartId, Time};
 use rusqlite::{Connection, params};
 
-use super::write::{execute, explain_constraint, log_number};
+use super::write::{execute, explain_constraint};
 use crate::check::run_id_bytes;
+use crate::numbers::log_number;
 use crate::{EntityWrite, Error, Fragment, Listed, LogLine, NewEntity, visibility};
 
 pub(super) fn write_entity(connection: &Connection, write: &EntityWrite) -> Result<(), Error> {

@@ -2,8 +2,8 @@
 //!
 //! A filter is text (`WorkflowType = 'Order' AND StartTime > '2026-01-01T00:00:00Z'`). [`Query::parse`]
 //! checks it against the [`Attributes`] of a namespace and makes a [`Filter`], which knows nothing of
-//! any database: [`Filter::matches`] asks it of a [`Row`] in memory, `sqlite` asks it of a table. Both
-//! answer the same for every filter and every row; a property test holds them to it.
+//! any database: [`Filter::matches`] asks it of a [`Row`] in memory, `sqlite` and `postgres` ask it of a
+//! table. All answer the same for every filter and every row; a property test holds them to it.
 //!
 //! The language is the one Temporal's server understands, a corner of MySQL's, and refusals read as
 //! Temporal's do, since people search for those words. The grammar is ours and not a crate's: the
@@ -37,8 +37,10 @@ mod literal;
 mod matches;
 mod order;
 mod page;
+pub(crate) mod postgres;
 mod query;
 mod row;
+mod sql;
 pub(crate) mod sqlite;
 mod status;
 mod syntax;

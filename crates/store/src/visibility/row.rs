@@ -15,6 +15,22 @@ pub struct Row {
     pub values: Values,
 }
 
+impl Row {
+    /// All texts that become values of columns.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        let Execution { workflow_id, run_id, workflow_type, task_queue, parent, root, .. } =
+            &self.execution;
+        let own = [workflow_id, run_id, workflow_type, task_queue].into_iter();
+        let keys = parent.iter().chain([root]).flat_map(|key| [&key.workflow_id, &key.run_id]);
+        let values = self.values.iter().flat_map(|(_, value)| match value {
+            Value::Keyword(text) | Value::Text(text) => std::slice::from_ref(text),
+            Value::KeywordList(list) => list.as_slice(),
+            Value::Int(_) | Value::Double(_) | Value::Bool(_) | Value::Datetime(_) => &[],
+        });
+        own.chain(keys).chain(values).map(String::as_str)
+    }
+}
+
 /// A run as lists show it.
 ///
 /// Times are nanoseconds since the Unix epoch. The table keeps whole microseconds, as Temporal's does:

@@ -4,6 +4,7 @@ use rusqlite::types::Value as SqlValue;
 
 use crate::visibility::column::Column;
 use crate::visibility::filter::{Comparison, Filter, Operand};
+use crate::visibility::sql::{first_after, joined};
 
 /// A condition for a WHERE clause, in parentheses where it needs them, and the parameters of its `?`s
 /// in order. Nothing a user wrote is part of the text.
@@ -121,43 +122,9 @@ fn to_sql(operand: &Operand) -> SqlValue {
     }
 }
 
-/// Joins terms as a balanced tree: SQLite refuses chains of a thousand, which the language allows.
-fn joined(terms: &[String], operator: &str) -> String {
-    match terms {
-        [] => String::new(),
-        [only] => only.clone(),
-        _ => {
-            let (left, right) = terms.split_at(terms.len() / 2);
-            format!("({} {operator} {})", joined(left, operator), joined(right, operator))
-        }
-    }
-}
-
-/// The least text that is greater than all that begin with `prefix`, if there is one.
-fn first_after(prefix: &str) -> Option<String> {
-    let mut chars: Vec<char> = prefix.chars().collect();
-    while let Some(last) = chars.pop() {
-        // A range of characters steps over those that are none.
-        if let Some(next) = (last..=char::MAX).nth(1) {
-            chars.push(next);
-            return Some(chars.into_iter().collect());
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_text_after_a_prefix_steps_over_what_is_no_character() {
-        assert_eq!(first_after("ab").as_deref(), Some("ac"));
-        assert_eq!(first_after("a\u{d7ff}").as_deref(), Some("a\u{e000}"));
-        assert_eq!(first_after("a\u{10ffff}").as_deref(), Some("b"));
-        assert_eq!(first_after("\u{10ffff}"), None);
-        assert_eq!(first_after(""), None);
-    }
 
     #[test]
     fn nothing_a_user_wrote_becomes_sql() {

@@ -1,7 +1,11 @@
 //! The stores under test.
 
-use perennial_store::{Durability, MemoryStore, SqliteStore, Store, StoreWrapper};
+use perennial_store::{
+    Durability, MemoryStore, PostgresOptions, PostgresStore, SqliteStore, Store, StoreWrapper,
+};
 use tempfile::TempDir;
+
+use crate::postgres::server::postgres;
 
 /// A store, and how to close and open it.
 pub(crate) trait Backend: Sized {
@@ -93,5 +97,41 @@ impl Backend for SqliteMemory {
 
     fn store(&self) -> &dyn Store {
         &self.0
+    }
+}
+
+pub(crate) struct Postgres {
+    store: PostgresStore,
+    url: String,
+}
+
+impl Postgres {
+    fn open(url: String) -> Self {
+        Self { store: PostgresStore::open(&options(&url)).unwrap(), url }
+    }
+}
+
+/// One cell, as other stores begin with.
+pub(crate) fn options(url: &str) -> PostgresOptions {
+    let mut options = PostgresOptions::parse(url).unwrap();
+    (options.first_cells, options.allow_fsync_off) = (1, true);
+    options
+}
+
+impl Backend for Postgres {
+    fn fresh() -> Self {
+        Self::open(postgres().create_database().unwrap())
+    }
+
+    fn store(&self) -> &dyn Store {
+        &self.store
+    }
+}
+
+impl Lasting for Postgres {
+    fn reopen(self) -> Self {
+        let Self { store, url } = self;
+        drop(store);
+        Self::open(url)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A new backend implements [`Backend`] and gets a line in [`facts`].
 
-mod backends;
+pub(crate) mod backends;
 mod cells;
 mod commits;
 mod crashes;
@@ -11,7 +11,7 @@ mod entities;
 mod faults;
 mod history;
 mod leases;
-mod lists;
+pub(crate) mod lists;
 mod model;
 mod queues;
 mod records;
@@ -22,7 +22,7 @@ mod schedules;
 mod strings;
 mod wakes;
 
-use backends::{Backend, Memory, SqliteFile, SqliteMemory, Wrapped};
+use backends::{Backend, Memory, Postgres, SqliteFile, SqliteMemory, Wrapped};
 
 /// Makes a test of each fact for each backend.
 macro_rules! facts {
@@ -31,6 +31,7 @@ macro_rules! facts {
         facts!(@of wrapped Wrapped; $($($module $fact)*)*);
         facts!(@of sqlite_file SqliteFile; $($($module $fact)*)*);
         facts!(@of sqlite_in_memory SqliteMemory; $($($module $fact)*)*);
+        facts!(@of postgres Postgres; $($($module $fact)*)*);
     };
     (@of $backend:ident $type:ident; $($module:ident $fact:ident)*) => {
         mod $backend {
@@ -165,5 +166,6 @@ facts! {
         any_string_is_a_schedule_id
         any_string_asks_for_a_run_without_harm
         any_string_names_a_part_and_a_record
-        any_bytes_are_a_value;
+        any_bytes_are_a_value
+        text_with_a_null_character_is_refused_and_never_found;
 }

@@ -1,4 +1,4 @@
-//! Compares SQLite with a store in memory: after any commits, both hold the same.
+//! Compares databases with a store in memory: after any commits, both hold the same.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,6 +14,7 @@ use perennial_store::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use super::backends::{Backend, Postgres};
 use super::lists::{closed, listed, shown as shown_as};
 use super::records::record;
 use crate::writing::{
@@ -26,7 +27,7 @@ const KEYS: Range<i64> = 3..9;
 /// Keys of schedules: none of a run, some smaller, some greater.
 const SCHEDULE_KEYS: [i64; 4] = [1, 2, 9, 10];
 const LOGS: [Log; 3] = [Log::Audit, Log::Ledger, Log::ManualLedger];
-pub(crate) const WORKFLOWS: [&str; 3] = ["", "order", "\0"];
+pub(crate) const WORKFLOWS: [&str; 3] = ["", "order", "\u{1}"];
 const CELLS: u32 = 2;
 
 #[derive(Debug, Clone)]
@@ -41,33 +42,47 @@ proptest! {
 
     #[test]
     fn sqlite_holds_what_memory_holds(steps in vec(step(), 1..30)) {
-        let memory = MemoryStore::new();
-        let sqlite = SqliteStore::in_memory().unwrap();
-        divide_in_two(&memory);
-        divide_in_two(&sqlite);
-        let mut sequences = BTreeMap::new();
-        for step in steps {
-            match step {
-                Step::Lease(cell) => {
-                    sequences.insert(cell, 0);
-                    let [expected, lease]: [&dyn Store; 2] = [&memory, &sqlite];
-                    let [expected, lease] = [expected, lease].map(|it| it.lease(cell, "test"));
-                    prop_assert_eq!(lease.unwrap(), expected.unwrap());
-                }
-                Step::Commit(mut batches) => {
-                    let mut last = sequences.clone();
-                    number(&mut last, &mut batches);
-                    let (result, expected) = (sqlite.commit(&batches), memory.commit(&batches));
-                    prop_assert_eq!(kind(&result), kind(&expected), "{:?} {:?}", result, expected);
-                    if result.is_ok() {
-                        sequences = last;
-                    }
+        holds_what_memory_holds(steps, &SqliteStore::in_memory().unwrap())?;
+    }
+}
+
+proptest! {
+    // Each comparison is hundreds of round trips.
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn postgres_holds_what_memory_holds(steps in vec(step(), 1..20)) {
+        holds_what_memory_holds(steps, Postgres::fresh().store())?;
+    }
+}
+
+fn holds_what_memory_holds(steps: Vec<Step>, store: &dyn Store) -> Result<(), TestCaseError> {
+    let memory = MemoryStore::new();
+    divide_in_two(&memory);
+    divide_in_two(store);
+    let mut sequences = BTreeMap::new();
+    for step in steps {
+        match step {
+            Step::Lease(cell) => {
+                sequences.insert(cell, 0);
+                let [expected, lease]: [&dyn Store; 2] = [&memory, store];
+                let [expected, lease] = [expected, lease].map(|it| it.lease(cell, "test"));
+                prop_assert_eq!(lease.unwrap(), expected.unwrap());
+            }
+            Step::Commit(mut batches) => {
+                let mut last = sequences.clone();
+                number(&mut last, &mut batches);
+                let (result, expected) = (store.commit(&batches), memory.commit(&batches));
+                prop_assert_eq!(kind(&result), kind(&expected), "{:?} {:?}", result, expected);
+                if result.is_ok() {
+                    sequences = last;
                 }
             }
-            let seen = describe_all(&sqlite, KEYS, &SCHEDULE_KEYS);
-            prop_assert_eq!(seen, describe_all(&memory, KEYS, &SCHEDULE_KEYS));
         }
+        let seen = describe_all(store, KEYS, &SCHEDULE_KEYS);
+        prop_assert_eq!(seen, describe_all(&memory, KEYS, &SCHEDULE_KEYS));
     }
+    Ok(())
 }
 
 /// Gives most batches the number that follows; those with an odd number keep it.
@@ -313,5 +328,5 @@ fn workflow() -> impl Strategy<Value = &'static str> {
 }
 
 fn name() -> impl Strategy<Value = String> {
-    "[a\0é]{1,3}"
+    "[a\u{1}é]{1,3}"
 }

@@ -5,7 +5,7 @@ use perennial_store::{
     BatchId, EntityWrite, Log, LogLine, MessageWrite, RecordKind, TaskRow, TaskWrite,
 };
 
-use super::backends::{Lasting, Memory, SqliteFile};
+use super::backends::{Lasting, Memory, Postgres, SqliteFile};
 use super::records::record;
 use crate::writing::{
     Owner, Rows, current, delete, divide_in_two, load, load_by_id, load_schedule, new_run,
@@ -63,4 +63,9 @@ fn reopened_memory_store_holds_what_was_committed() {
 #[test]
 fn reopened_sqlite_file_holds_what_was_committed() {
     reopened_store_holds_what_was_committed::<SqliteFile>();
+}
+
+#[test]
+fn reopened_postgres_database_holds_what_was_committed() {
+    reopened_store_holds_what_was_committed::<Postgres>();
 }

@@ -1,8 +1,9 @@
 //! Unusual names and values.
 
 use perennial_engine::{EntityId, EntityKey, EntityRef, RunPart, SlotRange, Time};
-use perennial_store::{EntityWrite, RecordKind, Store};
+use perennial_store::{EntityWrite, Listed, RecordKind, Store};
 
+use super::lists::listed;
 use super::records::record;
 use crate::writing::{
     NAMESPACE, Owner, current, load, load_by_id, load_schedule, new_run, new_schedule, try_load,
@@ -13,10 +14,10 @@ fn strings() -> Vec<String> {
     [
         "",
         " ",
-        "\0",
+        "\u{1}",
         "a",
-        "a\0",
-        "a\0b",
+        "a\u{1}",
+        "a\u{1}b",
         "'",
         "\"; DROP TABLE runs; --",
         "%_",
@@ -114,4 +115,21 @@ pub(crate) fn any_bytes_are_a_value(store: &dyn Store) {
         assert!(run.head == *value && run.parts[0].1 == *value, "value {key}");
         assert!(run.first_fragment.unwrap().bytes == *value, "value {key}");
     }
+}
+
+pub(crate) fn text_with_a_null_character_is_refused_and_never_found(store: &dyn Store) {
+    let mut owner = Owner::first(store);
+    let id = "a\0b";
+    let shown = |row| EntityWrite { visibility: Some(row), ..new_run(2, "order") };
+    let mut row = listed(2, "order", None);
+    row.execution.workflow_type = id.to_owned();
+    let writes = [new_run(1, id), new_schedule(1, id), shown(Listed::Row(Box::new(row)))];
+    for write in writes {
+        let problem = owner.conflict(write);
+        assert!(problem.contains("U+0000"), "{problem}");
+    }
+    let problem = owner.conflict(vec![record(RecordKind::Cluster, id, Some("value"))]);
+    assert!(problem.contains("U+0000"), "{problem}");
+    assert!(load(store, id).is_none() && load_schedule(store, id).is_none());
+    assert!(load_by_id(store, id, 1).is_none());
 }

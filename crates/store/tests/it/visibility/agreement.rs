@@ -1,4 +1,4 @@
-//! A filter finds the same rows in memory and in SQLite, and no text makes the parser fail.
+//! A filter finds the same rows in memory and in each database, and no text makes the parser fail.
 
 use std::sync::LazyLock;
 
@@ -9,6 +9,7 @@ use perennial_store::visibility::{
 use perennial_store::{EntityWrite, Listed, MemoryStore, SqliteStore, Store};
 use proptest::prelude::*;
 
+use crate::conformance::backends::{Backend, Postgres};
 use crate::writing::{NAMESPACE, Owner, new_run};
 
 static ATTRIBUTES: LazyLock<Attributes> = LazyLock::new(|| {
@@ -249,33 +250,18 @@ proptest! {
 
     #[test]
     fn a_filter_says_in_memory_what_it_says_in_sqlite(
-        mut rows in prop::collection::vec(row(), 1..40),
+        rows in prop::collection::vec(row(), 1..40),
         queries in prop::collection::vec(query(), 60),
     ) {
-        let (memory, sqlite) = (MemoryStore::new(), SqliteStore::in_memory().unwrap());
-        for (key, row) in (1..).zip(&mut rows) {
-            row.execution.run_key = key;
-            row.execution.run_id = format!("{}{key}", row.execution.task_queue);
-        }
-        let runs: Vec<_> = rows
-            .into_iter()
-            .map(|row| EntityWrite {
-                visibility: Some(Listed::Row(Box::new(row.clone()))),
-                ..new_run(row.execution.run_key, "order")
-            })
-            .collect();
-        Owner::first(&memory).commit(runs.clone());
-        Owner::first(&sqlite).commit(runs);
-        let listed = |store: &dyn Store, query: &Query| -> Vec<String> {
-            let page = store.list(NAMESPACE, query, 100, None).unwrap();
-            page.executions.into_iter().map(|execution| execution.run_id).collect()
-        };
-        // Refused queries are skipped: they have tests of their own.
-        for (text, query) in
-            queries.iter().filter_map(|text| Some((text, Query::parse(text, &ATTRIBUTES).ok()?)))
-        {
-            prop_assert_eq!(listed(&sqlite, &query), listed(&memory, &query), "{}", text);
-        }
+        agrees_with_memory(&SqliteStore::in_memory().unwrap(), rows, &queries)?;
+    }
+
+    #[test]
+    fn a_filter_says_in_memory_what_it_says_in_postgres(
+        rows in prop::collection::vec(row(), 1..40),
+        queries in prop::collection::vec(query(), 60),
+    ) {
+        agrees_with_memory(Postgres::fresh().store(), rows, &queries)?;
     }
 
     #[test]
@@ -294,5 +280,50 @@ proptest! {
         spaced in any::<bool>(),
     ) {
         let _ = Query::parse(&words.join(if spaced { " " } else { "" }), &ATTRIBUTES);
+    }
+}
+
+/// Lists by all queries, in pages, and counts.
+fn agrees_with_memory(
+    store: &dyn Store,
+    mut rows: Vec<Row>,
+    queries: &[String],
+) -> Result<(), TestCaseError> {
+    let memory = MemoryStore::new();
+    for (key, row) in (1..).zip(&mut rows) {
+        row.execution.run_key = key;
+        row.execution.run_id = format!("{}{key}", row.execution.task_queue);
+    }
+    let runs: Vec<_> = rows
+        .into_iter()
+        .map(|row| EntityWrite {
+            visibility: Some(Listed::Row(Box::new(row.clone()))),
+            ..new_run(row.execution.run_key, "order")
+        })
+        .collect();
+    Owner::first(&memory).commit(runs.clone());
+    Owner::first(store).commit(runs);
+    // Refused queries are skipped: they have tests of their own.
+    for (text, query) in
+        queries.iter().filter_map(|text| Some((text, Query::parse(text, &ATTRIBUTES).ok()?)))
+    {
+        prop_assert_eq!(listed(store, &query), listed(&memory, &query), "{}", text);
+        let [found, expected]: [&dyn Store; 2] = [store, &memory];
+        let [found, expected] = [found, expected].map(|it| it.count(NAMESPACE, &query).unwrap());
+        prop_assert_eq!(found, expected, "{}", text);
+    }
+    Ok(())
+}
+
+/// Everything that a query finds, seven at a time.
+fn listed(store: &dyn Store, query: &Query) -> Vec<String> {
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.list(NAMESPACE, query, 7, after.as_ref()).unwrap();
+        found.extend(page.executions.into_iter().map(|execution| execution.run_id));
+        after = page.next;
+        if after.is_none() {
+            return found;
+        }
     }
 }

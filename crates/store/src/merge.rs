@@ -15,7 +15,7 @@ use crate::{
 
 /// The rows of many batches, merged in order.
 #[derive(Debug, Default)]
-pub(super) struct Merged {
+pub(crate) struct Merged {
     /// The batch that was added last.
     last: Option<(CellId, Epoch, u64)>,
     /// In the order of their batches.
@@ -52,7 +52,7 @@ impl<K: Eq + Hash + Ord, W> LastWrites<K, W> {
 
 impl Merged {
     /// Adds the rows of the next batch.
-    pub(super) fn add(&mut self, batch: Batch) {
+    pub(crate) fn add(&mut self, batch: Batch) {
         let Batch { cell, epoch, sequence, entities, tasks, messages, records } = batch;
         self.last = Some((cell, epoch, sequence));
         entities.into_iter().for_each(|entity| self.add_entity(entity));
@@ -70,7 +70,7 @@ impl Merged {
     }
 
     /// The rows of all cells' batches as one batch.
-    pub(super) fn into_batch(self) -> Option<Batch> {
+    pub(crate) fn into_batch(self) -> Option<Batch> {
         let Self { last, entities, last_of_key: _, tasks, messages, records } = self;
         let (cell, epoch, sequence) = last?;
         Some(Batch {

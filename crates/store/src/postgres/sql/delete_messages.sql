@@ -1,0 +1,1 @@
+DELETE FROM perennial.messages WHERE key = ANY ($1)

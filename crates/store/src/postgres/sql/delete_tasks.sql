@@ -1,0 +1,1 @@
+DELETE FROM perennial.tasks WHERE key = ANY ($1)

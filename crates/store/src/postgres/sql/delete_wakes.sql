@@ -1,0 +1,1 @@
+DELETE FROM perennial.wakes WHERE key = ANY ($1)

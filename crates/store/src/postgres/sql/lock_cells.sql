@@ -1,0 +1,1 @@
+SELECT first_slot FROM perennial.cells ORDER BY first_slot FOR UPDATE

@@ -1,0 +1,6 @@
+//! Facts about PostgreSQL alone.
+
+mod columns;
+mod leases;
+mod opening;
+pub(crate) mod server;
