@@ -63,3 +63,8 @@ pub(crate) fn json_payload(value: &serde_json::Value, kind: Option<Kind>) -> Pay
     let data = serde_json::to_vec(value).unwrap_or_default();
     Payload { metadata, data, ..Payload::default() }
 }
+
+/// Whether a text has the character U+0000, which PostgreSQL can't store.
+pub(crate) fn has_null_character(text: &str) -> bool {
+    text.contains('\0')
+}

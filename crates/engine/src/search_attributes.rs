@@ -7,6 +7,8 @@ use perennial_proto::temporal::enums::v1::IndexedValueType as Kind;
 use prost::Message;
 use serde_json::Value;
 
+use crate::fields::has_null_character;
+
 const COUNT_MAX: usize = 100;
 pub(crate) const VALUE_BYTES_MAX: usize = 2 * 1024;
 const BYTES_MAX: usize = 40 * 1024;
@@ -148,7 +150,7 @@ fn fits(payload: &Payload, kind: Kind) -> bool {
     match value {
         // Both remove the attribute.
         Value::Null => true,
-        Value::Array(values) if kind == Kind::KeywordList => values.iter().all(Value::is_string),
+        Value::Array(values) if kind == Kind::KeywordList => values.iter().all(is_storable_text),
         _ if kind == Kind::KeywordList => false,
         Value::Array(values) => values.len() <= 1 && values.iter().all(|value| is(value, kind)),
         value => is(&value, kind),
@@ -158,12 +160,16 @@ fn fits(payload: &Payload, kind: Kind) -> bool {
 fn is(value: &Value, kind: Kind) -> bool {
     match kind {
         Kind::Unspecified | Kind::KeywordList => false,
-        Kind::Text | Kind::Keyword => value.is_string(),
+        Kind::Text | Kind::Keyword => is_storable_text(value),
         Kind::Int => value.is_i64(),
         Kind::Double => value.is_number(),
         Kind::Bool => value.is_boolean(),
         Kind::Datetime => value.as_str().is_some_and(is_rfc_3339),
     }
+}
+
+fn is_storable_text(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| !has_null_character(text))
 }
 
 fn is_rfc_3339(text: &str) -> bool {

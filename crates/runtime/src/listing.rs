@@ -167,6 +167,11 @@ fn typed(
                 Value::Double(number) => number_text(number).into_bytes(),
                 _ => json.to_string().into_bytes(),
             };
+            // Builds and checksums of workers aren't checked like values that users set. Databases can't store this
+            // character, so such a value is shown and can't be searched for.
+            if value.texts().any(|text| text.contains('\0')) {
+                continue;
+            }
             // The value has the column's type.
             let _ = values.set(column, value);
         }

@@ -32,6 +32,14 @@ pub(crate) fn workflow_id(id: &str) -> RpcResult<()> {
             id.len()
         ));
     }
+    storable(id, "WorkflowId")
+}
+
+/// Checks that databases can store a text: PostgreSQL has no character U+0000.
+pub(crate) fn storable(text: &str, field: &str) -> RpcResult<()> {
+    if text.contains('\0') {
+        return invalid(format!("{field} has the character U+0000."));
+    }
     Ok(())
 }
 
@@ -57,12 +65,12 @@ pub(crate) fn identity(identity: &str) -> RpcResult<()> {
     no_longer_than_an_id(identity, "Identity")
 }
 
-/// Checks that a text is no longer than an id.
+/// Checks that a text is no longer than an id, and can be stored like one.
 pub(crate) fn no_longer_than_an_id(text: &str, field: &str) -> RpcResult<()> {
     if text.len() > ID_BYTES_MAX {
         return invalid(format!("{field} length exceeds limit."));
     }
-    Ok(())
+    storable(text, field)
 }
 
 /// Checks the type of a workflow to start.
@@ -100,7 +108,7 @@ fn queue_name(name: &str) -> RpcResult<()> {
     if name.len() > ID_BYTES_MAX {
         return invalid("taskQueue length exceeds limit");
     }
-    Ok(())
+    storable(name, "taskQueue")
 }
 
 /// Checks a timeout, which error messages call `name`.

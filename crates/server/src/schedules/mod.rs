@@ -188,6 +188,8 @@ fn check_labels(labels: &BTreeMap<String, String>) -> RpcResult<()> {
         if key.len() + value.len() > BYTES_MAX {
             return invalid(format!("Label {key:?} and its value exceed {BYTES_MAX} bytes."));
         }
+        validate::storable(key, "The key of a label")?;
+        validate::storable(value, "The value of a label")?;
     }
     Ok(())
 }

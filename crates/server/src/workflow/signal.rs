@@ -130,6 +130,7 @@ fn check_names(request: &SignalWithStartWorkflowExecutionRequest) -> RpcResult<(
                 name.len()
             ));
         }
+        validate::storable(name, long_field)?;
     }
     Ok(())
 }

@@ -87,6 +87,10 @@ impl Checked {
                 text.len()
             )));
         }
+        if text.contains('\0') {
+            // No row has it, and PostgreSQL refuses to look for it.
+            return Err(QueryError::invalid("the query has the character U+0000"));
+        }
         let clauses = grammar::parse(text)?;
         if clauses.limit {
             return Err(QueryError::unsupported("'LIMIT' clause"));

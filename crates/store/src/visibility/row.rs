@@ -22,12 +22,8 @@ impl Row {
             &self.execution;
         let own = [workflow_id, run_id, workflow_type, task_queue].into_iter();
         let keys = parent.iter().chain([root]).flat_map(|key| [&key.workflow_id, &key.run_id]);
-        let values = self.values.iter().flat_map(|(_, value)| match value {
-            Value::Keyword(text) | Value::Text(text) => std::slice::from_ref(text),
-            Value::KeywordList(list) => list.as_slice(),
-            Value::Int(_) | Value::Double(_) | Value::Bool(_) | Value::Datetime(_) => &[],
-        });
-        own.chain(keys).chain(values).map(String::as_str)
+        let values = self.values.iter().flat_map(|(_, value)| value.texts());
+        own.chain(keys).map(String::as_str).chain(values)
     }
 }
 
@@ -134,6 +130,16 @@ impl Value {
             Self::Bool(_) => ValueType::Bool,
             Self::Datetime(_) => ValueType::Datetime,
         }
+    }
+
+    /// Its texts: none, one, or those of a list.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let texts = match self {
+            Self::Keyword(text) | Self::Text(text) => std::slice::from_ref(text),
+            Self::KeywordList(list) => list.as_slice(),
+            Self::Int(_) | Self::Double(_) | Self::Bool(_) | Self::Datetime(_) => &[],
+        };
+        texts.iter().map(String::as_str)
     }
 }
 

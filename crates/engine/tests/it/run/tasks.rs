@@ -269,6 +269,8 @@ fn bad_commands_fail_the_task_and_say_why() {
         child_with("", |_| {}),
         child_with("c", |it| it.cron_schedule = "every tuesday".to_owned()),
         child_with("c", |it| it.namespace = "elsewhere".to_owned()),
+        child_with("c\0", |_| {}),
+        child_with("c", |it| it.task_queue.get_or_insert_default().name = "q\0".to_owned()),
         signal_external("", false),
         cancel_external(""),
     ];
@@ -296,6 +298,8 @@ fn bad_commands_fail_the_task_and_say_why() {
           every tuesday
                        ^
         Namespace elsewhere is not found.
+        BadStartChildExecutionAttributes: WorkflowId on StartChildWorkflowExecutionCommand has the character U+0000. Namespace=default
+        BadStartChildExecutionAttributes: TaskQueue on StartChildWorkflowExecutionCommand has the character U+0000. Namespace=default
         BadSignalWorkflowExecutionAttributes: WorkflowId is not set on SignalExternalWorkflowExecutionCommand. Namespace= RunId= SignalName=hello
         BadRequestCancelExternalWorkflowExecutionAttributes: WorkflowId is not set on RequestCancelExternalWorkflowExecutionCommand. Namespace= RunId=
         StartTimerDuplicateId: invalid history builder state for action: add-timer-started-event, TimerID: t

@@ -5,6 +5,7 @@ mod describe_server;
 mod held_store;
 mod in_process;
 mod list_filters;
+mod null_characters;
 mod principals;
 mod starts;
 mod test_server;

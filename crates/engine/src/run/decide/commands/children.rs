@@ -215,6 +215,13 @@ fn check(
             kind.len()
         ));
     }
+    let queue = wanted.task_queue.as_ref().map_or("", |queue| queue.name.as_str());
+    let texts = [(id.as_str(), "WorkflowId"), (kind, "WorkflowType"), (queue, "TaskQueue")];
+    for (text, field) in texts {
+        if fields::has_null_character(text) {
+            return bad(format!("{field} on {COMMAND} has the character U+0000. Namespace={ns}"));
+        }
+    }
     let timeouts = [
         (&wanted.workflow_execution_timeout, "WorkflowExecutionTimeout"),
         (&wanted.workflow_run_timeout, "WorkflowRunTimeout"),

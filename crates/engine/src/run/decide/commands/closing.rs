@@ -133,6 +133,14 @@ pub(super) fn continue_as_new(
             step.draft.cx.limits.id_bytes
         ));
     }
+    let queue_name = queue.as_ref().map_or("", |queue| queue.name.as_str());
+    for (text, field) in [(kind, "WorkflowType"), (queue_name, "TaskQueue")] {
+        if fields::has_null_character(text) {
+            return bad(format!(
+                "{field} on ContinueAsNewWorkflowExecutionCommand has the character U+0000."
+            ));
+        }
+    }
     let timeouts = [
         (&wanted.workflow_run_timeout, "WorkflowRunTimeout"),
         (&wanted.workflow_task_timeout, "WorkflowTaskTimeout"),
