@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import signal
 import subprocess
@@ -101,7 +102,7 @@ class DevServer:
     def command(self) -> list[str]:
         command = [self._executable, "server", "start-dev", "--headless", "--ip", "127.0.0.1"]
         command += ["--port", str(self.port), "--namespace", NAMESPACE]
-        command += ["--db-filename", self.database, "--log-level", "error"]
+        command += ["--db-filename", self._storage(), "--log-level", "error"]
         if self.http_port:
             command += ["--http-port", str(self.http_port)]
         settings = TEMPORAL_SETTINGS if self._executable == TEMPORAL else {}
@@ -110,6 +111,18 @@ class DevServer:
         for name, kind in SEARCH_ATTRIBUTES.items():
             command += ["--search-attribute", f"{name}={kind}"]
         return [*command, *self.flags]
+
+    def _storage(self) -> str:
+        """The file; or a database of its own, if CONFORMANCE_POSTGRES has the URL of a PostgreSQL server."""
+        server = os.environ.get("CONFORMANCE_POSTGRES")
+        if not server or self._executable == TEMPORAL:
+            return self.database
+        name = "conformance_" + hashlib.sha256(self.database.encode()).hexdigest()[:16]
+        ask = ["psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", f"{server}/postgres", "--command"]
+        found = f"SELECT 1 FROM pg_database WHERE datname = '{name}'"
+        if not subprocess.run([*ask, found], check=True, capture_output=True, text=True).stdout.strip():
+            subprocess.run([*ask, f"CREATE DATABASE {name}"], check=True)
+        return f"{server}/{name}"
 
     def stop(self):
         self._end(signal.SIGTERM)

@@ -22,6 +22,7 @@ mod client;
 mod completion;
 mod config;
 mod confirm;
+mod database;
 mod demo;
 mod doctor;
 mod env;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use perennial_runtime::RuntimeConfig;
 use perennial_server::{NewSearchAttribute, ServerConfig};
-use perennial_store::{SqliteOptions, Store};
+use perennial_store::{PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store};
 
 use crate::system_zones::system_zones;
 
@@ -34,8 +34,41 @@ pub enum Storage {
         /// How the file is opened.
         options: SqliteOptions,
     },
+    /// In a PostgreSQL database.
+    Postgres(Box<PostgresOptions>),
     /// In a store that the caller has opened.
     Store(Arc<dyn Store>),
+}
+
+impl Storage {
+    /// Temporal's name of the database, by which its web UI knows what can be searched for.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Memory | Self::File { .. } | Self::Store(_) => "sqlite",
+            Self::Postgres(_) => "postgres12",
+        }
+    }
+
+    /// Opens the store. Blocks the calling thread.
+    pub(crate) fn open(self) -> Result<Arc<dyn Store>, perennial_store::Error> {
+        Ok(match self {
+            Self::Memory => Arc::new(SqliteStore::in_memory()?),
+            Self::File { path, options } => Arc::new(SqliteStore::open(path, options)?),
+            Self::Postgres(options) => Arc::new(PostgresStore::open(&options)?),
+            Self::Store(store) => store,
+        })
+    }
+}
+
+/// The place of the data, without secrets.
+impl std::fmt::Display for Storage {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Memory | Self::Store(_) => out.write_str("in-memory"),
+            Self::File { path, .. } => path.display().fmt(out),
+            Self::Postgres(options) => options.fmt(out),
+        }
+    }
 }
 
 impl Config {

@@ -22,5 +22,5 @@ pub use perennial_server::{
     NewSearchAttribute, PrincipalLimits, SERVER_VERSION, ServerConfig, Services, Tls, TlsConfig,
     TlsError, UsageLimits,
 };
-pub use perennial_store::{Durability, OnDamage, SqliteOptions, Store};
+pub use perennial_store::{Durability, OnDamage, PostgresOptions, SqliteOptions, Store};
 pub use perennial_telemetry::{InvalidTracing, LogLevels, Metrics, OtlpConfig, Tracer};

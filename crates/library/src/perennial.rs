@@ -6,9 +6,8 @@ use perennial_runtime::{Isolation, Refusal, Runtime};
 use perennial_server::{
     Credentials, Listeners, ServerConfig, Services, ServicesError, ensure_namespace, serve,
 };
-use perennial_store::{SqliteStore, Store};
 
-use crate::config::{Config, Storage};
+use crate::config::Config;
 
 /// An open Perennial: its store, its runtime and its services.
 ///
@@ -75,13 +74,8 @@ pub struct Failed {
 impl Perennial {
     /// Opens the store, starts the runtime, creates namespaces and resumes background work.
     pub async fn open(config: Config) -> Result<Self, OpenError> {
-        let store: Arc<dyn Store> = match config.storage {
-            Storage::Memory => Arc::new(SqliteStore::in_memory().map_err(OpenError::Store)?),
-            Storage::File { path, options } => {
-                Arc::new(SqliteStore::open(path, options).map_err(OpenError::Store)?)
-            }
-            Storage::Store(store) => store,
-        };
+        let store_name = config.storage.name();
+        let store = config.storage.open().map_err(OpenError::Store)?;
         let mut runtime = config.runtime;
         if config.server.access.credentials == Credentials::Required {
             // A role in one namespace would otherwise reach into all others.
@@ -94,7 +88,8 @@ impl Perennial {
                 ensured.map_err(|refusal| OpenError::Namespace { name: name.clone(), refusal })?;
             }
             let cluster_id = runtime.cluster_id().await.map_err(OpenError::Read)?;
-            let server = ServerConfig { cluster_id, ..config.server };
+            let store_name = store_name.to_owned();
+            let server = ServerConfig { cluster_id, store_name, ..config.server };
             Services::open(runtime.clone(), server).await.map_err(OpenError::Services)
         };
         match services.await {

@@ -1,6 +1,5 @@
 //! The state of a running node, for those who look after it.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use perennial_engine::{Span, Time};
@@ -18,8 +17,8 @@ const DISK_TIMEOUT: Duration = Duration::from_secs(2);
 /// The files of the store, and their disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StorageStatus {
-    /// The database file. `None` if the data is in memory.
-    pub path: Option<PathBuf>,
+    /// The database file, or the address of the database. `None` if the data is in memory.
+    pub place: Option<String>,
     /// The size of all files together.
     pub bytes: u64,
     /// The disk of the files, if it answers.
@@ -56,14 +55,14 @@ impl Runtime {
 
     /// The files of the store, and their disk.
     pub async fn storage_status(&self) -> StorageStatus {
-        let path = self.node.store.path();
+        let place = self.node.store.place();
         let looking = self.with_store(|store| {
             let bytes = store.file_sizes().iter().map(|file| file.bytes).sum();
             Ok((bytes, store.disk_usage()))
         });
         match tokio::time::timeout(DISK_TIMEOUT, looking).await {
-            Ok(Ok((bytes, disk))) => StorageStatus { path, bytes, disk },
-            Ok(Err(_)) | Err(_) => StorageStatus { path, bytes: 0, disk: None },
+            Ok(Ok((bytes, disk))) => StorageStatus { place, bytes, disk },
+            Ok(Err(_)) | Err(_) => StorageStatus { place, bytes: 0, disk: None },
         }
     }
 

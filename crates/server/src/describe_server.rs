@@ -63,7 +63,7 @@ impl AdminCall<'_> {
         let DamageCount { runs, schedules, tasks, messages, batch_jobs } = runtime.damage();
         ServerStorage {
             kind: self.0.shared().config.store_name.clone(),
-            path: status.path.map(|path| path.display().to_string()).unwrap_or_default(),
+            path: status.place.unwrap_or_default(),
             bytes: bytes(status.bytes),
             disk_bytes: status.disk.map_or(0, |disk| bytes(disk.total_bytes)),
             disk_free_bytes: status.disk.map_or(0, |disk| bytes(disk.free_bytes)),

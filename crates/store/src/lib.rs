@@ -29,8 +29,6 @@ pub use wrapper::{Read, StoreWrapper};
 
 use visibility::{Count, Page, Position, Query};
 
-use std::path::PathBuf;
-
 use perennial_engine::{EntityKey, EntityRef, Kind, NamespaceKey, PartId, Slot, SlotRange, Time};
 
 /// A number that grows with every lease. Of two owners of a cell the one with the greater epoch may write.
@@ -187,11 +185,12 @@ pub trait Store: Send + Sync + 'static {
     /// [`Error::Fenced`] won't. Cheap enough to ask every second.
     fn health(&self) -> Result<(), Error>;
 
-    /// The sizes of the files in which the data is. Empty for a store without files.
+    /// The sizes of the files in which the data is. Empty for a store in memory, or if they can't be asked.
     fn file_sizes(&self) -> Vec<FileSize>;
 
-    /// The path of the main file. `None` for a store without files.
-    fn path(&self) -> Option<PathBuf>;
+    /// Where the data is, for people: the path of the main file, or the address of the database without secrets.
+    /// `None` if the data is in memory.
+    fn place(&self) -> Option<String>;
 
     /// The disk of the files. `None` for a store without files, or if the disk doesn't tell.
     fn disk_usage(&self) -> Option<DiskUsage>;

@@ -1,7 +1,5 @@
 //! Stores around another store, for tests and simulations.
 
-use std::path::PathBuf;
-
 use perennial_engine::{EntityKey, EntityRef, NamespaceKey, SlotRange, Time};
 
 use crate::visibility::{Count, Page, Position, Query};
@@ -140,8 +138,8 @@ impl<W: StoreWrapper> Store for W {
         self.inner().file_sizes()
     }
 
-    fn path(&self) -> Option<PathBuf> {
-        self.inner().path()
+    fn place(&self) -> Option<String> {
+        self.inner().place()
     }
 
     fn disk_usage(&self) -> Option<DiskUsage> {

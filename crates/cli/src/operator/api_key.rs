@@ -1,18 +1,19 @@
 //! `perennial operator api-key`.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 
 use anyhow::Context;
 use clap::Subcommand;
 use jiff::Timestamp;
 use perennial_engine::Time;
-use perennial_library::NewApiKey;
+use perennial_library::{NewApiKey, SqliteOptions};
 use perennial_proto::perennial::{
     ApiKey, CreateApiKeyRequest, ListApiKeysRequest, RevokeApiKeyRequest,
 };
 
 use crate::client::{ConnectionArgs, Environment, Settings};
 use crate::confirm::confirm;
+use crate::database::{self, Fsync};
 use crate::output::{Card, Column, Output, Row, instant, stamp};
 use crate::session::{self, GlobalArgs, Session};
 
@@ -66,9 +67,10 @@ struct CreateArgs {
     #[arg(long, value_name = "DURATION", value_parser = perennial_calendar::parse_duration)]
     expires_in: Option<std::time::Duration>,
 
-    /// Create it in this database file; no server may be running on it
-    #[arg(long, value_name = "FILE")]
-    db: Option<PathBuf>,
+    /// Create it in this database: a file on which no server runs, or postgres://user@host/database, whose
+    /// servers know it when they are started again
+    #[arg(long, value_name = "FILE|URL")]
+    db: Option<OsString>,
 }
 
 const CREATE_EXAMPLES: &str = r#"Examples:
@@ -142,7 +144,8 @@ fn create_offline(
     let db = args.db.unwrap_or_default();
     let mut output = global.output();
     let permissions = new.permissions.clone();
-    let created = perennial_library::create_api_key(&db, new)?;
+    let storage = database::storage(db, SqliteOptions::default(), Fsync::MayBeOff)?;
+    let created = perennial_library::create_api_key(storage, new)?;
     write_new(&mut output, &created.id, &permissions, created.key.reveal())?;
     Ok(output.flush()?)
 }

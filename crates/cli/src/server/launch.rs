@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use perennial_library::{
     ClientAuth, Config, Credentials, Listeners, Metrics, OtlpConfig, Perennial, SERVER_VERSION,
-    Storage, Tls, Tracer,
+    Tls, Tracer,
 };
 use tokio::net::TcpListener;
 
@@ -114,10 +114,7 @@ async fn run(mut plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
         None => Tracer::disabled(),
     };
     plan.config.runtime.tracer = tracer.clone();
-    let place = match &plan.config.storage {
-        Storage::Memory | Storage::Store(_) => "in-memory".to_owned(),
-        Storage::File { path, .. } => path.display().to_string(),
-    };
+    let place = plan.config.storage.to_string();
     let perennial = Perennial::open(plan.config).await?;
 
     let port = grpc.local_addr()?.port();

@@ -1,13 +1,14 @@
 //! Settings of `perennial server`: flags override environment variables, which override the settings file.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
 use perennial_library::{
-    Config, Durability, Evaluation, NewSearchAttribute, OnDamage, SqliteOptions, Storage,
+    Config, Durability, Evaluation, NewSearchAttribute, OnDamage, SqliteOptions,
 };
 use serde::Deserialize;
 
@@ -21,14 +22,20 @@ use super::pair::{self, ConfigValue};
 use super::size;
 use super::tls_args::{TlsArgs, TlsFile};
 use super::trace_args::TraceArgs;
+use crate::database::{self, Fsync};
 use crate::failure::Usage;
 use crate::logging::{LogFormat, LogLevel};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Settings {
-    /// Database file; created if missing [default: perennial.db]
-    #[arg(long, value_name = "FILE", env = "PERENNIAL_DB", hide_env = true)]
-    db: Option<PathBuf>,
+    /// Database file, created if missing; or postgres://user@host/database [default: perennial.db]
+    #[arg(long, value_name = "FILE|URL", env = "PERENNIAL_DB", hide_env = true)]
+    #[arg(hide_env_values = true)]
+    db: Option<OsString>,
+
+    /// Accept a PostgreSQL server with fsync = off, which loses acknowledged requests when the power fails
+    #[arg(long)]
+    allow_fsync_off: bool,
 
     /// Failures that acknowledged requests survive [default: power-loss]
     #[arg(long, value_enum, value_name = "WHAT", env = "PERENNIAL_DURABILITY", hide_env = true)]
@@ -153,7 +160,7 @@ enum ScheduleEvaluator {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    db: Option<PathBuf>,
+    db: Option<String>,
     durability: Option<DurabilityArg>,
     ip: Option<String>,
     port: Option<u16>,
@@ -195,20 +202,20 @@ impl Settings {
             .into_iter()
             .map(|(key, value)| ConfigValue { key, value })
             .collect();
-        let mut config = Config::new(Storage::File {
-            path: self.db.or(file.db).unwrap_or_else(|| "perennial.db".into()),
-            options: SqliteOptions {
-                durability: match durability {
-                    DurabilityArg::PowerLoss => Durability::PowerLoss,
-                    DurabilityArg::ProcessCrash => Durability::ProcessCrash,
-                },
-                on_damage: match self.discard_damaged_redo {
-                    true => OnDamage::Discard,
-                    false => OnDamage::Refuse,
-                },
-                ..SqliteOptions::default()
+        let db = self.db.or(file.db.map(Into::into)).unwrap_or_else(|| "perennial.db".into());
+        let options = SqliteOptions {
+            durability: match durability {
+                DurabilityArg::PowerLoss => Durability::PowerLoss,
+                DurabilityArg::ProcessCrash => Durability::ProcessCrash,
             },
-        });
+            on_damage: match self.discard_damaged_redo {
+                true => OnDamage::Discard,
+                false => OnDamage::Refuse,
+            },
+            ..SqliteOptions::default()
+        };
+        let fsync = if self.allow_fsync_off { Fsync::MayBeOff } else { Fsync::Required };
+        let mut config = Config::new(database::storage(db, options, fsync)?);
         let (limits, server) = (&mut config.runtime.limits, &mut config.server);
         let unknown = dynamic_config::apply(&values, limits, server)?;
         server.http.cors_origins.extend(file.http_cors_origins);
@@ -277,6 +284,7 @@ impl File {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use perennial_library::Storage;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! `perennial server start-dev`.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 
 use perennial_library::{Config, Durability, NewSearchAttribute, Storage};
 
@@ -12,6 +12,7 @@ use super::metrics_port::MetricsArgs;
 use super::pair::{self, ConfigValue};
 use super::tls_args::{TlsArgs, TlsFile};
 use super::trace_args::TraceArgs;
+use crate::database::{self, Fsync};
 use crate::logging::{LogFormat, LogLevel};
 use crate::terminal::print_stderr;
 
@@ -34,9 +35,9 @@ pub(super) struct Args {
     #[arg(long, default_value = "127.0.0.1")]
     ip: String,
 
-    /// Database file [default: in memory, lost when the server stops]
-    #[arg(long, short = 'f', value_name = "FILE")]
-    db_filename: Option<PathBuf>,
+    /// Database file, or postgres://user@host/database [default: in memory, lost when the server stops]
+    #[arg(long, short = 'f', value_name = "FILE|URL")]
+    db_filename: Option<OsString>,
 
     /// Namespace to create, besides `default`; repeatable
     #[arg(long, short, value_name = "NAME")]
@@ -137,7 +138,7 @@ impl Args {
             }
         }
         let mut config = Config::new(match self.db_filename {
-            Some(path) => Storage::File { path, options: durability.into() },
+            Some(db) => database::storage(db, durability.into(), Fsync::MayBeOff)?,
             None => Storage::Memory,
         });
         let (limits, server) = (&mut config.runtime.limits, &mut config.server);

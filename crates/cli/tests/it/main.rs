@@ -7,6 +7,7 @@ mod calendar;
 #[cfg(unix)]
 mod codec_server;
 mod perennial;
+mod postgres;
 mod readme;
 #[cfg(unix)]
 mod schedule;

@@ -6,15 +6,15 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-struct Server {
-    process: Child,
-    address: String,
+pub(crate) struct Server {
+    pub(crate) process: Child,
+    pub(crate) address: String,
     http_address: String,
 }
 
 impl Server {
     /// Starts one and reads where it listens.
-    fn start(args: &[&str]) -> Self {
+    pub(crate) fn start(args: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_perennial"))
             .args(["server"])
             .args(args)
@@ -33,7 +33,7 @@ impl Server {
         Self { process, address, http_address }
     }
 
-    fn answers(&self) -> bool {
+    pub(crate) fn answers(&self) -> bool {
         TcpStream::connect(&self.address).is_ok() && self.answers_over_http()
     }
 
@@ -50,7 +50,7 @@ impl Server {
     }
 
     /// Waits for its end; returns its exit code and output.
-    fn end(mut self) -> (Option<i32>, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let mut said = String::new();
         let mut errors = self.process.stderr.take().expect("it is piped");
         errors.read_to_string(&mut said).expect("it says text");
@@ -58,7 +58,7 @@ impl Server {
     }
 
     /// Stops the server, and returns its exit code.
-    fn stop(mut self) -> Option<i32> {
+    pub(crate) fn stop(mut self) -> Option<i32> {
         self.terminate();
         self.process.wait().expect("it can be waited for").code()
     }

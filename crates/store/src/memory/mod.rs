@@ -8,7 +8,6 @@ mod table;
 
 pub use disk::Disk;
 
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use perennial_engine::{EntityKey, EntityRef, NamespaceKey, SlotRange, Time};
@@ -92,7 +91,7 @@ impl Store for MemoryStore {
         Vec::new()
     }
 
-    fn path(&self) -> Option<PathBuf> {
+    fn place(&self) -> Option<String> {
         None
     }
 

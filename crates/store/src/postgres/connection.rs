@@ -26,6 +26,9 @@ const WAIT_MAX: Duration = Duration::from_secs(5);
 /// How long a connection may be silent though data was sent, before it counts as lost.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 
+/// PostgreSQL's port, unless another one is given.
+const DEFAULT_PORT: u16 = 5432;
+
 /// The oldest server that is known to work.
 const OLDEST_SERVER: i32 = 140_000;
 
@@ -122,7 +125,7 @@ impl std::fmt::Display for PostgresOptions {
             None => String::new(),
         };
         write!(out, "postgres://{host}")?;
-        if let Some(port) = self.config.get_ports().first() {
+        if let Some(port) = self.config.get_ports().first().filter(|port| **port != DEFAULT_PORT) {
             write!(out, ":{port}")?;
         }
         write!(out, "/{}", self.config.get_dbname().unwrap_or_default())
@@ -204,6 +207,13 @@ pub(super) async fn ping(client: &Client) -> Result<(), Error> {
         Ok(answer) => Ok(answer.map(drop)?),
         Err(_) => Err(Error::Unavailable("the database doesn't answer".to_owned())),
     }
+}
+
+/// The size of the database in bytes.
+pub(super) async fn database_bytes(client: &Client) -> Result<u64, Error> {
+    let sql = "SELECT pg_database_size(current_database())";
+    let bytes: i64 = client.query_typed_one(sql, &[]).await?.try_get(0)?;
+    Ok(bytes.unsigned_abs())
 }
 
 /// Refuses a server that is too old, or that may lose what it acknowledged.

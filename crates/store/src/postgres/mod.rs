@@ -25,7 +25,6 @@ mod wakes;
 pub use connection::PostgresOptions;
 
 use std::future::Future;
-use std::path::PathBuf;
 
 use deadpool_postgres::{Client, Pool};
 use perennial_engine::{EntityKey, EntityRef, NamespaceKey, SlotRange, Time};
@@ -46,6 +45,8 @@ pub struct PostgresStore {
     /// Taken when the store is dropped.
     runtime: Option<Runtime>,
     pool: Pool,
+    /// The address of the database, without secrets.
+    place: String,
 }
 
 impl PostgresStore {
@@ -60,7 +61,7 @@ impl PostgresStore {
             .build()
             .map_err(|error| Error::Unavailable(format!("no threads for connections: {error}")))?;
         let pool = connection::pool(options)?;
-        let store = Self { runtime: Some(runtime), pool };
+        let store = Self { runtime: Some(runtime), pool, place: options.to_string() };
         store.run(async |client| {
             connection::check_server(&client, options).await?;
             migrate::migrate(&client, options.first_cells).await
@@ -76,9 +77,13 @@ impl PostgresStore {
         })
     }
 
+    /// Waits for a future on this thread, which may belong to another runtime: tokio's own `block_on` would panic there.
     fn block_on<T>(&self, act: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         match &self.runtime {
-            Some(runtime) => runtime.block_on(act),
+            Some(runtime) => {
+                let _context = runtime.enter();
+                pollster::block_on(act)
+            }
             None => Err(Error::Unavailable("the store is closed".to_owned())),
         }
     }
@@ -122,11 +127,12 @@ impl Store for PostgresStore {
     }
 
     fn file_sizes(&self) -> Vec<FileSize> {
-        Vec::new()
+        let size = self.run(async |client| connection::database_bytes(&client).await);
+        size.into_iter().map(|bytes| FileSize { name: "database", bytes }).collect()
     }
 
-    fn path(&self) -> Option<PathBuf> {
-        None
+    fn place(&self) -> Option<String> {
+        Some(self.place.clone())
     }
 
     fn disk_usage(&self) -> Option<DiskUsage> {

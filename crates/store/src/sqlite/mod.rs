@@ -250,9 +250,9 @@ impl Store for SqliteStore {
         }
     }
 
-    fn path(&self) -> Option<PathBuf> {
+    fn place(&self) -> Option<String> {
         match &self.place {
-            Place::File { path, .. } => Some(path.clone()),
+            Place::File { path, .. } => Some(path.display().to_string()),
             Place::Memory(_) => None,
         }
     }

@@ -1,0 +1,79 @@
+//! A server whose state is in PostgreSQL.
+
+use std::sync::LazyLock;
+
+use perennial_test_postgres::TestPostgres;
+
+use crate::perennial::{perennial, said_by};
+use crate::server_process::Server;
+
+static POSTGRES: LazyLock<TestPostgres> = LazyLock::new(|| TestPostgres::start().unwrap());
+
+fn start(url: &str) -> Server {
+    let ports = ["--port", "0", "--http-port", "0"];
+    Server::start(&[&["--db", url, "--allow-fsync-off"], &ports[..]].concat())
+}
+
+/// Runs a command against a server.
+fn said(server: &Server, args: &[&str]) -> String {
+    said_by(&mut perennial(&[args, &["--address", &server.address]].concat()))
+}
+
+#[test]
+fn acknowledged_work_survives_a_killed_server() {
+    let url = POSTGRES.create_database().unwrap();
+    let mut server = start(&url);
+    let start_order = ["workflow", "start", "--type", "Order", "--task-queue", "q"];
+    said(&server, &[&start_order[..], &["--workflow-id", "order-1"]].concat());
+    let nightly = ["schedule", "create", "--schedule-id", "nightly", "--cron", "0 2 * * *"];
+    let order = ["--type", "Order", "--task-queue", "q"];
+    said(&server, &[&nightly[..], &order[..]].concat());
+    server.process.kill().unwrap();
+    server.process.wait().unwrap();
+
+    let server = start(&url);
+    let described = said(&server, &["workflow", "describe", "--workflow-id", "order-1"]);
+    assert!(described.contains("Running"), "{described}");
+    let described = said(&server, &["schedule", "describe", "--schedule-id", "nightly"]);
+    assert!(described.contains("nightly") && !described.contains("-- exit"), "{described}");
+    let doctor = said(&server, &["doctor"]);
+    let place = url.replace("postgres@", "").replace("%2F", "/");
+    assert!(doctor.contains(&place), "{doctor} has {place}");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn second_server_takes_over_and_the_first_one_ends() {
+    let url = POSTGRES.create_database().unwrap();
+    let first = start(&url);
+    let second = start(&url);
+    // The next write of the first one is refused.
+    said(&first, &["workflow", "start", "--type", "Order", "--task-queue", "q"]);
+    let (code, log) = first.end();
+    assert_eq!(code, Some(1), "{log}");
+    assert!(log.contains("is leased under epoch"), "{log}");
+    assert!(second.answers());
+    assert_eq!(second.stop(), Some(0));
+}
+
+#[test]
+fn first_admin_key_is_created_in_the_database() {
+    let url = POSTGRES.create_database().unwrap();
+    let mut command = perennial(&["operator", "api-key", "create", "--db", &url]);
+    let said = said_by(command.args(["--name", "first", "--role", "admin", "--whole-server"]));
+    assert!(said.contains("perennial_"), "{said}");
+}
+
+#[test]
+fn refused_databases_are_named_without_the_password() {
+    let no_database = "postgres://me:secret@127.0.0.1";
+    let unreachable = "postgres://me:secret@127.0.0.1:1/payroll";
+    for (url, expected, code) in [
+        (no_database, "names no database", "exit 2"),
+        (unreachable, "Connection refused", "exit 1"),
+    ] {
+        let said = said_by(&mut perennial(&["server", "--db", url, "--port", "0", "--no-http"]));
+        assert!(said.contains(expected) && said.contains(code), "{said}");
+        assert!(!said.contains("secret"), "{said}");
+    }
+}
