@@ -92,6 +92,7 @@ enum Command {
     #[command(hide = true)]
     Namespace(Box<operator::NamespaceArgs>),
     Doctor(Box<doctor::Args>),
+    Database(database::Args),
     Config(config::Args),
     Env(env::Args),
     Completion(completion::Args),
@@ -124,6 +125,7 @@ fn main() -> ExitCode {
         Command::Namespace(args) => operator::run_namespace(*args, global),
         Command::Demo(args) => demo::run(args, global),
         Command::Doctor(args) => doctor::run(*args, global),
+        Command::Database(args) => database::run(args, global),
         Command::Config(args) => config::run(args, global),
         Command::Env(args) => env::run(args, global),
         Command::Completion(args) => with_stdout(|out| completion::run(&args, Cli::command(), out)),

@@ -11,7 +11,7 @@ mod perennial;
 mod system_zones;
 
 pub use config::{Config, Storage};
-pub use offline::{CreatedApiKey, OfflineError, create_api_key};
+pub use offline::{CreatedApiKey, OfflineError, create_api_key, migrate, schema_version};
 pub use perennial::{Failed, OpenError, Perennial};
 pub use perennial_engine::run::Limits;
 pub use perennial_identity::{InvalidPermission, Permission, jwt};
@@ -22,5 +22,7 @@ pub use perennial_server::{
     NewSearchAttribute, PrincipalLimits, SERVER_VERSION, ServerConfig, Services, Tls, TlsConfig,
     TlsError, UsageLimits,
 };
-pub use perennial_store::{Durability, OnDamage, PostgresOptions, SqliteOptions, Store};
+pub use perennial_store::{
+    Durability, OnDamage, PostgresOptions, SchemaVersion, SqliteOptions, Store,
+};
 pub use perennial_telemetry::{InvalidTracing, LogLevels, Metrics, OtlpConfig, Tracer};

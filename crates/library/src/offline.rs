@@ -6,6 +6,7 @@ use perennial_engine::Time;
 use perennial_identity::ApiKey;
 use perennial_runtime::Refusal;
 use perennial_server::{InvalidApiKey, NewApiKey};
+use perennial_store::{PostgresOptions, PostgresStore, SchemaVersion};
 
 use crate::config::Storage;
 
@@ -57,4 +58,14 @@ pub fn create_api_key(storage: Storage, new: NewApiKey) -> Result<CreatedApiKey,
     let (record, key) = new.issue(id, now, "offline")?;
     perennial_runtime::create_api_key(store.as_ref(), &record)?;
     Ok(CreatedApiKey { id: record.id, key })
+}
+
+/// The version of the tables in a PostgreSQL database. Changes nothing.
+pub fn schema_version(options: &PostgresOptions) -> Result<SchemaVersion, OfflineError> {
+    PostgresStore::schema_version(options).map_err(OfflineError::Store)
+}
+
+/// Creates the tables in a PostgreSQL database, or upgrades them to the newest version.
+pub fn migrate(options: &PostgresOptions) -> Result<(), OfflineError> {
+    PostgresStore::open(options).map(drop).map_err(OfflineError::Store)
 }

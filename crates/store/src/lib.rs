@@ -23,7 +23,7 @@ pub use batch::{
     RecordKind, RecordWrite, TaskRow, TaskWrite,
 };
 pub use memory::{Disk, MemoryStore};
-pub use postgres::{PostgresOptions, PostgresStore};
+pub use postgres::{PostgresOptions, PostgresStore, SchemaVersion};
 pub use sqlite::{Durability, OnDamage, SqliteOptions, SqliteStore};
 pub use wrapper::{Read, StoreWrapper};
 

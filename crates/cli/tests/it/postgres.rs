@@ -77,3 +77,19 @@ fn refused_databases_are_named_without_the_password() {
         assert!(!said.contains("secret"), "{said}");
     }
 }
+
+#[test]
+fn tables_are_shown_and_made_without_a_server() {
+    let url = POSTGRES.create_database().unwrap();
+    let database = |command: &str| {
+        let json = perennial(&["database", command, "--db", &url, "--output", "json"]).output();
+        serde_json::from_slice::<serde_json::Value>(&json.unwrap().stdout).unwrap()
+    };
+    assert_eq!(database("status")["state"], "missing");
+    assert_eq!(database("status")["version"], 0);
+    let migrated = database("migrate");
+    assert_eq!(migrated["state"], "up to date");
+    assert_eq!(database("status"), migrated);
+    let refused = said_by(&mut perennial(&["database", "status", "--db", "perennial.db"]));
+    assert!(refused.contains("is for PostgreSQL") && refused.contains("exit 2"), "{refused}");
+}

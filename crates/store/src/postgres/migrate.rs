@@ -5,12 +5,28 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::cells::put_cells;
+use super::error::text;
 use super::statement::{Statement, int4};
 use crate::{Epoch, Error, visibility};
 
 /// What turns the tables of one version into those of the next, in order.
 const MIGRATIONS: [&[&str]; 1] =
     [&[include_str!("migrations/0001_tables.sql"), visibility::postgres::CREATE_TABLE]];
+
+/// The version of the tables in a database, and the one that this program needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SchemaVersion {
+    /// The version of the tables; 0 if there are none.
+    pub found: usize,
+    /// The newest version that this program knows.
+    pub newest: usize,
+}
+
+impl SchemaVersion {
+    pub(super) async fn read(client: &Client) -> Result<Self, Error> {
+        Ok(Self { found: version(client).await?, newest: MIGRATIONS.len() })
+    }
+}
 
 /// Attempts when nodes that start at once get in each other's way.
 const ATTEMPTS: usize = 20;
@@ -38,6 +54,14 @@ pub(super) async fn migrate(client: &Client, first_cells: u32) -> Result<(), Err
             Ok(()) => {}
             // Another node was faster: the row of the version, or the schema, is there already.
             Err(error) if is_taken(&error) => {}
+            Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+                return Err(Error::Fenced(format!(
+                    "the tables have version {version} and need {}, and this account may not change them; run \
+                     `perennial database migrate` with one that may ({})",
+                    MIGRATIONS.len(),
+                    text(&error)
+                )));
+            }
             Err(error) => return Err(error.into()),
         }
     }

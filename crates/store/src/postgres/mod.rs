@@ -23,6 +23,7 @@ mod transaction;
 mod wakes;
 
 pub use connection::PostgresOptions;
+pub use migrate::SchemaVersion;
 
 use std::future::Future;
 
@@ -53,6 +54,21 @@ impl PostgresStore {
     /// Connects to the database, and creates or upgrades the tables. Refuses a server that is too old or might lose
     /// acknowledged commits, and tables of a newer version.
     pub fn open(options: &PostgresOptions) -> Result<Self, Error> {
+        let store = Self::connect(options)?;
+        store.run(async |client| {
+            connection::check_server(&client, options).await?;
+            migrate::migrate(&client, options.first_cells).await
+        })?;
+        Ok(store)
+    }
+
+    /// The version of the tables. Changes nothing.
+    pub fn schema_version(options: &PostgresOptions) -> Result<SchemaVersion, Error> {
+        let store = Self::connect(options)?;
+        store.run(async |client| SchemaVersion::read(&client).await)
+    }
+
+    fn connect(options: &PostgresOptions) -> Result<Self, Error> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(connection::RUNTIME_THREADS)
             .thread_name("postgres")
@@ -61,12 +77,7 @@ impl PostgresStore {
             .build()
             .map_err(|error| Error::Unavailable(format!("no threads for connections: {error}")))?;
         let pool = connection::pool(options)?;
-        let store = Self { runtime: Some(runtime), pool, place: options.to_string() };
-        store.run(async |client| {
-            connection::check_server(&client, options).await?;
-            migrate::migrate(&client, options.first_cells).await
-        })?;
-        Ok(store)
+        Ok(Self { runtime: Some(runtime), pool, place: options.to_string() })
     }
 
     /// Runs `act` with a connection, and waits for it.

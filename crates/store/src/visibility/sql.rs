@@ -1,4 +1,41 @@
-//! What the translations of filters to SQL share.
+//! SQL that all databases share: columns, and pieces of conditions.
+
+/// Columns of the table, without those of attributes, in the order in which rows are written.
+pub(super) const COLUMNS: [&str; 20] = [
+    "run_key",
+    "namespace",
+    "workflow_id",
+    "run_id",
+    "workflow_type",
+    "task_queue",
+    "status",
+    "start_time",
+    "execution_time",
+    "close_time",
+    "execution_duration",
+    "history_length",
+    "history_size_bytes",
+    "state_transition_count",
+    "parent_workflow_id",
+    "parent_run_id",
+    "root_workflow_id",
+    "root_run_id",
+    "memo",
+    "search_attributes",
+];
+
+/// Columns that never change. An update leaves them out, and so doesn't touch their indexes.
+pub(super) const FIXED_COLUMNS: [&str; 6] =
+    ["run_key", "namespace", "workflow_id", "run_id", "parent_workflow_id", "parent_run_id"];
+
+/// The columns that lists read, in their order.
+pub(super) const LISTED_COLUMNS: &str = "run_key, workflow_id, run_id, workflow_type, task_queue, \
+     status, start_time, execution_time, close_time, execution_duration, history_length, \
+     history_size_bytes, state_transition_count, parent_workflow_id, parent_run_id, \
+     root_workflow_id, root_run_id, memo, search_attributes";
+
+/// Close time in the order of lists. The indexes in `create_table.sql` have the same words.
+pub(super) const CLOSE_ORDER: &str = "coalesce(close_time, 9223372036854775807)";
 
 /// Joins conditions as a balanced tree: databases refuse chains that are too deep, which the language allows.
 pub(super) fn joined(terms: &[String], operator: &str) -> String {

@@ -7,12 +7,6 @@ use crate::visibility::page::{Count, Group, GroupKey};
 use crate::visibility::query::{GroupBy, Query};
 use crate::visibility::row::{Closed, Execution, ExecutionKey};
 
-/// The columns that [`decode`] reads, in its order.
-pub(super) const LISTED_COLUMNS: &str = "run_key, workflow_id, run_id, workflow_type, task_queue, \
-     status, start_time, execution_time, close_time, execution_duration, history_length, \
-     history_size_bytes, state_transition_count, parent_workflow_id, parent_run_id, \
-     root_workflow_id, root_run_id, memo, search_attributes";
-
 pub(crate) fn decode(row: &Row) -> Result<Execution, Error> {
     let nanos = |micros: i64| micros.saturating_mul(1_000);
     let closed = match row.try_get::<_, Option<i64>>(8)? {

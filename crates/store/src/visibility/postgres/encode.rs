@@ -7,35 +7,8 @@ use tokio_postgres::types::{ToSql, Type};
 use crate::postgres::statement::{Parameter, Statement, byteas, int8s, texts};
 use crate::visibility::column::{AttributeColumn, ValueType};
 use crate::visibility::row::{Closed, Row, Value, to_micros};
+use crate::visibility::sql::{COLUMNS, FIXED_COLUMNS};
 use crate::visibility::text_tokens;
-
-/// Columns of a row in the order [`put_group`] gives them; those of attributes follow.
-const COLUMNS: [&str; 20] = [
-    "run_key",
-    "namespace",
-    "workflow_id",
-    "run_id",
-    "workflow_type",
-    "task_queue",
-    "status",
-    "start_time",
-    "execution_time",
-    "close_time",
-    "execution_duration",
-    "history_length",
-    "history_size_bytes",
-    "state_transition_count",
-    "parent_workflow_id",
-    "parent_run_id",
-    "root_workflow_id",
-    "root_run_id",
-    "memo",
-    "search_attributes",
-];
-
-/// Columns that never change.
-const FIXED_COLUMNS: [&str; 6] =
-    ["run_key", "namespace", "workflow_id", "run_id", "parent_workflow_id", "parent_run_id"];
 
 /// Writes rows over those that were there. Rows with values of the same attributes become one statement.
 pub(crate) fn put(rows: &[Row]) -> impl Iterator<Item = Statement> {

@@ -13,13 +13,11 @@ use self::where_clause::where_clause;
 use super::filter::Filter;
 use super::order::Position;
 use super::query::{GroupBy, Query};
+use super::sql::{CLOSE_ORDER, LISTED_COLUMNS};
 use crate::postgres::statement::{Statement, int8, limit as limit_of, text};
 
 /// The table and its indexes.
 pub(crate) const CREATE_TABLE: &str = include_str!("create_table.sql");
-
-/// Close time in the order of lists. The index in `create_table.sql` has the same words.
-const CLOSE_ORDER: &str = "coalesce(close_time, 9223372036854775807)";
 
 /// The runs of a namespace that a filter matches, after a position or from the start: `limit` and one more, which tells
 /// whether there is another page.
@@ -33,7 +31,7 @@ pub(crate) fn list(
     let condition = where_clause(filter, &mut parameters);
     let mut sql = format!(
         "SELECT {columns} FROM perennial.visibility WHERE namespace = $1 AND {condition}",
-        columns = decode::LISTED_COLUMNS,
+        columns = LISTED_COLUMNS,
     );
     if let Some(after) = after {
         let first = parameters.len() + 1;

@@ -4,12 +4,6 @@ use rusqlite::{Result, Row};
 
 use crate::visibility::row::{Closed, Execution, ExecutionKey};
 
-/// The columns that [`decode`] reads, in its order.
-pub(super) const LISTED_COLUMNS: &str = "run_key, workflow_id, run_id, workflow_type, task_queue, \
-     status, start_time, execution_time, close_time, execution_duration, history_length, \
-     history_size_bytes, state_transition_count, parent_workflow_id, parent_run_id, \
-     root_workflow_id, root_run_id, memo, search_attributes";
-
 pub(super) fn decode(row: &Row<'_>) -> Result<Execution> {
     let nanos = |micros: i64| micros.saturating_mul(1_000);
     let closed = match row.get::<_, Option<i64>>(8)? {

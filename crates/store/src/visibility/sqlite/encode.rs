@@ -8,35 +8,8 @@ use rusqlite::{Result, Statement};
 
 use crate::visibility::column::{AttributeColumn, ValueType};
 use crate::visibility::row::{Row, Value, to_micros};
+use crate::visibility::sql::{COLUMNS, FIXED_COLUMNS};
 use crate::visibility::text_tokens;
-
-/// Columns of a row in the order [`bind`] gives them; those of attributes follow.
-const COLUMNS: [&str; 20] = [
-    "run_key",
-    "namespace",
-    "workflow_id",
-    "run_id",
-    "workflow_type",
-    "task_queue",
-    "status",
-    "start_time",
-    "execution_time",
-    "close_time",
-    "execution_duration",
-    "history_length",
-    "history_size_bytes",
-    "state_transition_count",
-    "parent_workflow_id",
-    "parent_run_id",
-    "root_workflow_id",
-    "root_run_id",
-    "memo",
-    "search_attributes",
-];
-
-/// Columns that never change. An update leaves them out, and so doesn't touch their indexes.
-const FIXED_COLUMNS: [&str; 6] =
-    ["run_key", "namespace", "workflow_id", "run_id", "parent_workflow_id", "parent_run_id"];
 
 /// Inserts or updates a row, given its parameters by [`bind`].
 pub(super) fn put_statement() -> &'static str {

@@ -19,6 +19,7 @@ use super::filter::Filter;
 use super::order::Position;
 use super::query::GroupBy;
 use super::row::{Closed, Row, to_micros};
+use super::sql::{CLOSE_ORDER, LISTED_COLUMNS};
 
 /// The table and its indexes.
 pub(crate) const CREATE_TABLE: &str = include_str!("create_table.sql");
@@ -28,9 +29,6 @@ pub(crate) const ADD_LABELS: &str = include_str!("add_labels.sql");
 
 /// Drops the indexes of custom attributes. [`put`] creates an index when the first run has a value of the attribute.
 pub(crate) const DROP_ATTRIBUTE_INDEXES: &str = include_str!("drop_attribute_indexes.sql");
-
-/// Close time in the order of lists. The index in `create_table.sql` has the same words.
-const CLOSE_ORDER: &str = "coalesce(close_time, 9223372036854775807)";
 
 /// Writes a run's row, over the one that was there.
 pub(crate) fn put(connection: &Connection, row: &Row) -> Result<()> {
@@ -97,7 +95,7 @@ pub(crate) fn list(
     parameters.insert(0, SqlValue::Integer(namespace));
     let mut sql = format!(
         "SELECT {columns} FROM visibility WHERE namespace = ? AND {condition}",
-        columns = decode::LISTED_COLUMNS,
+        columns = LISTED_COLUMNS,
     );
     if let Some(after) = after {
         // The first comparison is redundant, but the index can start from it.

@@ -6,6 +6,7 @@ use perennial_store::{Error, PostgresOptions, PostgresStore, Store};
 
 use super::server::postgres;
 use crate::conformance::backends::options;
+use crate::writing::{Owner, current, new_run};
 
 #[test]
 fn nodes_that_start_at_once_make_the_tables_once() {
@@ -79,4 +80,25 @@ fn unreachable_and_unknown_databases_are_named_without_the_password() {
         assert!(error.to_string().contains(expected), "{error}");
         assert!(!error.to_string().contains("secret"), "{error}");
     }
+}
+
+#[test]
+fn account_that_may_not_change_tables_is_told_so_and_works_when_they_are_there() {
+    let url = postgres().create_database().unwrap();
+    let name = url.rsplit('/').next().unwrap();
+    let account = format!("account_of_{name}");
+    postgres().sql(name, &format!("CREATE ROLE {account} LOGIN")).unwrap();
+    let limited = options(&url.replace("postgres@", &format!("{account}@")));
+    let error = refused(&limited);
+    assert!(matches!(error, Error::Fenced(_)), "{error:?}");
+    assert!(error.to_string().contains("`perennial database migrate`"), "{error}");
+
+    drop(PostgresStore::open(&options(&url)).unwrap());
+    let grants = format!(
+        "GRANT USAGE ON SCHEMA perennial TO {account}; \
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA perennial TO {account}"
+    );
+    postgres().sql(name, &grants).unwrap();
+    let store = PostgresStore::open(&limited).unwrap();
+    Owner::first(&store).commit(current(new_run(1, "order")));
 }
