@@ -29,6 +29,7 @@ fn the_command_alone_prints_its_help() {
               task-queue  Show the pollers and the backlog of task queues [alias: tq]
               operator    Manage namespaces, search attributes and API keys, check the server
               doctor      Check the server, schedules, workflows, workers and clock for problems
+              database    Show and upgrade the tables of a PostgreSQL database
               config      Manage connection profiles, for --profile
               env         Manage presets for flags, for --env (older; see `config`)
               completion  Print a shell completion script
