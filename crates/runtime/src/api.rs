@@ -24,6 +24,9 @@ pub enum Refusal {
     /// The outcome is unknown: retry.
     #[error("{0}")]
     Unavailable(String),
+    /// Another node owns the entity now, or will soon. Nothing has happened: ask that node.
+    #[error("the cell has moved to another node; retry")]
+    Moved,
     /// A limit on waiting requests is reached: retry later (backpressure).
     #[error("{0}")]
     Overloaded(String),

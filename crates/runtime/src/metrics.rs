@@ -14,11 +14,11 @@ impl Runtime {
 
     /// Adds the metrics of the runtime to a scrape. Blocks while it reads the sizes of files.
     pub fn collect_metrics(&self, scrape: &Scrape) {
-        for (index, cell) in self.node.cell_loads().enumerate() {
-            let label = index.to_string();
-            scrape.add(&table::CELL_QUEUE_DEPTH, &[&label], cell.queue_depth as f64);
-            scrape.add(&table::CACHE_ENTITIES, &[&label], cell.cache.entities as f64);
-            scrape.add(&table::CACHE_BYTES, &[&label], cell.cache.bytes as f64);
+        for cell in self.node.cells.all().iter() {
+            let (label, cache) = (cell.slots.first().0.to_string(), cell.cache_size());
+            scrape.add(&table::CELL_QUEUE_DEPTH, &[&label], cell.queue_depth() as f64);
+            scrape.add(&table::CACHE_ENTITIES, &[&label], cache.entities as f64);
+            scrape.add(&table::CACHE_BYTES, &[&label], cache.bytes as f64);
         }
         let namespaces = self.namespaces();
         self.node.queues.collect((self.node.monotonic(), self.now()), &namespaces, scrape);

@@ -6,6 +6,7 @@
 
 pub(crate) mod cell_loop;
 mod cell_thread;
+mod cells;
 mod commit_watch;
 pub(crate) mod commits;
 mod environment;
@@ -20,6 +21,7 @@ mod store_health;
 mod suspension;
 mod traces;
 
+pub(crate) use self::cells::{CacheSize, CellEntry, OwnedCells};
 pub(crate) use self::environment::Environment;
 pub use self::recent_commits::CommitTimes;
 
@@ -31,14 +33,15 @@ use std::time::Duration;
 use perennial_engine::run::Limits;
 use perennial_engine::{NamespaceKey, Slot, SlotRange, Time, Zones};
 use perennial_proto::store::{EntityMessage, NamespaceRecord, RunName, WaitingTask};
-use perennial_store::{Epoch, Store};
+use perennial_store::{CellId, Epoch, Lease, Store};
 use perennial_telemetry::{Metrics, Tracer};
 use prost::Message;
 
+use self::cell_loop::CellLoop;
 use self::cell_thread::Helpers;
 use self::commits::CommitObserver;
 use self::failure::Failure;
-use self::inbox::{Inbox, InboxSender};
+use self::inbox::Inbox;
 use self::schedule_series::ScheduleSeries;
 use crate::cell::{
     Dispatch, Incoming, Input, Release, ReplyTo, Request, Response, RunRequest, slot_of_sender,
@@ -62,10 +65,15 @@ pub(crate) struct Node {
     pub(crate) environment: Environment,
     pub(crate) damage: Arc<Damage>,
     namespaces: RwLock<Arc<Namespaces>>,
-    cells: Vec<CellEntry>,
+    /// The cells that this node owns.
+    pub(crate) cells: OwnedCells,
+    /// Cells in the store, which share the memory for caches.
+    stored_cells: usize,
     /// Names this node as the owner of its cells.
     id: String,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// The threads that work for cells. Taken when the node stops.
+    helpers: Mutex<Option<Helpers>>,
     /// Stops the thread that checks the store's health.
     store_checks: Mutex<Option<store_health::StopChecks>>,
     pub(crate) failure: Failure,
@@ -86,29 +94,6 @@ pub(crate) struct Node {
     pub(crate) tracer: Tracer,
 }
 
-/// A cell of this node, as others see it.
-struct CellEntry {
-    slots: SlotRange,
-    inbox: InboxSender,
-    /// As it was after the cell's last turn.
-    cache: Mutex<CacheSize>,
-    /// The first wake-up that wasn't handled in the cell's last turn.
-    next_wake: Mutex<Option<Time>>,
-}
-
-/// The size of a cell's cache.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct CacheSize {
-    pub(crate) entities: usize,
-    pub(crate) bytes: usize,
-}
-
-/// Load of a cell, for metrics.
-pub(crate) struct CellLoad {
-    pub(crate) queue_depth: usize,
-    pub(crate) cache: CacheSize,
-}
-
 /// An entry in a cell's inbox.
 pub(crate) enum ToCell {
     Input(Input),
@@ -124,54 +109,87 @@ pub(crate) enum ToCell {
     Stop,
 }
 
+impl ToCell {
+    /// The cell has ended before it took the entry. Nothing of the entry has happened.
+    fn refuse(self) {
+        match self {
+            Self::Input(Input::Asked(incoming)) | Self::UnderLease(_, Input::Asked(incoming)) => {
+                incoming.reply.send(Err(crate::Refusal::Moved));
+            }
+            // The next owner reads the store.
+            Self::Input(_)
+            | Self::UnderLease(..)
+            | Self::Committed
+            | Self::CommitFailed(_)
+            | Self::DeliverLater(..)
+            | Self::Stop => {}
+        }
+    }
+}
+
 impl Node {
     pub(crate) fn open(
         store: Arc<dyn Store>,
         config: &RuntimeConfig,
     ) -> Result<Arc<Self>, OpenError> {
-        let (node, inboxes) = Self::without_threads(store, config, Environment::System)?;
+        let node = Self::without_threads(store, config, Environment::System)?;
         let (loads, mut threads) = loads::start(&node)?;
+        let cells = slot_ranges(node.store.as_ref(), config.cells)?;
         let mut helpers = Helpers { commits: None, loads };
-        if inboxes.len() > 1 {
+        if cells.len() > 1 {
             let (commits, thread) = commits::start(&node)?;
             helpers.commits = Some(commits);
             threads.push(thread);
         }
-        for (index, inbox) in inboxes.into_iter().enumerate() {
-            threads.push(cell_thread::start(&node, index, inbox, helpers.clone())?);
+        *lock(&node.threads) = threads;
+        *lock(&node.helpers) = Some(helpers);
+        // All inboxes are there before the first cell delivers its messages.
+        let cells: Vec<_> = cells.into_iter().map(|slots| node.cells.add(slots)).collect();
+        for (cell, inbox) in cells {
+            let lease = node.lease_cell(cell.slots)?;
+            node.start_cell(cell, inbox, lease)?;
         }
         let (stop, thread) = store_health::start(&node)?;
-        threads.push(thread);
+        lock(&node.threads).push(thread);
         *lock(&node.store_checks) = Some(stop);
-        *lock(&node.threads) = threads;
         node.offer_stored_tasks()?;
         Ok(node)
     }
 
-    /// A node without threads, and the inbox of each of its cells. The caller takes the turns of the threads.
+    /// Starts the thread of a cell that this node has leased.
+    fn start_cell(
+        self: &Arc<Self>,
+        cell: Arc<CellEntry>,
+        inbox: Inbox,
+        lease: Lease,
+    ) -> Result<(), OpenError> {
+        let Some(helpers) = lock(&self.helpers).clone() else {
+            let why = "the node is stopping".to_owned();
+            return Err(OpenError::Store(perennial_store::Error::Unavailable(why)));
+        };
+        let running = CellLoop::start(self, cell, lease)?;
+        let thread = cell_thread::start(self, running, inbox, helpers)?;
+        let mut threads = lock(&self.threads);
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(thread);
+        Ok(())
+    }
+
+    /// Makes this node the owner of a cell. [`perennial_store::Error::Fenced`] if it can't be.
+    pub(crate) fn lease_cell(&self, slots: SlotRange) -> Result<Lease, perennial_store::Error> {
+        self.store.lease(CellId(slots.first()), &self.id)
+    }
+
+    /// A node without threads and without cells. The caller adds cells and takes the turns of the threads.
     pub(crate) fn without_threads(
         store: Arc<dyn Store>,
         config: &RuntimeConfig,
         environment: Environment,
-    ) -> Result<(Arc<Self>, Vec<Inbox>), OpenError> {
-        let (cells, inboxes): (Vec<_>, Vec<_>) = slot_ranges(store.as_ref(), config.cells)?
-            .into_iter()
-            .map(|slots| {
-                let (inbox, arrived) = inbox::inbox();
-                (
-                    CellEntry {
-                        slots,
-                        inbox,
-                        cache: Mutex::default(),
-                        next_wake: Mutex::default(),
-                    },
-                    arrived,
-                )
-            })
-            .unzip();
+    ) -> Result<Arc<Self>, OpenError> {
         let namespaces = Namespaces::of(namespaces::stored(store.as_ref())?, config.isolation);
         let shares = Shares::of(config.memory_budget);
-        let node = Arc::new(Self {
+        let stored_cells = slot_ranges(store.as_ref(), config.cells)?.len();
+        Ok(Arc::new(Self {
             store,
             queues: Queues::new(shares.tasks),
             id: environment.fresh_ids().next(environment.now()),
@@ -180,8 +198,10 @@ impl Node {
             environment,
             damage: Arc::default(),
             namespaces: RwLock::new(Arc::new(namespaces)),
-            cells,
+            cells: OwnedCells::default(),
+            stored_cells,
             threads: Mutex::default(),
+            helpers: Mutex::default(),
             store_checks: Mutex::default(),
             failure: Failure::default(),
             store_problem: Mutex::default(),
@@ -196,15 +216,15 @@ impl Node {
             commit_observer: CommitObserver::new(Arc::clone(&config.metrics)),
             commit_stalled_after: config.commit_stalled_after,
             tracer: config.tracer.clone(),
-        });
-        Ok((node, inboxes))
+        }))
     }
 
     /// Lets every cell commit its open batch, and ends all threads. Later requests aren't handled.
     pub(crate) fn stop(&self) {
-        for cell in &self.cells {
-            cell.inbox.send(ToCell::Stop);
+        for cell in self.cells.all().iter() {
+            cell.send(ToCell::Stop);
         }
+        *lock(&self.helpers) = None;
         *lock(&self.store_checks) = None;
         for thread in std::mem::take(&mut *lock(&self.threads)) {
             // A thread that panicked has already reported it.
@@ -225,14 +245,14 @@ impl Node {
         self.offer_stored_tasks()
     }
 
-    /// Puts every stored task into its queue.
+    /// Puts every stored task of its cells into its queue.
     pub(crate) fn offer_stored_tasks(&self) -> Result<(), perennial_store::Error> {
         let mut after = i64::MIN;
         loop {
             let rows = self.store.tasks(SlotRange::ALL, after, PAGE)?;
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.key;
-            for row in rows {
+            for row in rows.into_iter().filter(|row| self.cells.contains(row.slot)) {
                 match WaitingTask::decode(row.value.as_slice()) {
                     Ok(task) => {
                         let matched = self.queues.offer(task, true, self.monotonic());
@@ -300,63 +320,24 @@ impl Node {
         *namespaces = Arc::new(namespaces.with(record));
     }
 
-    /// Sends a request to the cell that owns its slot.
+    /// Sends a request to the cell that owns its slot. Refused with [`crate::Refusal::Moved`] if another node has it.
     pub(crate) fn ask(&self, incoming: Incoming) {
-        let cell = self.cell_of(incoming.request.slot());
-        self.send_to_cell(cell, ToCell::Input(Input::Asked(Box::new(incoming))));
-    }
-
-    /// The cell that owns a slot: each has a range of them.
-    pub(crate) fn cell_of(&self, slot: Slot) -> usize {
-        self.cells.partition_point(|cell| cell.slots.last() < slot)
+        match self.cells.of(incoming.request.slot()) {
+            Some(cell) => cell.send(ToCell::Input(Input::Asked(Box::new(incoming)))),
+            None => incoming.reply.send(Err(crate::Refusal::Moved)),
+        }
     }
 
     /// Whether one of this node's cells owns the slot: background work of the slot is done here then.
     pub(crate) fn owns(&self, slot: Slot) -> bool {
-        self.cells.get(self.cell_of(slot)).is_some_and(|cell| cell.slots.contains(slot))
-    }
-
-    /// How many cells this node has.
-    pub(crate) fn cell_count(&self) -> usize {
-        self.cells.len()
-    }
-
-    /// The slots of one of its cells.
-    pub(crate) fn slots_of(&self, cell: usize) -> SlotRange {
-        self.cells.get(cell).map_or(SlotRange::ALL, |cell| cell.slots)
-    }
-
-    /// The load of each cell, in the order of their slots.
-    pub(crate) fn cell_loads(&self) -> impl Iterator<Item = CellLoad> {
-        self.cells
-            .iter()
-            .map(|cell| CellLoad { queue_depth: cell.inbox.depth(), cache: *lock(&cell.cache) })
-    }
-
-    /// Notes the size of a cell's cache.
-    pub(crate) fn set_cache_size(&self, cell: usize, size: CacheSize) {
-        if let Some(cell) = self.cells.get(cell) {
-            *lock(&cell.cache) = size;
-        }
-    }
-
-    /// Notes the first wake-up that a cell hasn't handled.
-    pub(crate) fn set_next_wake(&self, cell: usize, wake: Option<Time>) {
-        if let Some(cell) = self.cells.get(cell) {
-            *lock(&cell.next_wake) = wake;
-        }
+        self.cells.contains(slot)
     }
 
     /// The first wake-up of each cell that wasn't handled in its last turn.
     pub(crate) fn next_wakes(&self) -> impl Iterator<Item = Time> {
-        self.cells.iter().filter_map(|cell| *lock(&cell.next_wake))
-    }
-
-    /// Sends to a cell's inbox.
-    pub(crate) fn send_to_cell(&self, cell: usize, what: ToCell) {
-        if let Some(cell) = self.cells.get(cell) {
-            cell.inbox.send(what);
-        }
+        let cells = self.cells.all();
+        let wakes: Vec<Time> = cells.iter().filter_map(|cell| cell.next_wake()).collect();
+        wakes.into_iter()
     }
 
     /// Sends out a release of a cell that has this lease.
@@ -445,8 +426,7 @@ impl Node {
     /// A restarted cell delivers its messages again. It must not get two answers to one message: a start that was
     /// refused the first time may succeed the second time.
     pub(crate) fn deliver(&self, message: Arc<EntityMessage>, epoch: Epoch) {
-        let cell_of_sender = self.cells.get(self.cell_of(slot_of_sender(&message)));
-        let cell_of_sender = cell_of_sender.map(|cell| cell.inbox.clone());
+        let cell_of_sender = self.cells.of(slot_of_sender(&message));
         let sent = Arc::clone(&message);
         let damage = Arc::clone(&self.damage);
         let reply = ReplyTo::Then(Box::new(move |answer: Result<Response, crate::Refusal>| {
@@ -471,7 +451,7 @@ impl Node {
 }
 
 /// The slots of each cell. Divides them again if the configured number of cells differs from the stored one.
-fn slot_ranges(
+pub(crate) fn slot_ranges(
     store: &dyn Store,
     wanted: Option<u32>,
 ) -> Result<Vec<SlotRange>, perennial_store::Error> {

@@ -31,7 +31,7 @@ use crate::node::cell_loop::{CellLoop, INPUTS_PER_STEP, Next};
 use crate::node::commits::{self, Commit};
 use crate::node::inbox::Inbox;
 use crate::node::loads::Load;
-use crate::node::{self, Environment, ToCell};
+use crate::node::{self, CellEntry, Environment, ToCell};
 use crate::{OpenError, Runtime, RuntimeConfig};
 
 /// A settable clock. Clones share the time.
@@ -86,6 +86,7 @@ pub struct Node {
 
 /// A cell and its inbox.
 struct Turns {
+    entry: Arc<CellEntry>,
     /// `None` once it has ended.
     cell: Option<CellLoop>,
     inbox: Inbox,
@@ -102,11 +103,14 @@ impl Node {
     ) -> Result<Self, OpenError> {
         let Clock { now, since_boot } = clock.clone();
         let environment = Environment::Simulated { now, since_boot, seed: AtomicU64::new(seed) };
-        let (node, inboxes) = node::Node::without_threads(store, config, environment)?;
+        let node = node::Node::without_threads(store, config, environment)?;
+        let slots = node::slot_ranges(node.store.as_ref(), config.cells)?;
+        let added: Vec<_> = slots.into_iter().map(|slots| node.cells.add(slots)).collect();
         let mut cells = Vec::new();
-        for (index, inbox) in inboxes.into_iter().enumerate() {
-            let cell = Some(CellLoop::lease(&node, index)?);
-            cells.push(Turns { cell, inbox, arrived: VecDeque::new() });
+        for (entry, inbox) in added {
+            let lease = node.lease_cell(entry.slots)?;
+            let cell = Some(CellLoop::start(&node, Arc::clone(&entry), lease)?);
+            cells.push(Turns { entry, cell, inbox, arrived: VecDeque::new() });
         }
         node.offer_stored_tasks()?;
         Ok(Self {
@@ -135,7 +139,7 @@ impl Node {
 
     /// Ids of the cells, in the order of their slots.
     pub fn cell_ids(&self) -> Vec<CellId> {
-        (0..self.cells.len()).map(|cell| CellId(self.node.slots_of(cell).first())).collect()
+        self.cells.iter().map(|turns| CellId(turns.entry.slots.first())).collect()
     }
 
     /// Number of cells.
@@ -166,9 +170,10 @@ impl Node {
         match next {
             Next::Continue(work) => {
                 if self.acknowledge == Acknowledge::BeforeCommit && work.commit.is_some() {
-                    self.node.send_to_cell(cell, commits::commit_result(Ok(())));
+                    turns.entry.send(commits::commit_result(Ok(())));
                 }
-                self.commits.extend(work.commit.map(|batch| (cell, batch)));
+                let entry = &turns.entry;
+                self.commits.extend(work.commit.map(|batch| (Arc::clone(entry), batch)));
                 self.loads.extend(work.loads);
                 self.loads.extend(work.awaited_loads);
                 running.rest(&self.node);
@@ -212,7 +217,7 @@ impl Node {
             let is_acknowledged = matches!(result, ToCell::Committed)
                 && self.acknowledge == Acknowledge::BeforeCommit;
             if !is_acknowledged {
-                self.node.send_to_cell(cell, result);
+                cell.send(result);
             }
         }
     }
@@ -231,9 +236,9 @@ impl Node {
 
     /// Delivers a message, for the first time or again.
     pub fn deliver(&self, message: EntityMessage) {
-        let sender = self.node.cell_of(slot_of_sender(&message));
-        let cell = self.cells.get(sender).and_then(|turns| turns.cell.as_ref());
-        if let Some(cell) = cell {
+        let slot = slot_of_sender(&message);
+        let sender = self.cells.iter().find(|turns| turns.entry.slots.contains(slot));
+        if let Some(cell) = sender.and_then(|turns| turns.cell.as_ref()) {
             self.node.deliver(Arc::new(message), cell.epoch());
         }
     }

@@ -25,6 +25,7 @@ pub(crate) fn refused(refusal: Refusal) -> Status {
     match refusal {
         Refusal::Rejected(rejection) => rejected(rejection),
         Refusal::Unavailable(message) => Status::unavailable(message),
+        moved @ Refusal::Moved => Status::unavailable(moved.to_string()),
         Refusal::Overloaded(message) => {
             resource_exhausted(message, ResourceExhaustedCause::SystemOverloaded)
         }

@@ -39,6 +39,7 @@ pub(super) async fn work(runtime: &Runtime, mut job: BatchJob) {
             }
             Err(
                 Refusal::Unavailable(_)
+                | Refusal::Moved
                 | Refusal::Overloaded(_)
                 | Refusal::Exhausted(_)
                 | Refusal::PagesLost(_)

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use perennial_engine::{FreshIds, SlotRange, Time};
 use perennial_proto::store::EntityMessage;
-use perennial_store::{Batch, BatchId, CellId, Epoch, Error, Lease};
+use perennial_store::{Batch, BatchId, Epoch, Error, Lease};
 
 use super::evaluation_gaps::EvaluationGaps;
 use super::loads::Load;
 use super::suspension::Suspension;
-use super::{Node, ToCell};
+use super::{CellEntry, Node, ToCell};
 use crate::cell::{Cell, CellConfig, Input, Lookups, Release, Rules, StepContext, StepResult};
 
 /// Inputs handled in one step.
@@ -24,8 +24,8 @@ const IDLE_WAIT_MAX: Duration = Duration::from_secs(3600);
 /// A cell with its lease, message retries and suspension. A cell thread or the simulator calls [`CellLoop::turn`] in a
 /// loop.
 pub(crate) struct CellLoop {
-    /// Position among the node's cells.
-    index: usize,
+    /// The cell, as others see it.
+    entry: Arc<CellEntry>,
     slots: SlotRange,
     /// The lease that the cell started with. Renewals don't change it: loads requested before a renewal stay valid.
     epoch: Epoch,
@@ -61,16 +61,16 @@ pub(crate) struct Work {
 }
 
 impl CellLoop {
-    /// Takes over the cell.
-    pub(crate) fn lease(node: &Node, index: usize) -> Result<Self, Error> {
-        let slots = node.slots_of(index);
-        let Leased { epoch, cell, sent, .. } = lease(node, slots)?;
+    /// Starts the cell under a lease.
+    pub(crate) fn start(node: &Node, entry: Arc<CellEntry>, lease: Lease) -> Result<Self, Error> {
+        let slots = entry.slots;
+        let Leased { epoch, cell, sent, .. } = leased(node, lease)?;
         deliver_all(node, sent, epoch);
         let evaluation_gaps = EvaluationGaps::start(&node.environment, node.evaluation);
         let (undelivered_messages, suspension) = (Vec::new(), None);
         let is_stopping = false;
         Ok(Self {
-            index,
+            entry,
             slots,
             epoch,
             cell,
@@ -147,9 +147,9 @@ impl CellLoop {
         self.cell.cached_bytes()
     }
 
-    /// Position among the node's cells.
-    pub(crate) fn index(&self) -> usize {
-        self.index
+    /// The cell, as others see it.
+    pub(crate) fn entry(&self) -> &Arc<CellEntry> {
+        &self.entry
     }
 
     /// Marks the cell idle. Returns how long to wait for an input.
@@ -205,8 +205,8 @@ impl CellLoop {
         let took = begun.elapsed();
         let Lookups { hits, misses } = self.cell.take_lookups();
         node.metrics.cells.record_turn(took, hits, misses);
-        node.set_cache_size(self.index, self.cell.cache_size());
-        node.set_next_wake(self.index, self.cell.first_unhandled_wake());
+        self.entry.set_cache_size(self.cell.cache_size());
+        self.entry.set_next_wake(self.cell.first_unhandled_wake());
         tracing::trace!(
             cell = %self.slots,
             inputs = count,
@@ -228,16 +228,19 @@ impl CellLoop {
             );
         }
         release_all(node, releases, self.epoch);
-        let (cell, epoch) = (self.index, self.epoch);
-        let load = |wanted| Load::Entity { cell, epoch, wanted };
-        let wakes = load_wakes.map(|(after, up_to)| Load::Wakes { cell, epoch, after, up_to });
+        let (entry, epoch) = (&self.entry, self.epoch);
+        let load = |wanted| Load::Entity { cell: Arc::clone(entry), epoch, wanted };
+        let wakes = load_wakes.map(|(after, up_to)| {
+            let cell = Arc::clone(entry);
+            Load::Wakes { cell, epoch, after, up_to }
+        });
         let loads = loads.into_iter().map(load).chain(wakes).collect();
         Work { commit, loads, awaited_loads: awaited_loads.into_iter().map(load).collect() }
     }
 
     /// Takes a new lease for more keys. If the outcome is unknown, the cell restarts, as after a failed commit.
     fn renew_lease(&mut self, node: &Node) -> Result<(), Error> {
-        let epoch = node.store.lease(CellId(self.slots.first()), &node.id)?.epoch;
+        let epoch = node.lease_cell(self.slots)?.epoch;
         tracing::info!(
             cell = %self.slots,
             epoch = epoch.0,
@@ -257,7 +260,8 @@ impl CellLoop {
         if let Some(Error::Fenced(why)) = failed {
             return Err(Fenced(why));
         }
-        let leased = lease(node, self.slots).and_then(|leased| {
+        let leased = node.lease_cell(self.slots).and_then(|lease| leased(node, lease));
+        let leased = leased.and_then(|leased| {
             node.reload_tasks(self.slots)?;
             Ok(leased)
         });
@@ -359,8 +363,8 @@ struct Leased {
     sent: Vec<Arc<EntityMessage>>,
 }
 
-fn lease(node: &Node, slots: SlotRange) -> Result<Leased, Error> {
-    let Lease { epoch, last_batch, .. } = node.store.lease(CellId(slots.first()), &node.id)?;
+fn leased(node: &Node, lease: Lease) -> Result<Leased, Error> {
+    let Lease { slots, epoch, last_batch } = lease;
     let mut cell = cell_under(node, slots, epoch);
     let sent: Vec<_> = node.stored_messages(slots)?.into_iter().map(Arc::new).collect();
     for message in &sent {
@@ -381,7 +385,7 @@ fn cell_under(node: &Node, slots: SlotRange, epoch: Epoch) -> Cell {
             zones: Arc::clone(&node.zones),
         },
         entities_cached: node.entities_cached,
-        shares: node.shares.of_one_cell(node.cell_count()),
+        shares: node.shares.of_one_cell(node.stored_cells),
         evaluation: node.evaluation,
     })
 }

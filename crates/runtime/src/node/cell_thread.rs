@@ -26,11 +26,11 @@ pub(super) struct Helpers {
 
 pub(super) fn start(
     node: &Arc<Node>,
-    index: usize,
+    cell: CellLoop,
     inbox: Inbox,
     helpers: Helpers,
 ) -> Result<JoinHandle<()>, crate::OpenError> {
-    let cell = CellLoop::lease(node, index)?;
+    let name = format!("cell-{}", cell.entry().slots.first().0);
     let guard = PanicGuard::of(node);
     let node = Arc::downgrade(node);
     let mut thread = CellThread { cell, inbox, helpers };
@@ -50,7 +50,7 @@ pub(super) fn start(
             }
         }
     };
-    Ok(thread::Builder::new().name(format!("cell-{index}")).spawn(body)?)
+    Ok(thread::Builder::new().name(name).spawn(body)?)
 }
 
 struct CellThread {
@@ -92,7 +92,7 @@ impl CellThread {
 
     /// The result of a commit, if this thread made it.
     fn commit(&self, node: &Node, batch: Batch) -> Option<ToCell> {
-        let cell = self.cell.index();
+        let cell = Arc::clone(self.cell.entry());
         let Some(commits) = &self.helpers.commits else {
             return commit(node.store.as_ref(), vec![(cell, batch)], &node.commit_observer)
                 .pop()

@@ -15,13 +15,13 @@ use perennial_telemetry::Metrics;
 use super::commit_watch::CommitWatch;
 use super::failure::PanicGuard;
 use super::recent_commits::{CommitTimes, RecentCommits};
-use super::{Node, ToCell};
+use super::{CellEntry, Node, ToCell};
 
 /// A slower commit is logged.
 const SLOW_COMMIT: Duration = Duration::from_secs(1);
 
 /// A cell and its batch.
-pub(crate) type Commit = (usize, Batch);
+pub(crate) type Commit = (Arc<CellEntry>, Batch);
 
 /// Observes commits.
 #[derive(Clone)]
@@ -54,15 +54,13 @@ pub(super) fn start(
     let (commits, queue) = mpsc::channel();
     let (store, guard) = (Arc::clone(&node.store), PanicGuard::of(node));
     let observer = node.commit_observer.clone();
-    let node = Arc::downgrade(node);
     let body = move || {
         let _guard = guard;
         while let Ok(first) = queue.recv() {
             let queued = std::iter::once(first).chain(queue.try_iter()).collect();
-            let done = commit(store.as_ref(), queued, &observer);
-            let Some(node) = node.upgrade() else { return };
-            done.into_iter()
-                .for_each(|(cell, commit_result)| node.send_to_cell(cell, commit_result));
+            for (cell, commit_result) in commit(store.as_ref(), queued, &observer) {
+                cell.send(commit_result);
+            }
         }
     };
     Ok((commits, thread::Builder::new().name("commit".to_owned()).spawn(body)?))
@@ -73,8 +71,9 @@ pub(crate) fn commit(
     store: &dyn Store,
     commits: Vec<Commit>,
     observer: &CommitObserver,
-) -> Vec<(usize, ToCell)> {
-    let (cells, batches): (Vec<usize>, Vec<Batch>) = commits.into_iter().unzip();
+) -> Vec<(Arc<CellEntry>, ToCell)> {
+    let (cells, batches): (Vec<_>, Vec<Batch>) = commits.into_iter().unzip();
+    let slots = || cells.iter().map(|cell| cell.slots.to_string()).collect::<Vec<_>>();
     let begun = Instant::now();
     let committed = {
         let _watched = observer.watch.begin();
@@ -85,10 +84,10 @@ pub(crate) fn commit(
     let entities = batches.iter().map(|batch| batch.entities.len()).sum();
     observer.metrics.commits.record(took, entities, committed.is_ok());
     let microseconds = took.as_micros() as u64;
-    tracing::trace!(?cells, microseconds, is_durable = committed.is_ok(), "committed");
+    tracing::trace!(cells = ?slots(), microseconds, is_durable = committed.is_ok(), "committed");
     if took > SLOW_COMMIT {
         let milliseconds = took.as_millis() as u64;
-        tracing::warn!(milliseconds, cells = ?cells, "slow commit: is the disk busy?");
+        tracing::warn!(milliseconds, cells = ?slots(), "slow commit: is the disk busy?");
     }
     let done = match committed {
         // No batch was stored because of one cell's conflict: commit each separately.

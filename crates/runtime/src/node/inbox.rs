@@ -22,13 +22,15 @@ pub(crate) struct InboxSender {
 }
 
 impl InboxSender {
-    /// Sends an entry. A cell that has ended gets nothing: its entities are in the store.
-    pub(crate) fn send(&self, entry: ToCell) {
+    /// Sends an entry. A cell that has ended gets nothing, and the entry comes back.
+    #[allow(clippy::result_large_err, reason = "the entry goes on to where errors are answered")]
+    pub(crate) fn send(&self, entry: ToCell) -> Result<(), ToCell> {
         // Before the entry can be read, so that the depth isn't negative.
         self.depth.fetch_add(1, Ordering::Relaxed);
-        if self.sender.send(entry).is_err() {
+        self.sender.send(entry).map_err(|returned| {
             self.depth.fetch_sub(1, Ordering::Relaxed);
-        }
+            returned.0
+        })
     }
 
     /// The number of entries that wait.

@@ -13,7 +13,7 @@ use perennial_engine::{EntityKey, EntityRef, Time};
 use perennial_store::{Epoch, Error};
 
 use super::failure::PanicGuard;
-use super::{Node, PAGE, ToCell};
+use super::{CellEntry, Node, PAGE, ToCell};
 use crate::cell::Input;
 
 const THREADS: usize = 2;
@@ -23,8 +23,8 @@ const RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// A read for a cell, with the cell's lease at the time of the request.
 pub(crate) enum Load {
-    Entity { cell: usize, epoch: Epoch, wanted: EntityRef },
-    Wakes { cell: usize, epoch: Epoch, after: (Time, EntityKey), up_to: Time },
+    Entity { cell: Arc<CellEntry>, epoch: Epoch, wanted: EntityRef },
+    Wakes { cell: Arc<CellEntry>, epoch: Epoch, after: (Time, EntityKey), up_to: Time },
 }
 
 /// Starts the loader threads. They end with the last cell.
@@ -89,7 +89,7 @@ impl Node {
                     wanted.push(entity);
                 }
                 Load::Wakes { cell, epoch, after, up_to } => {
-                    read = read.and(self.load_wakes(cell, epoch, after, up_to));
+                    read = read.and(self.load_wakes(&cell, epoch, after, up_to));
                 }
             }
         }
@@ -99,7 +99,7 @@ impl Node {
         let found = self.store.load(&wanted);
         for (((cell, epoch), wanted), found) in askers.into_iter().zip(wanted).zip(found) {
             read = read.and(self.record_read(&found));
-            self.send_to_cell(cell, ToCell::UnderLease(epoch, Input::Loaded { wanted, found }));
+            cell.send(ToCell::UnderLease(epoch, Input::Loaded { wanted, found }));
         }
         read
     }
@@ -109,8 +109,14 @@ impl Node {
         self.load_together(vec![load])
     }
 
-    fn load_wakes(&self, cell: usize, epoch: Epoch, after: (Time, EntityKey), up_to: Time) -> Read {
-        let wakes = self.store.wakes(self.slots_of(cell), after, up_to, PAGE);
+    fn load_wakes(
+        &self,
+        cell: &CellEntry,
+        epoch: Epoch,
+        after: (Time, EntityKey),
+        up_to: Time,
+    ) -> Read {
+        let wakes = self.store.wakes(cell.slots, after, up_to, PAGE);
         self.record_read(&wakes);
         let (input, read) = match wakes {
             Ok(wakes) => {
@@ -119,7 +125,7 @@ impl Node {
             }
             Err(_) => (Input::WakesReadFailed, Read::Failed),
         };
-        self.send_to_cell(cell, ToCell::UnderLease(epoch, input));
+        cell.send(ToCell::UnderLease(epoch, input));
         read
     }
 

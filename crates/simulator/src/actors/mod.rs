@@ -57,6 +57,7 @@ pub(crate) fn is_unknown(refusal: &Refusal) -> bool {
     match refusal {
         Refusal::Unavailable(_)
         | Refusal::TimedOut
+        | Refusal::Moved
         | Refusal::Overloaded(_)
         | Refusal::Exhausted(_)
         | Refusal::PagesLost(_) => true,
