@@ -3,7 +3,9 @@
 use perennial_engine::{Kind, Slot, SlotRange};
 use uuid::Uuid;
 
-use crate::{Batch, EntityWrite, Epoch, Error, Listed, NewEntity, NewRun, RecordWrite};
+use crate::{
+    Batch, EntityWrite, Epoch, Error, Listed, NewEntity, NewRun, NodeRegistration, RecordWrite,
+};
 
 /// Refuses a batch that contradicts itself, with the place and the reason.
 ///
@@ -29,6 +31,19 @@ pub(crate) fn check_record(record: &RecordWrite) -> Result<(), Error> {
     }
     check_text(&record.key)
         .map_err(|problem| Error::Conflict(format!("a {kind:?} record: {problem}")))
+}
+
+/// Refuses a node without an id, or with texts that can't be stored.
+pub(crate) fn check_node(node: &NodeRegistration) -> Result<(), Error> {
+    let NodeRegistration { id, address, version, .. } = node;
+    if id.is_empty() {
+        // A cell without an owner has an empty one.
+        return Err(Error::Conflict("a node has an empty id".to_owned()));
+    }
+    [id, address, version]
+        .into_iter()
+        .try_for_each(|text| check_text(text))
+        .map_err(|problem| Error::Conflict(format!("node {id:?}: {problem}")))
 }
 
 /// Refuses a text that not every backend can store.
@@ -66,6 +81,36 @@ pub(crate) fn check_coverage(ranges: &[SlotRange]) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Conflict(format!("the cells end before slot {next}")))
+}
+
+/// Refuses new cells that don't have exactly the slots of those they replace, each once.
+pub(crate) fn check_same_slots(old: &[SlotRange], new: &[SlotRange]) -> Result<(), Error> {
+    if old.is_empty() {
+        return Err(Error::Conflict("no cells to replace are given".to_owned()));
+    }
+    match (runs(old), runs(new)) {
+        (Some(old), Some(new)) if old == new => Ok(()),
+        (Some(_), Some(_)) => {
+            Err(Error::Conflict("the new cells have other slots than the old ones".to_owned()))
+        }
+        (None, _) => Err(Error::Conflict("a cell to replace is given twice".to_owned())),
+        (_, None) => Err(Error::Conflict("the new cells have a slot twice".to_owned())),
+    }
+}
+
+/// The slots of all ranges, as few ranges as possible. `None` if two of them have a slot in common.
+fn runs(ranges: &[SlotRange]) -> Option<Vec<(u16, u16)>> {
+    let mut ranges: Vec<_> = ranges.iter().map(|range| (range.first().0, range.last().0)).collect();
+    ranges.sort_unstable();
+    let mut runs: Vec<(u16, u16)> = Vec::new();
+    for (first, last) in ranges {
+        match runs.last_mut() {
+            Some((_, end)) if first <= *end => return None,
+            Some((_, end)) if first == *end + 1 => *end = last,
+            Some(_) | None => runs.push((first, last)),
+        }
+    }
+    Some(runs)
 }
 
 /// The sixteen bytes of a run id, which sort as the ids do; `None` if it isn't a UUID as we write them.

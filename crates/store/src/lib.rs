@@ -4,11 +4,15 @@
 //! history are bytes to it. It must never answer `Ok` to a commit that a crash could undo, nor accept a batch of an
 //! owner that has been replaced.
 //!
+//! A store that several nodes share is a [`ClusterStore`] too: it says which nodes there are, and lets a node take a cell only
+//! if no other one may own it.
+//!
 //! Start with [`Store`]. [`MemoryStore`] is the simplest implementation; [`SqliteStore`] stores in a file,
 //! [`PostgresStore`] in a database that several nodes share. Tests wrap one of them with [`StoreWrapper`].
 
 mod batch;
 mod check;
+mod cluster;
 pub mod file_system;
 mod memory;
 mod merge;
@@ -22,6 +26,7 @@ pub use batch::{
     Batch, CellId, EntityWrite, Fragment, Listed, Log, LogLine, MessageWrite, NewEntity, NewRun,
     RecordKind, RecordWrite, TaskRow, TaskWrite,
 };
+pub use cluster::{CUT_OFF_AFTER, ClusterStore, ClusterView, NodeRegistration, StoredNode};
 pub use memory::{Disk, MemoryStore};
 pub use postgres::{PostgresOptions, PostgresStore, SchemaVersion};
 pub use sqlite::{Durability, OnDamage, SqliteOptions, SqliteStore};
@@ -42,7 +47,7 @@ pub struct Epoch(pub i64);
 pub struct StoredCell {
     /// Its slots.
     pub slots: SlotRange,
-    /// The node that took the last lease; empty if none has since the slots were divided.
+    /// The node that took the last lease; empty if it gave the cell up, or if none has taken one since the slots were divided.
     pub owner: String,
     /// The epoch of that lease.
     pub epoch: Epoch,
@@ -168,11 +173,14 @@ pub trait Store: Send + Sync + 'static {
     /// All cells, in the order of their slots. Together they have every slot once.
     fn cells(&self) -> Result<Vec<StoredCell>, Error>;
 
-    /// Makes `owner` the owner of a cell: from now on batches of earlier epochs are refused.
+    /// Makes `owner` the owner of a cell, whoever owned it: from now on batches of earlier epochs are refused.
     fn lease(&self, cell: CellId, owner: &str) -> Result<Lease, Error>;
 
     /// Divides the slots into other cells, which nobody owns yet. Owners of the cells before are fenced.
     fn divide(&self, ranges: &[SlotRange]) -> Result<(), Error>;
+
+    /// The nodes that share this store. `None` for a store that only one process can open.
+    fn cluster(&self) -> Option<&dyn ClusterStore>;
 
     /// Writes a record if the stored one is `expected`, or if there is none and that is expected. False if it isn't.
     ///

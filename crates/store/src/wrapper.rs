@@ -4,8 +4,9 @@ use perennial_engine::{EntityKey, EntityRef, NamespaceKey, SlotRange, Time};
 
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
-    Batch, CellId, DiskUsage, Error, FileSize, Fragment, HistoryRange, Lease, Log, LogLine,
-    RecordKind, RecordWrite, Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake,
+    Batch, CellId, ClusterStore, DiskUsage, Error, FileSize, Fragment, HistoryRange, Lease, Log,
+    LogLine, RecordKind, RecordWrite, Store, StoredCell, StoredEntity, StoredMessage, TaskRow,
+    Wake,
 };
 
 /// A store that does what another one does, but for the methods it overrides. For tests and simulations: it makes
@@ -46,6 +47,11 @@ pub trait StoreWrapper: Send + Sync + 'static {
     /// Does [`Store::divide`].
     fn on_divide(&self, ranges: &[SlotRange]) -> Result<(), Error> {
         self.inner().divide(ranges)
+    }
+
+    /// Does [`Store::cluster`]. A wrapper that is a [`ClusterStore`] too returns itself.
+    fn on_cluster(&self) -> Option<&dyn ClusterStore> {
+        self.inner().cluster()
     }
 
     /// Does [`Store::compare_and_set`].
@@ -120,6 +126,10 @@ impl<W: StoreWrapper> Store for W {
 
     fn divide(&self, ranges: &[SlotRange]) -> Result<(), Error> {
         self.on_divide(ranges)
+    }
+
+    fn cluster(&self) -> Option<&dyn ClusterStore> {
+        self.on_cluster()
     }
 
     fn compare_and_set(

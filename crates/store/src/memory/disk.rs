@@ -2,6 +2,7 @@
 
 use perennial_engine::{EntityId, EntityKey, Kind, PartId, SlotRange, Time};
 
+use super::cluster::NodeRow;
 use super::table::Table;
 use crate::{
     BatchId, CellId, Epoch, Error, Fragment, Lease, Log, RecordKind, StoredCell, StoredMessage,
@@ -12,6 +13,9 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Disk {
     pub(super) cells: Table<CellId, StoredCell>,
+    pub(super) nodes: Table<String, NodeRow>,
+    /// The clock by which the leases of nodes end.
+    pub(super) now: Time,
     pub(super) entities: Table<EntityKey, EntityRow>,
     /// Every entity of each id: the last is the latest.
     pub(super) ids: Table<(EntityId, EntityKey), ()>,
@@ -55,6 +59,8 @@ impl Default for Disk {
     fn default() -> Self {
         let mut disk = Self {
             cells: Table::default(),
+            nodes: Table::default(),
+            now: Time(0),
             entities: Table::default(),
             ids: Table::default(),
             run_ids: Table::default(),
@@ -99,7 +105,7 @@ impl Disk {
         self.keep();
     }
 
-    fn put_cells(&mut self, ranges: &[SlotRange], epoch: Epoch) {
+    pub(super) fn put_cells(&mut self, ranges: &[SlotRange], epoch: Epoch) {
         for &slots in ranges {
             let owner = String::new();
             let cell = StoredCell { slots, owner, epoch, sequence: 0 };
@@ -107,7 +113,7 @@ impl Disk {
         }
     }
 
-    fn next_epoch(&self) -> Epoch {
+    pub(super) fn next_epoch(&self) -> Epoch {
         Epoch(self.cells.values().map(|cell| cell.epoch.0).max().unwrap_or(0) + 1)
     }
 
@@ -128,8 +134,8 @@ impl Disk {
             )*};
         }
         each! {
-            cells entities ids run_ids current_runs parts history branch_references logs wakes
-            tasks messages records visibility
+            cells nodes entities ids run_ids current_runs parts history branch_references logs
+            wakes tasks messages records visibility
         }
     }
 

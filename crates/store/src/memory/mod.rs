@@ -1,6 +1,7 @@
 //! A store in memory: the model that other backends are compared with, and the disk of simulations.
 
 mod apply;
+mod cluster;
 mod disk;
 mod list;
 mod read;
@@ -14,8 +15,9 @@ use perennial_engine::{EntityKey, EntityRef, NamespaceKey, SlotRange, Time};
 
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
-    Batch, CellId, DiskUsage, Error, FileSize, Fragment, HistoryRange, Lease, Log, LogLine,
-    RecordKind, RecordWrite, Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake, check,
+    Batch, CellId, ClusterStore, DiskUsage, Error, FileSize, Fragment, HistoryRange, Lease, Log,
+    LogLine, RecordKind, RecordWrite, Store, StoredCell, StoredEntity, StoredMessage, TaskRow,
+    Wake, check,
 };
 
 /// A deterministic store in memory.
@@ -53,6 +55,11 @@ impl MemoryStore {
         self.lock().clone()
     }
 
+    /// Sets the clock by which the leases of nodes end. It begins at zero, and moves only when it is set.
+    pub fn set_time(&self, now: Time) {
+        self.lock().now = now;
+    }
+
     fn lock(&self) -> MutexGuard<'_, Disk> {
         // A panic leaves changes that aren't kept: the next commit undoes them.
         self.disk.lock().unwrap_or_else(PoisonError::into_inner)
@@ -72,6 +79,10 @@ impl Store for MemoryStore {
         check::check_coverage(ranges)?;
         self.lock().divide(ranges);
         Ok(())
+    }
+
+    fn cluster(&self) -> Option<&dyn ClusterStore> {
+        Some(self)
     }
 
     fn compare_and_set(

@@ -4,8 +4,8 @@ use perennial_engine::{Slot, SlotRange};
 use tokio_postgres::{Client, Row};
 
 use super::statement::{Statement, int2, int2s, int8, text};
-use super::transaction;
-use crate::{BatchId, CellId, Epoch, Error, Lease, StoredCell};
+use super::{nodes, transaction};
+use crate::{BatchId, CellId, Epoch, Error, Lease, StoredCell, check};
 
 /// All cells, in the order of their slots.
 pub(super) async fn read_all(client: &Client) -> Result<Vec<StoredCell>, Error> {
@@ -17,7 +17,13 @@ pub(super) async fn read_all(client: &Client) -> Result<Vec<StoredCell>, Error> 
 pub(super) async fn lock(client: &Client, cell: CellId) -> Result<Option<StoredCell>, Error> {
     let Ok(first_slot) = i16::try_from(cell.0.0) else { return Ok(None) };
     let statement = Statement::new(include_str!("sql/lock_cell.sql"), vec![int2(first_slot)]);
-    statement.query(client).await?.first().map(stored).transpose()
+    let mut found = statement.query(client).await?;
+    if found.is_empty() {
+        // While the statement waited, the cell may have been replaced by one with the same first slot, which only a
+        // later statement sees.
+        found = statement.query(client).await?;
+    }
+    found.first().map(stored).transpose()
 }
 
 /// Makes `owner` the owner of a cell.
@@ -27,11 +33,76 @@ pub(super) async fn take_lease(client: &Client, cell: CellId, owner: &str) -> Re
         let Some(before) = lock(client, cell).await? else {
             return Err(Error::Fenced(format!("there is no cell {cell}")));
         };
+        give(client, &before, owner).await
+    })
+    .await
+}
+
+/// Makes `node` the owner of a cell, if no other node may own it.
+pub(super) async fn take(
+    client: &Client,
+    cell: CellId,
+    node: &str,
+) -> Result<Option<Lease>, Error> {
+    transaction::interactive(client, async |client| {
+        // Locked first, as for a lease.
+        let Some(before) = lock(client, cell).await? else {
+            return Err(Error::Fenced(format!("there is no cell {cell}")));
+        };
+        let owner = before.owner.as_str();
+        let is_free = owner.is_empty() || owner == node || nodes::has_ended(client, owner).await?;
+        if !is_free || !nodes::has_running_lease(client, node).await? {
+            return Ok(None);
+        }
+        give(client, &before, node).await.map(Some)
+    })
+    .await
+}
+
+/// Gives a cell, whose row is locked, to another owner.
+async fn give(client: &Client, before: &StoredCell, owner: &str) -> Result<Lease, Error> {
+    let epoch = next_epoch(client).await?;
+    let parameters = vec![int2(before.slots.first().0 as i16), text(owner), int8(epoch.0)];
+    Statement::new(include_str!("sql/take_lease.sql"), parameters).execute(client).await?;
+    let last_batch = BatchId { epoch: before.epoch, sequence: before.sequence };
+    Ok(Lease { slots: before.slots, epoch, last_batch })
+}
+
+/// Takes the owner from a cell, if it has this epoch.
+pub(super) async fn release(client: &Client, cell: CellId, epoch: Epoch) -> Result<bool, Error> {
+    let Ok(first_slot) = i16::try_from(cell.0.0) else { return Ok(false) };
+    let parameters = vec![int2(first_slot), int8(epoch.0)];
+    let release = Statement::new(include_str!("sql/release_cell.sql"), parameters);
+    Ok(!transaction::pipelined_read(client, &[], &release).await?.is_empty())
+}
+
+/// Replaces some cells by others that have the same slots.
+pub(super) async fn replace(
+    client: &Client,
+    old: &[(CellId, Epoch)],
+    new: &[SlotRange],
+) -> Result<bool, Error> {
+    // A cell beyond the last slot is a row that isn't found.
+    let firsts: Vec<i16> =
+        old.iter().filter_map(|(cell, _)| i16::try_from(cell.0.0).ok()).collect();
+    transaction::interactive(client, async |client| {
+        let lock = include_str!("sql/lock_some_cells.sql");
+        let locked = Statement::new(lock, vec![int2s(firsts.clone())]).query(client).await?;
+        let locked = locked.iter().map(stored).collect::<Result<Vec<_>, _>>()?;
+        let slots = |(cell, epoch): &(CellId, Epoch)| {
+            let mut locked = locked.iter();
+            let stored = locked.find(|it| it.slots.first() == cell.0 && it.epoch == *epoch)?;
+            Some(stored.slots)
+        };
+        let Some(replaced) = old.iter().map(slots).collect::<Option<Vec<_>>>() else {
+            return Ok(false);
+        };
+        check::check_same_slots(&replaced, new)?;
         let epoch = next_epoch(client).await?;
-        let parameters = vec![int2(before.slots.first().0 as i16), text(owner), int8(epoch.0)];
-        Statement::new(include_str!("sql/take_lease.sql"), parameters).execute(client).await?;
-        let last_batch = BatchId { epoch: before.epoch, sequence: before.sequence };
-        Ok(Lease { slots: before.slots, epoch, last_batch })
+        let delete = include_str!("sql/delete_some_cells.sql");
+        Statement::new(delete, vec![int2s(firsts)]).execute(client).await?;
+        put_cells(new, epoch).execute(client).await?;
+        Ok(true)
     })
     .await
 }
@@ -65,7 +136,8 @@ async fn next_epoch(client: &Client) -> Result<Epoch, Error> {
     }
 }
 
-fn stored(row: &Row) -> Result<StoredCell, Error> {
+/// A cell, from the first columns of a row.
+pub(super) fn stored(row: &Row) -> Result<StoredCell, Error> {
     let (first, last): (i16, i16) = (row.try_get(0)?, row.try_get(1)?);
     let range = u16::try_from(first).ok().zip(u16::try_from(last).ok());
     let slots = range

@@ -15,7 +15,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto};
 
 use super::error::text;
-use crate::Error;
+use crate::{CUT_OFF_AFTER, Error};
 
 /// Threads that serve the connections.
 pub(super) const RUNTIME_THREADS: usize = 2;
@@ -24,7 +24,7 @@ pub(super) const RUNTIME_THREADS: usize = 2;
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// How long a connection may be silent though data was sent, before it counts as lost.
-const SILENCE_MAX: Duration = Duration::from_secs(5);
+const SILENCE_MAX: Duration = CUT_OFF_AFTER;
 
 /// PostgreSQL's port, unless another one is given.
 const DEFAULT_PORT: u16 = 5432;

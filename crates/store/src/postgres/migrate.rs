@@ -10,8 +10,10 @@ use super::statement::{Statement, int4};
 use crate::{Epoch, Error, visibility};
 
 /// What turns the tables of one version into those of the next, in order.
-const MIGRATIONS: [&[&str]; 1] =
-    [&[include_str!("migrations/0001_tables.sql"), visibility::postgres::CREATE_TABLE]];
+const MIGRATIONS: [&[&str]; 2] = [
+    &[include_str!("migrations/0001_tables.sql"), visibility::postgres::CREATE_TABLE],
+    &[include_str!("migrations/0002_nodes.sql")],
+];
 
 /// The version of the tables in a database, and the one that this program needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

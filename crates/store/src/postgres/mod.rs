@@ -14,6 +14,7 @@ mod error;
 mod history;
 mod load;
 mod migrate;
+mod nodes;
 mod queues;
 mod records;
 mod refusal;
@@ -26,6 +27,7 @@ pub use connection::PostgresOptions;
 pub use migrate::SchemaVersion;
 
 use std::future::Future;
+use std::time::Duration;
 
 use deadpool_postgres::{Client, Pool};
 use perennial_engine::{EntityKey, EntityRef, NamespaceKey, SlotRange, Time};
@@ -33,8 +35,9 @@ use tokio::runtime::Runtime;
 
 use crate::visibility::{self, Count, Page, Position, Query};
 use crate::{
-    Batch, CellId, DiskUsage, Error, FileSize, Fragment, HistoryRange, Lease, Log, LogLine,
-    RecordKind, RecordWrite, Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake, check,
+    Batch, CellId, ClusterStore, ClusterView, DiskUsage, Epoch, Error, FileSize, Fragment,
+    HistoryRange, Lease, Log, LogLine, NodeRegistration, RecordKind, RecordWrite, Store,
+    StoredCell, StoredEntity, StoredMessage, TaskRow, Wake, check,
 };
 
 /// A store in a PostgreSQL database, version 14 or later.
@@ -110,6 +113,33 @@ impl Drop for PostgresStore {
     }
 }
 
+impl ClusterStore for PostgresStore {
+    fn renew_node(&self, node: &NodeRegistration, lease: Duration) -> Result<ClusterView, Error> {
+        check::check_node(node)?;
+        self.run(async |client| nodes::renew(&client, node, lease).await)
+    }
+
+    fn cluster_view(&self) -> Result<ClusterView, Error> {
+        self.run(async |client| nodes::read_all(&client).await)
+    }
+
+    fn remove_node(&self, id: &str) -> Result<(), Error> {
+        self.run(async |client| nodes::remove(&client, id).await)
+    }
+
+    fn take_cell(&self, cell: CellId, node: &str) -> Result<Option<Lease>, Error> {
+        self.run(async |client| cells::take(&client, cell, node).await)
+    }
+
+    fn release_cell(&self, cell: CellId, epoch: Epoch) -> Result<bool, Error> {
+        self.run(async |client| cells::release(&client, cell, epoch).await)
+    }
+
+    fn replace_cells(&self, old: &[(CellId, Epoch)], new: &[SlotRange]) -> Result<bool, Error> {
+        self.run(async |client| cells::replace(&client, old, new).await)
+    }
+}
+
 impl Store for PostgresStore {
     fn cells(&self) -> Result<Vec<StoredCell>, Error> {
         self.run(async |client| cells::read_all(&client).await)
@@ -122,6 +152,10 @@ impl Store for PostgresStore {
     fn divide(&self, ranges: &[SlotRange]) -> Result<(), Error> {
         check::check_coverage(ranges)?;
         self.run(async |client| cells::divide(&client, ranges).await)
+    }
+
+    fn cluster(&self) -> Option<&dyn ClusterStore> {
+        Some(self)
     }
 
     fn compare_and_set(

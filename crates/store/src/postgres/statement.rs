@@ -31,7 +31,12 @@ impl Statement {
 
     /// Runs it, and returns its rows.
     pub(crate) async fn query(&self, client: &Client) -> Result<Vec<Row>, Error> {
-        Ok(client.query_typed(&self.sql, &self.parameters()).await?)
+        Ok(self.rows(client).await?)
+    }
+
+    /// Does the same as [`Statement::query`], with PostgreSQL's error.
+    pub(crate) async fn rows(&self, client: &Client) -> Result<Vec<Row>, tokio_postgres::Error> {
+        client.query_typed(&self.sql, &self.parameters()).await
     }
 
     fn parameters(&self) -> Vec<(&(dyn ToSql + Sync), Type)> {
@@ -40,6 +45,10 @@ impl Statement {
             .map(|(value, ty)| (value.as_ref() as &(dyn ToSql + Sync), ty.clone()))
             .collect()
     }
+}
+
+pub(crate) fn boolean(value: bool) -> Parameter {
+    (Box::new(value), Type::BOOL)
 }
 
 pub(crate) fn int2(value: i16) -> Parameter {

@@ -39,8 +39,9 @@ use self::transaction::Transaction;
 use crate::file_system::{FileSystem, SystemFiles};
 use crate::visibility::{Count, Page, Position, Query};
 use crate::{
-    Batch, CellId, DiskUsage, Error, FileSize, Fragment, HistoryRange, Lease, Log, LogLine,
-    RecordKind, RecordWrite, Store, StoredCell, StoredEntity, StoredMessage, TaskRow, Wake, check,
+    Batch, CellId, ClusterStore, DiskUsage, Error, FileSize, Fragment, HistoryRange, Lease, Log,
+    LogLine, RecordKind, RecordWrite, Store, StoredCell, StoredEntity, StoredMessage, TaskRow,
+    Wake, check,
 };
 
 /// The failures that a commit survives.
@@ -213,6 +214,11 @@ impl Store for SqliteStore {
                 tables::write(&lock(writer), |connection| cells::divide(connection, ranges))
             }
         }
+    }
+
+    fn cluster(&self) -> Option<&dyn ClusterStore> {
+        // The lock on the file proves who its owner is, so nobody has to wait for a lease to end.
+        None
     }
 
     fn compare_and_set(

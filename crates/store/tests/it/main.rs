@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what helps tests is test code")]
 
 mod conformance;
+mod memory;
 mod postgres;
 mod sqlite;
 mod visibility;

@@ -4,6 +4,7 @@
 
 pub(crate) mod backends;
 mod cells;
+pub(crate) mod cluster;
 mod commits;
 mod crashes;
 mod deletion;
@@ -16,6 +17,7 @@ mod model;
 mod queues;
 mod records;
 mod reopening;
+mod replaced_cells;
 mod runs;
 mod schedule_logs;
 mod schedules;
@@ -44,6 +46,39 @@ macro_rules! facts {
             )*
         }
     };
+}
+
+/// Makes a test of each fact for each backend that several nodes may share.
+macro_rules! facts_of_shared_stores {
+    ($($module:ident: $($fact:ident)*;)*) => {
+        facts!(@of shared_memory Memory; $($($module $fact)*)*);
+        facts!(@of shared_wrapped Wrapped; $($($module $fact)*)*);
+        facts!(@of shared_postgres Postgres; $($($module $fact)*)*);
+    };
+}
+
+facts_of_shared_stores! {
+    cluster:
+        view_shows_nodes_by_id_with_their_leases_and_all_cells
+        renewal_replaces_what_a_node_registered_before
+        node_without_a_storable_id_is_refused
+        owned_cell_is_not_taken_while_its_owners_lease_runs
+        cell_of_a_node_whose_lease_has_ended_is_taken
+        cell_of_an_owner_that_isnt_registered_is_taken
+        node_without_a_running_lease_takes_nothing
+        owner_takes_its_own_cell_again_under_a_new_epoch
+        cell_that_isnt_there_is_not_taken
+        released_cell_is_free_and_keeps_its_last_batch
+        cell_is_released_only_under_its_epoch
+        batch_of_a_replaced_owner_is_fenced
+        removed_node_leaves_its_cells_free
+        two_nodes_that_take_a_cell_at_once_get_it_once;
+    replaced_cells:
+        split_cells_get_epochs_that_were_never_used
+        merge_fences_the_owners_before
+        cells_of_another_epoch_are_not_replaced
+        cells_with_other_slots_are_refused
+        cells_are_given_in_any_order;
 }
 
 facts! {

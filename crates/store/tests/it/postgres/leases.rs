@@ -6,16 +6,9 @@ use std::thread;
 use perennial_engine::SlotRange;
 use perennial_store::{BatchId, CellId, Error, PostgresStore, Store};
 
-use super::server::postgres;
+use super::server::{database, open_transaction, until_a_lock_is_waited_for};
 use crate::conformance::backends::options;
 use crate::writing::{Owner, Rows};
-
-/// A fresh database: its name, and its URL.
-fn database() -> (String, String) {
-    let url = postgres().create_database().unwrap();
-    let name = url.rsplit('/').next().unwrap().to_owned();
-    (name, url)
-}
 
 #[test]
 fn lease_waits_for_the_commit_of_the_owner_before() {
@@ -23,18 +16,12 @@ fn lease_waits_for_the_commit_of_the_owner_before() {
     let store = PostgresStore::open(&options(&url)).unwrap();
     let epoch = store.lease(CellId::FIRST, "node a").unwrap().epoch;
     // Node a has sent its commit, and the database hasn't finished it.
-    let mut node_a = postgres().session(&name).unwrap();
-    node_a.send("BEGIN").unwrap();
-    node_a.send("UPDATE perennial.cells SET sequence = 7 WHERE first_slot = 0").unwrap();
-    let holders = "SELECT count(*) FROM pg_stat_activity \
-                   WHERE datname = current_database() AND state = 'idle in transaction'";
-    while postgres().sql(&name, holders).unwrap() != "1" {}
+    let commit = "UPDATE perennial.cells SET sequence = 7 WHERE first_slot = 0";
+    let mut node_a = open_transaction(&name, &[commit]);
 
     let lease = thread::scope(|scope| {
         let lease = scope.spawn(|| store.lease(CellId::FIRST, "node b"));
-        let waiting = "SELECT count(*) FROM pg_stat_activity \
-                       WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        while postgres().sql(&name, waiting).unwrap() != "1" {}
+        until_a_lock_is_waited_for(&name);
         node_a.send("COMMIT").unwrap();
         lease.join().unwrap().unwrap()
     });

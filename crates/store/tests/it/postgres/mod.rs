@@ -2,5 +2,6 @@
 
 mod columns;
 mod leases;
+mod nodes;
 mod opening;
 pub(crate) mod server;

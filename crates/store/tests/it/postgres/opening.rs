@@ -2,11 +2,12 @@
 
 use std::thread;
 
-use perennial_store::{Error, PostgresOptions, PostgresStore, Store};
+use perennial_store::{CellId, Error, PostgresOptions, PostgresStore, Store};
 
 use super::server::postgres;
 use crate::conformance::backends::options;
-use crate::writing::{Owner, current, new_run};
+use crate::conformance::cluster::with_nodes;
+use crate::writing::{Owner, current, load, new_run};
 
 #[test]
 fn nodes_that_start_at_once_make_the_tables_once() {
@@ -33,6 +34,23 @@ fn new_database_has_as_many_cells_as_asked_for() {
 
 fn refused(options: &PostgresOptions) -> Error {
     PostgresStore::open(options).err().unwrap()
+}
+
+#[test]
+fn tables_of_the_first_version_get_the_nodes_and_keep_their_rows() {
+    let url = postgres().create_database().unwrap();
+    Owner::first(&PostgresStore::open(&options(&url)).unwrap())
+        .commit(current(new_run(1, "order")));
+    let name = url.rsplit('/').next().unwrap();
+    let first_version =
+        "DROP TABLE perennial.nodes; DELETE FROM perennial.migrations WHERE version > 1";
+    postgres().sql(name, first_version).unwrap();
+    let version = || PostgresStore::schema_version(&options(&url)).unwrap().found;
+    assert_eq!(version(), 1);
+    let store = PostgresStore::open(&options(&url)).unwrap();
+    assert_eq!(version(), 2);
+    with_nodes(&store, &["a"]).take_cell(CellId::FIRST, "a").unwrap().unwrap();
+    assert!(load(&store, "order").is_some());
 }
 
 #[test]

@@ -157,3 +157,8 @@ fn link_in_the_place_of_a_file_isnt_followed() {
         assert!(!victim.exists(), "{name} was followed");
     }
 }
+
+#[test]
+fn file_is_not_shared_by_nodes() {
+    assert!(SqliteStore::in_memory().unwrap().cluster().is_none());
+}

@@ -1,0 +1,1 @@
+DELETE FROM perennial.nodes WHERE id = $1

@@ -1,0 +1,1 @@
+DELETE FROM perennial.cells WHERE first_slot = ANY ($1)

@@ -1,0 +1,1 @@
+UPDATE perennial.cells SET owner = '' WHERE owner = $1
