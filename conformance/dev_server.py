@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from ports import free_port
 from temporalio.client import Client
 from temporalio.service import RPCError, TLSConfig
 
@@ -60,8 +61,16 @@ def under_test() -> str:
     return os.path.abspath(binary)
 
 
+def nodes_of_a_server() -> int:
+    """How many nodes a server consists of: CONFORMANCE_NODES, with CONFORMANCE_POSTGRES."""
+    return int(os.environ.get("CONFORMANCE_NODES", "1")) if os.environ.get("CONFORMANCE_POSTGRES") else 1
+
+
 class DevServer:
-    """Owns one process on one port (two with HTTP) and one database file. It can be killed and started again."""
+    """Owns a server on one port (two with HTTP) and one database. It can be killed and started again.
+
+    The server is one process, or the nodes of a cluster behind a load balancer.
+    """
 
     def __init__(
         self,
@@ -83,7 +92,7 @@ class DevServer:
         self.http_port = http_port
         self.database = database
         self._executable = executable or under_test()
-        self._process: subprocess.Popen | None = None
+        self._processes: list[subprocess.Popen] = []
 
     @property
     def address(self) -> str:
@@ -91,20 +100,37 @@ class DevServer:
 
     async def start(self) -> Client:
         """Returns once the server answers."""
-        command = self.command()
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        count = 1 if self._executable == TEMPORAL else nodes_of_a_server()
+        if count == 1:
+            self._run(self.command())
+        else:
+            self._start_cluster(count)
         try:
             return await self._connect()
         except BaseException:
             self.kill()
             raise
 
-    def command(self) -> list[str]:
-        command = [self._executable, "server", "start-dev", "--headless", "--ip", "127.0.0.1"]
-        command += ["--port", str(self.port), "--namespace", NAMESPACE]
-        command += ["--db-filename", self._storage(), "--log-level", "error"]
+    def _run(self, command: list[str]):
+        self._processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    def _start_cluster(self, count: int):
+        nodes = [(free_port(), free_port() if self.http_port else None) for _ in range(count)]
+        for port, http_port in nodes:
+            self._run(self.command(port, http_port))
+        balance = [sys.executable, os.path.join(os.path.dirname(__file__), "balancer.py")]
+        self._run([*balance, str(self.port), *(str(port) for port, _ in nodes)])
         if self.http_port:
-            command += ["--http-port", str(self.http_port)]
+            self._run([*balance, str(self.http_port), *(str(port) for _, port in nodes)])
+
+    def command(self, port: int | None = None, http_port: int | None = None) -> list[str]:
+        """The command of the server, or of one of its nodes."""
+        port, http_port = port or self.port, http_port or self.http_port
+        command = [self._executable, "server", "start-dev", "--headless", "--ip", "127.0.0.1"]
+        command += ["--port", str(port), "--namespace", NAMESPACE]
+        command += ["--db-filename", self._storage(), "--log-level", "error"]
+        if http_port:
+            command += ["--http-port", str(http_port)]
         settings = TEMPORAL_SETTINGS if self._executable == TEMPORAL else {}
         for setting, value in (settings | self.settings).items():
             command += ["--dynamic-config-value", f"{setting}={value}"]
@@ -134,27 +160,30 @@ class DevServer:
     @contextlib.contextmanager
     def suspended(self):
         """The process does nothing meanwhile, as on a machine that is suspended."""
-        self._process.send_signal(signal.SIGSTOP)
+        for process in self._processes:
+            process.send_signal(signal.SIGSTOP)
         try:
             yield
         finally:
-            self._process.send_signal(signal.SIGCONT)
+            for process in self._processes:
+                process.send_signal(signal.SIGCONT)
 
     def _end(self, how: signal.Signals):
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.send_signal(how)
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        processes, self._processes = self._processes, []
+        for process in processes:
+            process.send_signal(how)
+        for process in processes:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
     async def _connect(self) -> Client:
         deadline = time.monotonic() + START_SECONDS_MAX
         while True:
-            assert self._process.poll() is None, "the server ended before it answered"
+            has_ended = any(process.poll() is not None for process in self._processes)
+            assert not has_ended, "the server ended before it answered"
             try:
                 # Connecting asks for GetSystemInfo. The server may answer it before the namespace exists.
                 client = await Client.connect(

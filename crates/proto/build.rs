@@ -19,7 +19,8 @@ use flate2::write::GzEncoder;
 use protox::Compiler;
 
 const PROTO_FOLDER: &str = "../../proto";
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
+    "perennial/node/v1/node.proto",
     "perennial/store/v1/api_key.proto",
     "perennial/store/v1/batch.proto",
     "perennial/store/v1/message.proto",

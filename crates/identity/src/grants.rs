@@ -94,6 +94,20 @@ impl Grants {
         self.server
     }
 
+    /// Permissions that grant the same, for another node.
+    pub fn permissions(&self) -> Vec<Permission> {
+        let of = |scope: Scope, roles: RoleSet| {
+            roles
+                .iter()
+                .map(move |role| Permission { scope: scope.clone(), role })
+                .collect::<Vec<_>>()
+        };
+        let namespaces = self.namespaces.iter();
+        let namespaces =
+            namespaces.flat_map(|(name, roles)| of(Scope::Namespace(name.clone()), *roles));
+        of(Scope::Server, self.server).into_iter().chain(namespaces).collect()
+    }
+
     /// Whether nothing is granted.
     pub fn is_empty(&self) -> bool {
         self.server.is_empty() && self.namespaces.is_empty()
@@ -120,6 +134,15 @@ mod tests {
 
     fn grants(permissions: &[&str]) -> Grants {
         permissions.iter().map(|text| text.parse::<Permission>().unwrap()).collect()
+    }
+
+    #[test]
+    fn permissions_grant_the_same_again() {
+        for granted in [&["shop:read", "shop:worker", "*:read"][..], &["*:admin"], &[]] {
+            let granted = grants(granted);
+            let again: Grants = granted.permissions().into_iter().collect();
+            assert_eq!(format!("{again:?}"), format!("{granted:?}"));
+        }
     }
 
     #[test]

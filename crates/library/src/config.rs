@@ -1,9 +1,12 @@
 //! How Perennial is set up.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use perennial_runtime::RuntimeConfig;
+use perennial_peer::PeerTls;
+use perennial_runtime::{ClusterConfig, RuntimeConfig};
 use perennial_server::{NewSearchAttribute, ServerConfig};
 use perennial_store::{PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store};
 
@@ -13,6 +16,8 @@ use crate::system_zones::system_zones;
 pub struct Config {
     /// Where state is kept.
     pub storage: Storage,
+    /// How this server and others work together on one PostgreSQL database. Unused for other storage.
+    pub node: NodeConfig,
     /// Limits, memory and time zones.
     pub runtime: RuntimeConfig,
     /// How requests are served. The cluster id is read from the store.
@@ -21,6 +26,27 @@ pub struct Config {
     pub namespaces: Vec<String>,
     /// Search attributes that each of these namespaces gets unless it has them.
     pub search_attributes: Vec<NewSearchAttribute>,
+}
+
+/// How a server takes part in the cluster of its database.
+#[derive(Debug, Clone)]
+pub struct NodeConfig {
+    /// Where it listens for the other nodes. Port 0 stands for any free port.
+    pub listen: SocketAddr,
+    /// The address at which the others reach it; without, the one where it listens.
+    pub address: Option<String>,
+    /// How long the cells of a node that hangs stay its own.
+    pub lease: Duration,
+    /// Encrypts the calls between nodes.
+    pub tls: Option<PeerTls>,
+}
+
+impl Default for NodeConfig {
+    /// For nodes on one machine.
+    fn default() -> Self {
+        let lease = ClusterConfig::new(String::new()).lease;
+        Self { listen: (Ipv4Addr::LOCALHOST, 0).into(), address: None, lease, tls: None }
+    }
 }
 
 /// Where state is kept.
@@ -78,6 +104,7 @@ impl Config {
     pub fn new(storage: Storage) -> Self {
         Self {
             storage,
+            node: NodeConfig::default(),
             runtime: RuntimeConfig::new(Arc::new(system_zones())),
             server: ServerConfig::default(),
             namespaces: vec!["default".to_owned()],

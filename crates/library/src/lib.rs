@@ -10,11 +10,12 @@ mod offline;
 mod perennial;
 mod system_zones;
 
-pub use config::{Config, Storage};
+pub use config::{Config, NodeConfig, Storage};
 pub use offline::{CreatedApiKey, OfflineError, create_api_key, migrate, schema_version};
 pub use perennial::{Failed, OpenError, Perennial};
 pub use perennial_engine::run::Limits;
 pub use perennial_identity::{InvalidPermission, Permission, jwt};
+pub use perennial_peer::PeerTls;
 pub use perennial_runtime::{Evaluation, Runtime, RuntimeConfig};
 pub use perennial_server::{
     AccessConfig, CallContext, CallLimits, CertificateFiles, CertificateRule, ClientAuth,

@@ -28,9 +28,17 @@ pub use self::generated::v1 as perennial;
 /// The stored state of runs and schedules: one message per row.
 pub use self::generated::store::v1 as store;
 
+/// What the nodes of a cluster tell each other.
+pub use self::generated::node::v1 as node;
+
 /// Modules as the packages are: generated code finds other packages by its place among them.
 #[allow(missing_docs, clippy::all, unreachable_pub, reason = "generated from proto/perennial")]
 mod generated {
+    pub mod node {
+        pub mod v1 {
+            tonic::include_proto!("perennial.node.v1");
+        }
+    }
     pub mod store {
         pub mod v1 {
             tonic::include_proto!("perennial.store.v1");

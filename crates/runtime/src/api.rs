@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use perennial_engine::run::{Rejection, Reply, Run, TaskStamp, UpdateProgress};
 use perennial_engine::{NamespaceKey, Time};
@@ -14,6 +15,8 @@ use perennial_proto::temporal::failure::v1::Failure;
 use perennial_proto::temporal::protocol::v1::Message as ProtocolMessage;
 use perennial_proto::temporal::query::v1::WorkflowQuery;
 use perennial_store::Fragment;
+
+use crate::queues::LentOut;
 
 /// Why a request failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -102,6 +105,31 @@ pub struct Poller {
     pub worker_instance_key: String,
     /// Rate limit that the worker sets for the whole queue, in tasks per second, if given (activities).
     pub max_tasks_per_second: Option<f64>,
+}
+
+/// How a poll ends at this node.
+#[derive(Debug)]
+pub enum Polled<T> {
+    /// With a task.
+    Granted(T),
+    /// Without one: another node has tasks for it, or will have.
+    Lent(LentPoll),
+}
+
+/// A poll that goes on at another node. Counts as lent until it is dropped.
+#[derive(Debug)]
+pub struct LentPoll(pub(crate) LentOut);
+
+impl LentPoll {
+    /// The address of the other node.
+    pub fn address(&self) -> &str {
+        &self.0.address
+    }
+
+    /// How long it may wait there; `None` for as long as the client waits.
+    pub fn wait(&self) -> Option<Duration> {
+        self.0.wait
+    }
 }
 
 /// A worker that shuts down, and the queues it polled.

@@ -15,6 +15,11 @@ impl Monotonic {
         Self(since_begin)
     }
 
+    /// Nanoseconds since the clock's origin.
+    pub(crate) fn nanos(self) -> u64 {
+        u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
+    }
+
     /// Time since an earlier instant; zero if it is later.
     pub(crate) fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)

@@ -9,6 +9,7 @@ use perennial_engine::run::Limits;
 use perennial_telemetry::{Metrics, Tracer};
 
 use crate::cell::KEYS_PER_LEASE_MAX;
+use crate::cluster::ClusterConfig;
 use crate::namespaces::Isolation;
 
 /// Configuration of a runtime.
@@ -32,6 +33,9 @@ pub struct RuntimeConfig {
     pub isolation: Isolation,
     /// How long a commit may take before the store counts as unhealthy: a disk may hang without an error.
     pub commit_stalled_after: Duration,
+    /// How the node takes part in a cluster. Only for a store that several nodes can share; without it, this node takes
+    /// all cells, and any other node that works on the store ends.
+    pub cluster: Option<ClusterConfig>,
     /// Records what the runtime does.
     pub metrics: Arc<Metrics>,
     /// Records traces of calls and workflows.
@@ -61,6 +65,7 @@ impl RuntimeConfig {
             evaluation: Evaluation::default(),
             isolation: Isolation::default(),
             commit_stalled_after: Duration::from_secs(10),
+            cluster: None,
             metrics: Metrics::disabled(),
             tracer: Tracer::disabled(),
         }

@@ -8,6 +8,7 @@ mod api_keys;
 mod batch_jobs;
 mod cell;
 mod clock;
+pub mod cluster;
 mod config;
 mod damage;
 mod health;
@@ -24,10 +25,12 @@ pub mod simulation;
 mod status;
 
 pub use api::{
-    ActivityGrant, CompletionPage, Demand, LeavingWorker, Poller, QueryOutcome, QueueDescription,
-    Refusal, ResetOptions, Sent, Started, UpdateStatus, Watched, WorkflowTaskGrant,
+    ActivityGrant, CompletionPage, Demand, LeavingWorker, LentPoll, Polled, Poller, QueryOutcome,
+    QueueDescription, Refusal, ResetOptions, Sent, Started, UpdateStatus, Watched,
+    WorkflowTaskGrant,
 };
 pub use api_keys::{create_api_key, read_api_keys};
+pub use cluster::{ClusterConfig, Owner, Place};
 pub use config::{Evaluation, RuntimeConfig};
 pub use damage::DamageCount;
 pub use memory_limits::Admitted;
@@ -37,12 +40,14 @@ pub use schedules::{
 };
 pub use status::{CommitTimes, StorageStatus, UnpolledQueue};
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use perennial_engine::run::{self, Command, Limits, Rejection, Run, StartRun, TaskStamp};
 use perennial_engine::{EntityId, NamespaceKey, Time, Zones};
 use perennial_proto::encoded;
+use perennial_proto::node::SharedRecords;
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::command::v1 as command;
 use perennial_proto::temporal::common::v1::Principal;
@@ -72,6 +77,8 @@ pub struct Runtime {
     node: Arc<Node>,
     /// Serialises changes of records: namespaces, batch jobs, cluster records.
     record_lock: Arc<Mutex<()>>,
+    /// Background work in progress: batch jobs by their keys, and namespaces that are being emptied.
+    under_way: Arc<std::sync::Mutex<BTreeSet<String>>>,
     principal: Option<Arc<Principal>>,
 }
 
@@ -92,7 +99,11 @@ pub enum OpenError {
 impl Runtime {
     /// Starts a runtime on a store.
     pub fn open(store: Arc<dyn Store>, config: &RuntimeConfig) -> Result<Self, OpenError> {
-        Ok(Self { node: Node::open(store, config)?, record_lock: Arc::default(), principal: None })
+        Ok(Self::of(Node::open(store, config)?))
+    }
+
+    pub(crate) fn of(node: Arc<Node>) -> Self {
+        Self { node, record_lock: Arc::default(), under_way: Arc::default(), principal: None }
     }
 
     /// The same runtime, called by this principal: the events that its requests cause carry it.
@@ -137,13 +148,13 @@ impl Runtime {
         mut record: NamespaceRecord,
     ) -> Result<Arc<NamespaceRecord>, Refusal> {
         let _lock = self.record_lock.lock().await;
-        let present = self.namespaces();
-        if present.by_name(&record.name).is_some() {
+        // Keys of deleted namespaces aren't reused: their rows may still exist. Another node may have registered the
+        // name, which isn't in memory yet.
+        let stored = self.with_store(namespaces::stored).await?;
+        if stored.iter().any(|other| other.deleted_at == 0 && other.name == record.name) {
             let why = "Namespace already exists.".to_owned();
             return Err(Rejection::FailedPrecondition(why).into());
         }
-        // Keys of deleted namespaces aren't reused: their rows may still exist.
-        let stored = self.with_store(namespaces::stored).await?;
         record.key = stored.iter().map(|record| record.key).max().unwrap_or(0) + 1;
         self.put_namespace(record, None).await
     }
@@ -155,6 +166,10 @@ impl Runtime {
         change: NamespaceChange,
     ) -> Result<Arc<NamespaceRecord>, Refusal> {
         let _lock = self.record_lock.lock().await;
+        if self.is_clustered() {
+            let stored = self.with_store(namespaces::stored).await?;
+            self.node.set_namespaces(stored);
+        }
         let present = self.namespaces();
         let Some(record) = present.by_key(key) else {
             return Err(Rejection::NotFound("the namespace is gone".to_owned()).into());
@@ -189,6 +204,7 @@ impl Runtime {
         }
         let record = Arc::new(record);
         self.node.set_namespace(Arc::clone(&record));
+        self.confirm_records(SharedRecords::Namespaces).await?;
         Ok(record)
     }
 
@@ -323,29 +339,57 @@ impl Runtime {
 
     /// Waits for a workflow task. The caller drops the future when its time is up.
     pub async fn poll_workflow_task(&self, poller: Poller) -> Result<WorkflowTaskGrant, Refusal> {
-        let (grant, demand) = self.poll(poller, QueueKind::Workflow).await?;
-        match grant {
-            Grant::Workflow(grant) => Ok(WorkflowTaskGrant { demand, ..*grant }),
-            Grant::Activity(_) => {
-                Err(Refusal::Unavailable("the poll got a task of another kind".to_owned()))
-            }
+        match self.poll_workflow_task_or_lend(poller, false).await? {
+            Polled::Granted(grant) => Ok(grant),
+            Polled::Lent(_) => Err(unexpected_grant()),
         }
     }
 
     /// Waits for an activity.
     pub async fn poll_activity(&self, poller: Poller) -> Result<ActivityGrant, Refusal> {
-        let (grant, demand) = self.poll(poller, QueueKind::Activity).await?;
-        match grant {
-            Grant::Activity(grant) => Ok(ActivityGrant { demand, ..grant }),
-            Grant::Workflow(_) => {
-                Err(Refusal::Unavailable("the poll got a task of another kind".to_owned()))
-            }
+        match self.poll_activity_or_lend(poller, false).await? {
+            Polled::Granted(grant) => Ok(grant),
+            Polled::Lent(_) => Err(unexpected_grant()),
         }
     }
 
-    async fn poll(&self, poller: Poller, kind: QueueKind) -> Result<(Grant, Demand), Refusal> {
+    /// Waits for a workflow task. In a cluster a poll that may be lent may have to go on at another node.
+    pub async fn poll_workflow_task_or_lend(
+        &self,
+        poller: Poller,
+        may_be_lent: bool,
+    ) -> Result<Polled<WorkflowTaskGrant>, Refusal> {
+        let (grant, demand) = self.poll(poller, QueueKind::Workflow, may_be_lent).await?;
+        match grant {
+            Grant::Workflow(grant) => Ok(Polled::Granted(WorkflowTaskGrant { demand, ..*grant })),
+            Grant::Lent(lent) => Ok(Polled::Lent(LentPoll(lent))),
+            Grant::Activity(_) => Err(unexpected_grant()),
+        }
+    }
+
+    /// Waits for an activity. In a cluster a poll that may be lent may have to go on at another node.
+    pub async fn poll_activity_or_lend(
+        &self,
+        poller: Poller,
+        may_be_lent: bool,
+    ) -> Result<Polled<ActivityGrant>, Refusal> {
+        let (grant, demand) = self.poll(poller, QueueKind::Activity, may_be_lent).await?;
+        match grant {
+            Grant::Activity(grant) => Ok(Polled::Granted(ActivityGrant { demand, ..grant })),
+            Grant::Lent(lent) => Ok(Polled::Lent(LentPoll(lent))),
+            Grant::Workflow(_) => Err(unexpected_grant()),
+        }
+    }
+
+    async fn poll(
+        &self,
+        poller: Poller,
+        kind: QueueKind,
+        may_be_lent: bool,
+    ) -> Result<(Grant, Demand), Refusal> {
         let since = self.node.monotonic();
-        let (poller, mut granted) = queues::WaitingPoll::new(poller, kind, self.principal.clone());
+        let (poller, mut granted) =
+            queues::WaitingPoll::new(poller, kind, self.principal.clone(), may_be_lent);
         let (queues, queue) = (&self.node.queues, poller.queue.clone());
         let is_sticky = poller.is_sticky();
         let mut matched = queues.poll(poller, since);
@@ -529,8 +573,15 @@ impl Runtime {
         let times = CallTimes::ask(|| request.after_turn());
         let reply = ReplyTo::Caller(reply, admitted, times);
         self.node.ask(Incoming { request, reply, principal: self.principal.clone() });
-        let ended = || Refusal::Unavailable("the server is stopping; retry".to_owned());
-        answered.await.unwrap_or_else(|_| Err(ended()))
+        answered.await.unwrap_or_else(|_| Err(self.unanswered()))
+    }
+
+    /// The cell ended before it handled the request.
+    fn unanswered(&self) -> Refusal {
+        match self.node.cluster {
+            Some(_) => Refusal::Moved,
+            None => Refusal::Unavailable("the server is stopping; retry".to_owned()),
+        }
     }
 
     /// Reserves memory for a request of this size, or refuses it with [`Refusal::Overloaded`]. The caller keeps the
@@ -579,6 +630,10 @@ async fn sleep(time: Option<Duration>) {
 fn parse_filter(namespace: &NamespaceRecord, filter: &str) -> Result<Query, Rejection> {
     Query::parse(filter, &listing::attributes_of(namespace))
         .map_err(|error| Rejection::InvalidArgument(error.to_string()))
+}
+
+fn unexpected_grant() -> Refusal {
+    Refusal::Unavailable("the poll got a task of another kind".to_owned())
 }
 
 fn unexpected(response: &Response) -> Refusal {

@@ -19,7 +19,9 @@ impl Runtime {
     /// Deletes every run of a namespace that has been deleted, in the background.
     pub fn purge_namespace(&self, record: NamespaceRecord) {
         let runtime = self.clone();
+        let Some(place) = self.begin_work(format!("namespace {}", record.key)) else { return };
         tokio::spawn(async move {
+            let _place = place;
             while runtime.purge(&record).await.is_err() {
                 tokio::time::sleep(RETRY_DELAY).await;
             }
@@ -52,7 +54,7 @@ impl Runtime {
                     run_id: run.run_id,
                     first_run_id: String::new(),
                 };
-                match self.delete(target).await {
+                match self.delete_anywhere(target).await {
                     Ok(()) => is_stuck = false,
                     // Already deleted by its retention; or damaged, which doesn't stop the others.
                     Err(Refusal::Rejected(_) | Refusal::Damaged(_)) => {}
@@ -75,7 +77,7 @@ impl Runtime {
                 return Ok(());
             }
             for schedule in page.schedules {
-                self.purge_schedule(schedule.name()).await?;
+                self.purge_schedule_anywhere(schedule.name()).await?;
             }
         }
     }

@@ -54,6 +54,11 @@ impl Namespaces {
         is_allowed.then_some(target)
     }
 
+    /// A snapshot of these records in place of the present ones.
+    pub(crate) fn replaced_by(&self, records: Vec<NamespaceRecord>) -> Self {
+        Self::of(records, self.isolation)
+    }
+
     /// A snapshot with a record added or replaced.
     pub(crate) fn with(&self, record: Arc<NamespaceRecord>) -> Self {
         self.clone().and([record])

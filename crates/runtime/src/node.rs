@@ -25,8 +25,9 @@ pub(crate) use self::cells::{CacheSize, CellEntry, OwnedCells};
 pub(crate) use self::environment::Environment;
 pub use self::recent_commits::CommitTimes;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -36,17 +37,21 @@ use perennial_proto::store::{EntityMessage, NamespaceRecord, RunName, WaitingTas
 use perennial_store::{CellId, Epoch, Lease, Store};
 use perennial_telemetry::{Metrics, Tracer};
 use prost::Message;
+use tokio::sync::Notify;
 
 use self::cell_loop::CellLoop;
 use self::cell_thread::Helpers;
 use self::commits::CommitObserver;
 use self::failure::Failure;
+pub(crate) use self::failure::PanicGuard;
 use self::inbox::Inbox;
 use self::schedule_series::ScheduleSeries;
 use crate::cell::{
-    Dispatch, Incoming, Input, Release, ReplyTo, Request, Response, RunRequest, slot_of_sender,
+    Dispatch, Incoming, Input, Release, ReplyTo, Request, Response, RunRequest, slot_of_receiver,
+    slot_of_sender,
 };
 use crate::clock::Monotonic;
+use crate::cluster::{self, Cluster};
 use crate::damage::{Damage, Damaged};
 use crate::memory_limits::{Admission, Shares};
 use crate::namespaces::{self, Namespaces};
@@ -59,7 +64,7 @@ const PAGE: usize = 1_000;
 /// State shared by the threads of a node.
 pub(crate) struct Node {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) queues: Queues,
+    pub(crate) queues: Arc<Queues>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) zones: Arc<Zones>,
     pub(crate) environment: Environment,
@@ -71,6 +76,12 @@ pub(crate) struct Node {
     stored_cells: usize,
     /// Names this node as the owner of its cells.
     id: String,
+    /// Set if the store is shared by several nodes.
+    pub(crate) cluster: Option<Arc<Cluster>>,
+    /// First slots of the cells that this node is handing over.
+    draining: Mutex<BTreeSet<Slot>>,
+    /// Notified when the node has taken cells.
+    pub(crate) cells_taken: Notify,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// The threads that work for cells. Taken when the node stops.
     helpers: Mutex<Option<Helpers>>,
@@ -107,6 +118,8 @@ pub(crate) enum ToCell {
     DeliverLater(Epoch, Arc<EntityMessage>),
     /// Finish the batch in flight, then end.
     Stop,
+    /// Another node owns the cell: end.
+    Lost,
 }
 
 impl ToCell {
@@ -122,7 +135,8 @@ impl ToCell {
             | Self::Committed
             | Self::CommitFailed(_)
             | Self::DeliverLater(..)
-            | Self::Stop => {}
+            | Self::Stop
+            | Self::Lost => {}
         }
     }
 }
@@ -132,28 +146,97 @@ impl Node {
         store: Arc<dyn Store>,
         config: &RuntimeConfig,
     ) -> Result<Arc<Self>, OpenError> {
-        let node = Self::without_threads(store, config, Environment::System)?;
+        let (membership, wakeups) = mpsc::channel();
+        let is_shared = store.cluster().is_some();
+        let cluster = config.cluster.as_ref().filter(|_| is_shared);
+        let cluster = cluster.map(|config| {
+            let environment = Environment::System;
+            let fresh = || environment.fresh_ids().next(environment.now());
+            let ids = (fresh(), fresh());
+            Cluster::open(&store, config, (&ids.0, &ids.1), environment.now(), membership)
+        });
+        let cluster = cluster.transpose()?.map(Arc::new);
+        let node = Self::without_threads(store, config, Environment::System, cluster)?;
         let (loads, mut threads) = loads::start(&node)?;
-        let cells = slot_ranges(node.store.as_ref(), config.cells)?;
         let mut helpers = Helpers { commits: None, loads };
-        if cells.len() > 1 {
+        if node.stored_cells > 1 {
             let (commits, thread) = commits::start(&node)?;
             helpers.commits = Some(commits);
             threads.push(thread);
         }
         *lock(&node.threads) = threads;
         *lock(&node.helpers) = Some(helpers);
-        // All inboxes are there before the first cell delivers its messages.
-        let cells: Vec<_> = cells.into_iter().map(|slots| node.cells.add(slots)).collect();
-        for (cell, inbox) in cells {
-            let lease = node.lease_cell(cell.slots)?;
-            node.start_cell(cell, inbox, lease)?;
+        match node.cluster.clone() {
+            Some(cluster) => {
+                let thread = cluster::start(&node, &cluster, wakeups)?;
+                lock(&node.threads).push(thread);
+            }
+            None => {
+                node.take_all_cells(config.cells)?;
+                node.offer_stored_tasks(SlotRange::ALL)?;
+            }
         }
         let (stop, thread) = store_health::start(&node)?;
         lock(&node.threads).push(thread);
         *lock(&node.store_checks) = Some(stop);
-        node.offer_stored_tasks()?;
         Ok(node)
+    }
+
+    /// Takes every cell, whoever owned it: the only node of a store does.
+    fn take_all_cells(self: &Arc<Self>, cells: Option<u32>) -> Result<(), OpenError> {
+        let cells = slot_ranges(self.store.as_ref(), cells)?;
+        // All inboxes are there before the first cell delivers its messages.
+        let cells: Vec<_> = cells.into_iter().map(|slots| self.cells.add(slots)).collect();
+        for (cell, inbox) in cells {
+            let lease = self.lease_cell(cell.slots)?;
+            self.start_cell(cell, inbox, lease)?;
+        }
+        Ok(())
+    }
+
+    /// Starts a cell that this node of a cluster has taken.
+    pub(crate) fn start_taken_cell(self: &Arc<Self>, lease: Lease) -> Result<(), OpenError> {
+        let (slots, (cell, inbox)) = (lease.slots, self.cells.add(lease.slots));
+        let started = self.start_cell(Arc::clone(&cell), inbox, lease);
+        if started.is_err() {
+            self.cells.remove(&cell);
+        }
+        started?;
+        Ok(self.offer_stored_tasks(slots)?)
+    }
+
+    /// Stops a cell and gives it up, so that another node can take it. Requests are refused from now on.
+    pub(crate) fn hand_over(&self, cell: CellId) {
+        let Some(cell) = self.cells.of(cell.0) else { return };
+        lock(&self.draining).insert(cell.slots.first());
+        if self.cells.remove(&cell) {
+            cell.send(ToCell::Stop);
+        }
+    }
+
+    /// A cell that was handed over has ended.
+    pub(crate) fn cell_has_drained(&self, slots: SlotRange) {
+        lock(&self.draining).remove(&slots.first());
+    }
+
+    /// Whether a cell is being handed over.
+    pub(crate) fn is_draining(&self, first: Slot) -> bool {
+        lock(&self.draining).contains(&first)
+    }
+
+    /// Cells that are being handed over.
+    pub(crate) fn draining_cells(&self) -> usize {
+        lock(&self.draining).len()
+    }
+
+    /// The node has taken cells: their background work goes on here.
+    pub(crate) fn note_taken_cells(&self) {
+        self.cells_taken.notify_one();
+    }
+
+    /// Whether the cells may serve. Not if the node's lease has ended: another node may own them.
+    pub(crate) fn may_serve(&self) -> bool {
+        self.cluster.as_ref().is_none_or(|cluster| cluster.may_serve(self.monotonic()))
     }
 
     /// Starts the thread of a cell that this node has leased.
@@ -177,7 +260,17 @@ impl Node {
 
     /// Makes this node the owner of a cell. [`perennial_store::Error::Fenced`] if it can't be.
     pub(crate) fn lease_cell(&self, slots: SlotRange) -> Result<Lease, perennial_store::Error> {
-        self.store.lease(CellId(slots.first()), &self.id)
+        let cell = CellId(slots.first());
+        let Some(store) = self.cluster.as_ref().and_then(|_| self.store.cluster()) else {
+            return self.store.lease(cell, &self.id);
+        };
+        let taken = || perennial_store::Error::Fenced("another node has taken the cell".to_owned());
+        let lease = store.take_cell(cell, &self.id)?.ok_or_else(taken)?;
+        // The cell was split or merged meanwhile.
+        if lease.slots != slots {
+            return Err(taken());
+        }
+        Ok(lease)
     }
 
     /// A node without threads and without cells. The caller adds cells and takes the turns of the threads.
@@ -185,14 +278,23 @@ impl Node {
         store: Arc<dyn Store>,
         config: &RuntimeConfig,
         environment: Environment,
+        cluster: Option<Arc<Cluster>>,
     ) -> Result<Arc<Self>, OpenError> {
+        let fresh = || environment.fresh_ids().next(environment.now());
+        let id = cluster.as_ref().map_or_else(fresh, |cluster| cluster.id().to_owned());
         let namespaces = Namespaces::of(namespaces::stored(store.as_ref())?, config.isolation);
         let shares = Shares::of(config.memory_budget);
-        let stored_cells = slot_ranges(store.as_ref(), config.cells)?.len();
+        let stored_cells = match cluster {
+            Some(_) => store.cells()?.len(),
+            None => slot_ranges(store.as_ref(), config.cells)?.len(),
+        };
         Ok(Arc::new(Self {
             store,
-            queues: Queues::new(shares.tasks),
-            id: environment.fresh_ids().next(environment.now()),
+            queues: Arc::new(Queues::new(shares.tasks)),
+            id,
+            cluster,
+            draining: Mutex::default(),
+            cells_taken: Notify::new(),
             limits: Arc::new(config.limits.clone()),
             zones: Arc::clone(&config.zones),
             environment,
@@ -226,9 +328,15 @@ impl Node {
         }
         *lock(&self.helpers) = None;
         *lock(&self.store_checks) = None;
+        if let Some(cluster) = &self.cluster {
+            cluster.stop();
+        }
         for thread in std::mem::take(&mut *lock(&self.threads)) {
             // A thread that panicked has already reported it.
             let _ = thread.join();
+        }
+        if let Some(cluster) = &self.cluster {
+            cluster.remove_node();
         }
     }
 
@@ -242,14 +350,17 @@ impl Node {
             let slot = |run: &RunName| Slot::of(NamespaceKey(run.namespace), &run.workflow_id);
             run.is_some_and(|run| slots.contains(slot(run)))
         });
-        self.offer_stored_tasks()
+        self.offer_stored_tasks(SlotRange::ALL)
     }
 
-    /// Puts every stored task of its cells into its queue.
-    pub(crate) fn offer_stored_tasks(&self) -> Result<(), perennial_store::Error> {
+    /// Puts the stored tasks of these slots into their queues, as far as this node owns them.
+    pub(crate) fn offer_stored_tasks(
+        &self,
+        slots: SlotRange,
+    ) -> Result<(), perennial_store::Error> {
         let mut after = i64::MIN;
         loop {
-            let rows = self.store.tasks(SlotRange::ALL, after, PAGE)?;
+            let rows = self.store.tasks(slots, after, PAGE)?;
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.key;
             for row in rows.into_iter().filter(|row| self.cells.contains(row.slot)) {
@@ -294,7 +405,11 @@ impl Node {
                 time.as_secs_f64()
             )
         });
-        stalled.or_else(|| lock(&self.store_problem).clone())
+        let expired = || {
+            let why = "the node's lease has ended, because the database didn't answer in time";
+            (!self.may_serve()).then(|| why.to_owned())
+        };
+        stalled.or_else(|| lock(&self.store_problem).clone()).or_else(expired)
     }
 
     fn set_store_problem(&self, problem: Option<String>) {
@@ -315,6 +430,11 @@ impl Node {
         Arc::clone(&self.namespaces.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    pub(crate) fn set_namespaces(&self, records: Vec<NamespaceRecord>) {
+        let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
+        *namespaces = Arc::new(namespaces.replaced_by(records));
+    }
+
     pub(crate) fn set_namespace(&self, record: Arc<NamespaceRecord>) {
         let mut namespaces = self.namespaces.write().unwrap_or_else(PoisonError::into_inner);
         *namespaces = Arc::new(namespaces.with(record));
@@ -324,7 +444,18 @@ impl Node {
     pub(crate) fn ask(&self, incoming: Incoming) {
         match self.cells.of(incoming.request.slot()) {
             Some(cell) => cell.send(ToCell::Input(Input::Asked(Box::new(incoming)))),
-            None => incoming.reply.send(Err(crate::Refusal::Moved)),
+            None => self.refuse_moved(incoming),
+        }
+    }
+
+    /// Refuses a request to an entity of another node. A poll that was matched with its task waits again.
+    fn refuse_moved(&self, incoming: Incoming) {
+        match incoming.request {
+            Request::Dispatch(Dispatch::Task(_, poller) | Dispatch::Query(_, poller)) => {
+                let matched = self.queues.poll_again(poller, self.monotonic());
+                self.dispatch(matched);
+            }
+            _ => incoming.reply.send(Err(crate::Refusal::Moved)),
         }
     }
 
@@ -399,6 +530,7 @@ impl Node {
     fn return_grant(&self, grant: Grant) {
         use perennial_engine::run::{Command, TaskRef, TaskStamp};
         let (run, task) = match grant {
+            Grant::Lent(_) => return,
             Grant::Workflow(grant) => {
                 if grant.query.is_some() {
                     return;
@@ -446,7 +578,12 @@ impl Node {
                 cell.send(back);
             }
         }));
-        self.ask(Incoming::internal(Request::Deliver { message }, reply));
+        match &self.cluster {
+            Some(cluster) if !self.cells.contains(slot_of_receiver(&message)) => {
+                cluster.deliver(self, &message, reply);
+            }
+            Some(_) | None => self.ask(Incoming::internal(Request::Deliver { message }, reply)),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod backlog;
 mod backlog_memory;
+mod lending;
 mod rate_limit;
 mod series;
 mod waiting_poll;
@@ -20,6 +21,7 @@ use perennial_proto::store::{RunName, TaskKind, WaitingTask};
 use tokio::sync::Notify;
 
 pub(crate) use self::backlog::{Page, Reading, level_of};
+pub(crate) use self::lending::{Lending, LentOut, NodeWeights};
 pub(crate) use self::waiting_poll::{Grant, WaitingPoll};
 
 use self::backlog::Backlog;
@@ -82,6 +84,8 @@ pub(crate) struct Queues {
     series: Mutex<QueueSeries>,
     /// Polls of workers that have shut down end immediately.
     worker_shutdowns: WorkerShutdowns,
+    /// How polls and tasks of different nodes meet.
+    lending: Lending,
 }
 
 struct Queue {
@@ -98,6 +102,8 @@ struct Queue {
     /// Wakes the waiting polls when a task is rate limited or has to be read from the store.
     recheck: Arc<Notify>,
     is_sticky: bool,
+    /// Polls of clients of this node that wait at other nodes.
+    lent_out: lending::LentOutCounts,
     matches: Arc<Matches>,
 }
 
@@ -116,7 +122,13 @@ impl Queues {
             queues: Mutex::default(),
             series: Mutex::new(series::new()),
             worker_shutdowns: WorkerShutdowns::default(),
+            lending: Lending::default(),
         }
+    }
+
+    /// How polls and tasks of different nodes meet.
+    pub(crate) fn lending(&self) -> &Lending {
+        &self.lending
     }
 
     /// Adds a poller. Returns a match if a task waits.
@@ -129,8 +141,13 @@ impl Queues {
             queues.retain(|_, queue| !queue.is_unused(now));
         }
         let queue = self.entry(&mut queues, poller.queue.clone(), poller.is_sticky());
+        let is_news = queue.last_polled.is_none_or(|last| now.since(last) >= POLLED_WITHIN);
         queue.last_polled = Some(now);
+        if is_news {
+            self.lending.queue_is_polled();
+        }
         if let Some(per_second) = poller.info.max_tasks_per_second {
+            let per_second = self.lending.share_of(per_second);
             queue
                 .rate_limit
                 .get_or_insert_with(|| RateLimit::new(per_second, now))
@@ -143,7 +160,12 @@ impl Queues {
         };
         queue.seen.insert(poller.identity().to_owned(), seen);
         queue.seen.retain(|_, seen| now.since(seen.at) < SHOWN_FOR);
-        queue.add_poller(poller, now)
+        let name = poller.queue.clone();
+        let matched = queue.add_poller(poller, now);
+        if matched.is_none() {
+            queue.lend_newest(&name, &self.lending, now);
+        }
+        matched
     }
 
     /// Adds a poller again whose match came to nothing.
@@ -160,12 +182,16 @@ impl Queues {
         now: Monotonic,
     ) -> Option<Match> {
         let mut queues = self.lock();
-        let queue = self.entry(&mut queues, queue_of(&task), task.sticky);
+        let name = queue_of(&task);
+        let queue = self.entry(&mut queues, name.clone(), task.sticky);
         queue.added.count(now);
         let is_first = queue.backlog.is_empty();
         queue.backlog.push(task, is_stored);
         let matched = queue.match_next(now);
         queue.count_match(matched.is_some(), is_first);
+        if matched.is_none() && !queue.has_pollers() {
+            self.lending.starve(name);
+        }
         matched
     }
 
@@ -211,7 +237,9 @@ impl Queues {
         match queue.claim() {
             Some(poller) => Some(Match::Query(task, poller)),
             None => {
+                let name = task.queue.clone();
                 queue.queries.push_back(task);
+                self.lending.starve(name);
                 None
             }
         }
@@ -229,13 +257,10 @@ impl Queues {
         poller
     }
 
-    /// Whether a worker polls the queue, or did so recently.
+    /// Whether a worker polls the queue, here or at another node, or did so recently.
     pub(crate) fn is_polled(&self, queue: &QueueName, now: Monotonic) -> bool {
-        let mut queues = self.lock();
-        queues.get_mut(queue).is_some_and(|queue| {
-            let last = queue.last_polled;
-            queue.has_pollers() || last.is_some_and(|last| now.since(last) < POLLED_WITHIN)
-        })
+        let is_polled_here = self.lock().get_mut(queue).is_some_and(|queue| queue.is_polled(now));
+        is_polled_here || self.lending.elsewhere().contains(queue, now)
     }
 
     /// Ends the polls of a worker that shuts down, also those that arrive later, and marks its sticky queue as not
@@ -344,6 +369,11 @@ impl Queues {
 }
 
 impl Queue {
+    fn is_polled(&mut self, now: Monotonic) -> bool {
+        let last = self.last_polled;
+        self.has_pollers() || last.is_some_and(|last| now.since(last) < POLLED_WITHIN)
+    }
+
     fn new(memory: BacklogMemory, is_sticky: bool, matches: Arc<Matches>) -> Self {
         Self {
             pollers: VecDeque::new(),
@@ -356,6 +386,7 @@ impl Queue {
             rate_limit: None,
             recheck: Arc::default(),
             is_sticky,
+            lent_out: lending::LentOutCounts::default(),
             matches,
         }
     }

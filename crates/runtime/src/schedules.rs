@@ -272,7 +272,9 @@ impl Runtime {
             after = (last.at, last.key);
             for wake in page {
                 let EntityId { namespace: of, kind, id: schedule_id } = wake.entity.id;
-                if kind != Kind::Schedule || namespace.is_some_and(|only| only != of) {
+                // In a cluster each node evaluates its own.
+                let is_own = self.node.owns(Slot::of(of, &schedule_id));
+                if kind != Kind::Schedule || namespace.is_some_and(|only| only != of) || !is_own {
                     continue;
                 }
                 if pass.schedules.len() == limit || pass.times() >= EVALUATED_MAX {
@@ -329,9 +331,9 @@ impl Runtime {
                 let page =
                     self.list_schedules(namespace, "", false, ZONES_PAGE, after.take()).await?;
                 for schedule in page.schedules.iter().filter(|it| it.times.depend_on_zones()) {
-                    match self.send_to_schedule(schedule.name(), Command::Wake).await {
+                    match self.wake_schedule_anywhere(schedule.name()).await {
                         // Deleted, replaced by another of the same id, or damaged.
-                        Ok(_) | Err(Refusal::Rejected(_) | Refusal::Damaged(_)) => {}
+                        Ok(()) | Err(Refusal::Rejected(_) | Refusal::Damaged(_)) => {}
                         Err(unanswered) => return Err(unanswered),
                     }
                 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use perennial_engine::{Span, Time};
+use perennial_engine::{SlotRange, Span, Time};
 use perennial_proto::store::EntityMessage;
 use perennial_store::{CellId, Store};
 
@@ -103,7 +103,7 @@ impl Node {
     ) -> Result<Self, OpenError> {
         let Clock { now, since_boot } = clock.clone();
         let environment = Environment::Simulated { now, since_boot, seed: AtomicU64::new(seed) };
-        let node = node::Node::without_threads(store, config, environment)?;
+        let node = node::Node::without_threads(store, config, environment, None)?;
         let slots = node::slot_ranges(node.store.as_ref(), config.cells)?;
         let added: Vec<_> = slots.into_iter().map(|slots| node.cells.add(slots)).collect();
         let mut cells = Vec::new();
@@ -112,13 +112,9 @@ impl Node {
             let cell = Some(CellLoop::start(&node, Arc::clone(&entry), lease)?);
             cells.push(Turns { entry, cell, inbox, arrived: VecDeque::new() });
         }
-        node.offer_stored_tasks()?;
+        node.offer_stored_tasks(SlotRange::ALL)?;
         Ok(Self {
-            runtime: Runtime {
-                node: Arc::clone(&node),
-                record_lock: Arc::default(),
-                principal: None,
-            },
+            runtime: Runtime::of(Arc::clone(&node)),
             node,
             cells,
             commits: VecDeque::new(),
@@ -178,7 +174,7 @@ impl Node {
                 self.loads.extend(work.awaited_loads);
                 running.rest(&self.node);
             }
-            Next::End => turns.cell = None,
+            Next::End(_) => turns.cell = None,
         }
     }
 

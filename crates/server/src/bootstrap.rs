@@ -32,8 +32,29 @@ impl NewSearchAttribute {
     }
 }
 
+/// Attempts while other nodes, which start at the same time, create the same.
+const ATTEMPTS_MAX: usize = 10;
+
 /// Creates a namespace unless it exists, and the search attributes that it lacks.
 pub async fn ensure_namespace(
+    runtime: &Runtime,
+    name: &str,
+    attributes: &[NewSearchAttribute],
+) -> Result<(), Refusal> {
+    for _ in 1..ATTEMPTS_MAX {
+        match try_to_ensure(runtime, name, attributes).await {
+            Err(Refusal::Unavailable(_) | Refusal::Rejected(Rejection::FailedPrecondition(_)))
+                if runtime.is_clustered() =>
+            {
+                runtime.reload_namespaces().await?;
+            }
+            ensured => return ensured,
+        }
+    }
+    try_to_ensure(runtime, name, attributes).await
+}
+
+async fn try_to_ensure(
     runtime: &Runtime,
     name: &str,
     attributes: &[NewSearchAttribute],

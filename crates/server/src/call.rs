@@ -10,7 +10,7 @@ use perennial_identity::{Principal, RoleSet};
 use perennial_proto::perennial::CommandContext;
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::common::v1::{self as common, WorkflowExecution};
-use perennial_runtime::{Runtime, Sent};
+use perennial_runtime::{LentPoll, Runtime, Sent};
 use perennial_telemetry::{LongPoll, RefusalReason, WaitTime, WaitingPoll};
 use tokio::time::Instant;
 use tonic::Status;
@@ -186,6 +186,18 @@ impl<'a> Call<'a> {
             }
             (LongPoll::WorkflowTask | LongPoll::ActivityTask, None)
             | (LongPoll::History | LongPoll::Update | LongPoll::Query, _) => Ok([None, None]),
+        }
+    }
+
+    /// Whether the poll may go on at another node of the cluster.
+    pub(crate) fn may_be_lent(&self) -> bool {
+        self.context.lent.is_some()
+    }
+
+    /// The poll goes on at another node: whoever made it possible passes it on.
+    pub(crate) fn goes_on_elsewhere(&self, lent: LentPoll) {
+        if let Some(slot) = &self.context.lent {
+            slot.set(lent);
         }
     }
 

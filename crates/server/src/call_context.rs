@@ -6,6 +6,7 @@ use perennial_identity::Principal;
 use perennial_telemetry::{TraceContext, WaitTime};
 use tokio::time::Instant;
 
+use crate::cluster::LentSlot;
 use crate::grpc_timeout;
 use crate::request_id::{self, RequestId};
 
@@ -38,6 +39,10 @@ pub struct CallContext {
     pub features: ClientFeatures,
     /// How long the call has waited for a task, an event or a worker.
     pub(crate) waited: WaitTime,
+    /// Another node of the cluster has passed the call on: it isn't passed on again.
+    pub(crate) is_passed_on: bool,
+    /// For a poll that may go on at another node.
+    pub(crate) lent: Option<LentSlot>,
 }
 
 /// How a request comes in.
@@ -81,6 +86,8 @@ impl CallContext {
             client_name: String::new(),
             features: ClientFeatures::default(),
             waited: WaitTime::default(),
+            is_passed_on: false,
+            lent: None,
         }
     }
 
@@ -104,6 +111,8 @@ impl CallContext {
                 follows_next_run_id: features.split(',').any(|it| it == "follows-next-run-id"),
             },
             waited: WaitTime::default(),
+            is_passed_on: false,
+            lent: None,
         }
     }
 }

@@ -25,6 +25,13 @@ impl EncodedMessage {
         Self(bytes)
     }
 
+    /// A response that another node has encoded.
+    pub(crate) fn from_message(message: &[u8]) -> Self {
+        let mut bytes = vec![0; Self::HEAD + message.len()];
+        bytes[Self::HEAD..].copy_from_slice(message);
+        Self(bytes)
+    }
+
     /// The message without the room for the header.
     pub(crate) fn into_message(self) -> Bytes {
         Bytes::from(self.0).split_off(Self::HEAD)

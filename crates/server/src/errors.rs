@@ -14,7 +14,7 @@ use perennial_proto::temporal::errordetails::v1 as detail;
 use perennial_proto::temporal::failure::v1::Failure;
 use perennial_runtime::Refusal;
 use prost::Message;
-use tonic::metadata::MetadataMap;
+use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Status};
 
 /// The result of an RPC.
@@ -25,7 +25,7 @@ pub(crate) fn refused(refusal: Refusal) -> Status {
     match refusal {
         Refusal::Rejected(rejection) => rejected(rejection),
         Refusal::Unavailable(message) => Status::unavailable(message),
-        moved @ Refusal::Moved => Status::unavailable(moved.to_string()),
+        Refusal::Moved => moved(),
         Refusal::Overloaded(message) => {
             resource_exhausted(message, ResourceExhaustedCause::SystemOverloaded)
         }
@@ -40,6 +40,21 @@ pub(crate) fn refused(refusal: Refusal) -> Status {
         }
         Refusal::TimedOut => Status::deadline_exceeded("context deadline exceeded"),
     }
+}
+
+/// Marks [`moved`], so that no other error is taken for it.
+const MOVED: &str = "perennial-moved";
+
+/// Another node owns the entity, and nothing has happened: the call can be made there.
+pub(crate) fn moved() -> Status {
+    let mut status = Status::unavailable(Refusal::Moved.to_string());
+    status.metadata_mut().insert(MOVED, MetadataValue::from_static("1"));
+    status
+}
+
+/// Whether an error is [`moved`].
+pub(crate) fn is_moved(status: &Status) -> bool {
+    status.metadata().contains_key(MOVED)
 }
 
 /// The error for a refusal about a run. Names the run id if the request did.

@@ -13,6 +13,7 @@ mod admin;
 mod bootstrap;
 mod call;
 mod call_context;
+mod cluster;
 mod describe_server;
 mod encoded_message;
 mod errors;
@@ -49,6 +50,7 @@ pub use access::{
 };
 pub use bootstrap::{NewSearchAttribute, ensure_namespace};
 pub use call_context::{CallContext, ClientFeatures, Face};
+pub use cluster::serve_node_port;
 pub use http::HttpConfig;
 pub use listen::ConnectionLimits;
 pub use perennial_identity::{Principal, jwt};

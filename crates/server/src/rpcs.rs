@@ -374,7 +374,7 @@ service! {
     implemented {
         create_api_key(CreateApiKeyRequest) [anywhere] [credentials]
         list_api_keys(ListApiKeysRequest) [anywhere] [credentials]
-        revoke_api_key(RevokeApiKeyRequest) [on every node] [credentials]
+        revoke_api_key(RevokeApiKeyRequest) [anywhere] [credentials]
         set_log_levels(SetLogLevelsRequest) [on every node] [admin of server]
         describe_server(DescribeServerRequest) [on every node] [read of server]
     }

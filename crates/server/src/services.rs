@@ -20,6 +20,7 @@ use crate::access::limits::UsageLimiter;
 use crate::access::rights::Needs;
 use crate::access::{Authenticator, Caller};
 use crate::call_context::CallContext;
+use crate::cluster;
 use crate::encoded_message::EncodedMessage;
 use crate::errors::{RpcResult, message_too_large, refused};
 use crate::observed_call::{CallLabels, ObservedCall};
@@ -83,6 +84,7 @@ pub(crate) struct Rpc {
 
 /// An RPC, its metrics, and its names in logs and traces.
 struct MeteredRpc {
+    path: Arc<str>,
     rpc: Rpc,
     metrics: Arc<RpcMetrics>,
     labels: Arc<CallLabels>,
@@ -186,12 +188,14 @@ impl Services {
         resume(&shared).await;
         let mut background = JoinSet::new();
         background.spawn(update_zones(shared.runtime.clone(), shared.stop_signal()));
+        background.spawn(follow_cells(shared.runtime.clone(), shared.stop_signal()));
         background.spawn(api_keys.keep_last_use(shared.stop_signal()));
         let metrics = Arc::clone(shared.runtime.metrics());
         let metered = |(path, rpc): (String, Rpc)| {
             let metrics = Arc::new(metrics.rpc(&path));
             let labels = Arc::new(CallLabels::of(&path));
-            (path, MeteredRpc { rpc, metrics, labels })
+            let shared_path = Arc::from(path.as_str());
+            (path, MeteredRpc { path: shared_path, rpc, metrics, labels })
         };
         let rpcs = rpcs::table().into_iter().map(metered).collect();
         if metrics.is_enabled() {
@@ -257,9 +261,9 @@ impl Services {
 
     /// The RPC at a path.
     pub(crate) fn find(&self, path: &str) -> Option<RpcHandle> {
-        let MeteredRpc { rpc, metrics, labels } = self.inner.rpcs.get(path)?;
-        let (metrics, labels) = (Arc::clone(metrics), Arc::clone(labels));
-        Some(RpcHandle { rpc: *rpc, metrics, labels, services: self.clone() })
+        let MeteredRpc { path, rpc, metrics, labels } = self.inner.rpcs.get(path)?;
+        let (path, metrics, labels) = (Arc::clone(path), Arc::clone(metrics), Arc::clone(labels));
+        Some(RpcHandle { path, rpc: *rpc, metrics, labels, services: self.clone() })
     }
 
     pub(crate) fn shared(&self) -> &Shared {
@@ -273,6 +277,7 @@ impl Services {
 
 /// An RPC that can be called.
 pub(crate) struct RpcHandle {
+    path: Arc<str>,
     rpc: Rpc,
     metrics: Arc<RpcMetrics>,
     labels: Arc<CallLabels>,
@@ -309,7 +314,7 @@ impl RpcHandle {
     }
 
     async fn answer(self, context: CallContext, message: Bytes) -> RpcResult<EncodedMessage> {
-        let Self { rpc, services, .. } = self;
+        let Self { path, rpc, services, .. } = self;
         let bytes_max = services.config().request_bytes_max;
         if message.len() > bytes_max {
             services.runtime().metrics().refused(RefusalReason::MessageSize);
@@ -324,6 +329,9 @@ impl RpcHandle {
         counted.inspect_err(|_| services.runtime().metrics().refused(RefusalReason::Limit))?;
         // The message's share of the memory budget, held until the call ends.
         let _admitted = services.runtime().admit(message.len()).map_err(refused)?;
+        if services.runtime().is_clustered() && !context.is_passed_on {
+            return cluster::answer(services, &path, rpc, context, message).await;
+        }
         (rpc.handler)(services, rpc.needs, context, message).await
     }
 }
@@ -353,6 +361,14 @@ async fn compact_metrics(metrics: Arc<Metrics>, mut stopping: StopSignal) {
             () = tokio::time::sleep(COMPACTION_INTERVAL) => metrics.compact(),
             () = stopping.wait() => return,
         }
+    }
+}
+
+/// Continues with background work of cells that this node takes.
+async fn follow_cells(runtime: Runtime, mut stopping: StopSignal) {
+    tokio::select! {
+        () = runtime.follow_cells() => {}
+        () = stopping.wait() => {}
     }
 }
 

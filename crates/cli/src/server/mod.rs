@@ -6,6 +6,7 @@ mod http_callers;
 mod launch;
 mod limits_file;
 mod metrics_port;
+mod node_args;
 mod pair;
 mod settings;
 mod shutdown;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::ValueEnum;
 use perennial_library::{
-    Config, Durability, Evaluation, NewSearchAttribute, OnDamage, SqliteOptions,
+    Config, Durability, Evaluation, NewSearchAttribute, OnDamage, SqliteOptions, Storage,
 };
 use serde::Deserialize;
 
@@ -18,6 +18,7 @@ use super::http_callers::HttpCallers;
 use super::launch::{OpenToAll, Plan};
 use super::limits_file::LimitsFile;
 use super::metrics_port::MetricsArgs;
+use super::node_args::NodeArgs;
 use super::pair::{self, ConfigValue};
 use super::size;
 use super::tls_args::{TlsArgs, TlsFile};
@@ -76,6 +77,9 @@ pub(super) struct Settings {
 
     #[command(flatten)]
     callers: HttpCallers,
+
+    #[command(flatten)]
+    node: NodeArgs,
 
     #[command(flatten)]
     access: AccessArgs,
@@ -172,6 +176,8 @@ struct File {
     limits: LimitsFile,
     #[serde(default)]
     http_cors_origins: Vec<String>,
+    node_port: Option<u16>,
+    node_address: Option<String>,
     #[serde(default)]
     http_allowed_hosts: Vec<String>,
     metrics_port: Option<u16>,
@@ -246,10 +252,15 @@ impl Settings {
             Some(ScheduleEvaluator::OnDemand) => Evaluation::OnDemand,
             Some(ScheduleEvaluator::Itself) | None => Evaluation::ByItself,
         };
+        let ip = self.ip.or(file.ip).unwrap_or_else(|| "127.0.0.1".to_owned());
+        config.node = self.node.config(&ip, file.node_port, file.node_address)?;
+        if matches!(config.storage, Storage::Postgres(_)) {
+            NodeArgs::check(&config.node)?;
+        }
         Ok(Plan {
             config,
             tls: self.tls.load(file.tls)?,
-            ip: self.ip.or(file.ip).unwrap_or_else(|| "127.0.0.1".to_owned()),
+            ip,
             port: self.port.or(file.port).unwrap_or(7233),
             http_port: serves_http.then(|| self.http_port.or(file.http_port).unwrap_or(7243)),
             open_to_all: match is_open {
@@ -284,7 +295,6 @@ impl File {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use perennial_library::Storage;
 
     use super::*;
 

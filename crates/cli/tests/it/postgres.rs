@@ -43,16 +43,46 @@ fn acknowledged_work_survives_a_killed_server() {
 }
 
 #[test]
-fn second_server_takes_over_and_the_first_one_ends() {
+fn servers_on_one_database_answer_for_each_other() {
     let url = POSTGRES.create_database().unwrap();
-    let first = start(&url);
-    let second = start(&url);
-    // The next write of the first one is refused.
-    said(&first, &["workflow", "start", "--type", "Order", "--task-queue", "q"]);
-    let (code, log) = first.end();
-    assert_eq!(code, Some(1), "{log}");
-    assert!(log.contains("is leased under epoch"), "{log}");
-    assert!(second.answers());
+    let (first, second) = (start(&url), start(&url));
+    let orders: Vec<String> = (0..8).map(|number| format!("order-{number}")).collect();
+    for id in &orders {
+        let start = ["workflow", "start", "--type", "Order", "--task-queue", "q"];
+        let said = said(&first, &[&start[..], &["--workflow-id", id]].concat());
+        assert!(said.contains("Running execution"), "{said}");
+    }
+    let describe = |server: &Server, id: &str| {
+        let described = said(server, &["workflow", "describe", "--workflow-id", id]);
+        assert!(described.contains("Running"), "{described}");
+    };
+    orders.iter().for_each(|id| describe(&second, id));
+    // A namespace is usable everywhere the moment its creation is answered.
+    said(&first, &["operator", "namespace", "create", "--namespace", "shop"]);
+    let started = ["workflow", "start", "--type", "Order", "--task-queue", "q", "-n", "shop"];
+    let said_there = said(&second, &started);
+    assert!(said_there.contains("Running execution"), "{said_there}");
+    // A server that stops hands its part over.
+    assert_eq!(first.stop(), Some(0));
+    orders.iter().for_each(|id| describe(&second, id));
+    assert_eq!(second.stop(), Some(0));
+}
+
+#[test]
+fn killed_server_is_replaced_by_another_one() {
+    let url = POSTGRES.create_database().unwrap();
+    let (mut first, second) = (start(&url), start(&url));
+    let start = ["workflow", "start", "--type", "Order", "--task-queue", "q"];
+    for id in 0..8 {
+        said(&first, &[&start[..], &["--workflow-id", &format!("order-{id}")]].concat());
+    }
+    first.process.kill().unwrap();
+    first.process.wait().unwrap();
+    for id in 0..8 {
+        let id = format!("order-{id}");
+        let described = said(&second, &["workflow", "describe", "--workflow-id", &id]);
+        assert!(described.contains("Running"), "{described}");
+    }
     assert_eq!(second.stop(), Some(0));
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use crate::proxy::Proxy;
 use crate::server::{Seen, Server, call, echo, identity, limits, peers, waiting};
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn heads_and_bodies_of_every_size_arrive_and_come_back() {
     let server = Server::start(echo).await;
     let peers = peers();
@@ -33,7 +33,7 @@ async fn the_handler_is_told_the_path_and_the_caller() {
     assert_eq!(&*peers.node(&server.address).unwrap().id, "b");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn two_nodes_call_each_other_with_many_calls_at_a_time() {
     let (a, b) = (Server::start(echo).await, Server::start(echo).await);
     let (from_a, from_b) = (peers(), peers());
@@ -56,7 +56,7 @@ async fn two_nodes_call_each_other_with_many_calls_at_a_time() {
     assert_eq!(proxy.accepted(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn dropping_a_call_drops_its_handler_and_no_other() {
     let (handler, mut seen) = waiting();
     let server = Server::start(handler).await;
@@ -74,7 +74,7 @@ async fn dropping_a_call_drops_its_handler_and_no_other() {
     assert!(!stays.is_finished() && seen.is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_burst_of_cancelled_calls_leaves_the_connection_usable() {
     let (waits, mut seen) = waiting();
     let server = Server::start(move |node, call: perennial_peer::PeerCall| {

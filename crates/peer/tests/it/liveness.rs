@@ -7,7 +7,7 @@ use perennial_peer::{CallError, PeerLimits, Peers};
 use crate::proxy::Proxy;
 use crate::server::{Seen, Server, call, identity, limits, peers, waiting};
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_lost_when_its_connection_is_cut_and_its_handler_is_dropped() {
     let (handler, mut seen) = waiting();
     let server = Server::start(handler).await;

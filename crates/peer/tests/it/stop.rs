@@ -10,7 +10,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::server::{Seen, Server, call, echo, identity, limits, peers, waiting};
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_call_in_progress_is_answered_after_the_stop() {
     let (release, (starts, mut started)) = (Arc::new(Notify::new()), mpsc::unbounded_channel());
     let released = Arc::clone(&release);
@@ -41,7 +41,7 @@ async fn a_call_in_progress_is_answered_after_the_stop() {
     assert!(matches!(error, CallError::NotDelivered(_)), "{error}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn calls_that_outlast_the_grace_are_lost_and_their_handlers_dropped() {
     let (handler, mut seen) = waiting();
     let short = PeerLimits { stop_grace: Duration::from_millis(20), ..limits() };

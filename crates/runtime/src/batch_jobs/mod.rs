@@ -7,6 +7,8 @@
 mod operation;
 mod work;
 
+pub(crate) use self::operation::operate;
+
 use perennial_engine::run::{Rejection, Taken};
 use perennial_engine::{NamespaceKey, Slot};
 use perennial_proto::encoded;
@@ -107,9 +109,15 @@ impl Runtime {
         Ok(())
     }
 
+    /// Works on a job, unless this node does so already.
     fn spawn_batch(&self, job: BatchJob) {
         let runtime = self.called_by(job.principal.clone());
-        tokio::spawn(async move { work::work(&runtime, job).await });
+        let key = key_of(NamespaceKey(job.namespace), &job.job_id);
+        let Some(place) = self.begin_work(format!("job {key}")) else { return };
+        tokio::spawn(async move {
+            let _place = place;
+            work::work(&runtime, job).await;
+        });
     }
 
     async fn size_of(&self, job: &BatchJob) -> Result<i64, Refusal> {

@@ -13,7 +13,7 @@ use crate::{Refusal, ResetOptions, Runtime};
 
 /// Applies the operation. A run that is already closed or deleted counts as done, except for a reset: before a
 /// crash the job may have closed it itself.
-pub(super) async fn operate(
+pub(crate) async fn operate(
     runtime: &Runtime,
     job: &BatchJob,
     target: RunName,

@@ -12,7 +12,6 @@ use perennial_store::visibility::Position;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::operation;
 use crate::{Refusal, Runtime};
 
 /// Runs processed before the progress is written.
@@ -37,9 +36,10 @@ pub(super) async fn work(runtime: &Runtime, mut job: BatchJob) {
                 }
                 tokio::time::sleep(RETRY_DELAY).await;
             }
+            // The node that owns the job's slot now goes on with it.
+            Err(Refusal::Moved) => return,
             Err(
                 Refusal::Unavailable(_)
-                | Refusal::Moved
                 | Refusal::Overloaded(_)
                 | Refusal::Exhausted(_)
                 | Refusal::PagesLost(_)
@@ -167,7 +167,7 @@ async fn operate(runtime: &Runtime, job: &BatchJob) -> (i64, i64) {
         let (runtime, job) = (runtime.clone(), Arc::clone(&shared));
         under_way.spawn(async move {
             loop {
-                match operation::operate(&runtime, &job, target.clone()).await {
+                match runtime.operate_anywhere(&job, target.clone()).await {
                     // The outcome is unknown. A repeated operation changes nothing.
                     Err(
                         Refusal::Unavailable(_) | Refusal::Overloaded(_) | Refusal::Exhausted(_),

@@ -40,7 +40,7 @@ use perennial_store::{Batch, BatchId, Epoch, Error, StoredEntity, Wake};
 
 pub(crate) use self::entity::read as read_entity;
 pub(crate) use self::held_lease::KEYS_PER_LEASE_MAX;
-pub(crate) use self::messages::slot_of_sender;
+pub(crate) use self::messages::{slot_of_receiver, slot_of_sender};
 pub(crate) use self::request::{
     Dispatch, Incoming, Release, ReplyTo, Request, ResetFrom, Response, RunRequest,
     ScheduleRequest, WorkflowRequest,
@@ -306,8 +306,7 @@ impl Cell {
         let waiting = self.cache.take_waiting().into_iter();
         let replies = waiting.chain(self.turns.take_all().map(|incoming| incoming.reply));
         for reply in replies {
-            let why = Refusal::Unavailable("the cell is restarting".to_owned());
-            lost.push(Release::Reply(reply, Box::new(Err(why))));
+            lost.push(Release::Reply(reply, Box::new(Err(Refusal::Moved))));
         }
         lost
     }

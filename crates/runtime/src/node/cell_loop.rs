@@ -11,6 +11,7 @@ use super::evaluation_gaps::EvaluationGaps;
 use super::loads::Load;
 use super::suspension::Suspension;
 use super::{CellEntry, Node, ToCell};
+use crate::Refusal;
 use crate::cell::{Cell, CellConfig, Input, Lookups, Release, Rules, StepContext, StepResult};
 
 /// Inputs handled in one step.
@@ -47,7 +48,16 @@ pub(crate) enum Next {
     /// Do this work, then take another turn when an input arrives or a wake-up is due.
     Continue(Work),
     /// The cell has ended.
-    End,
+    End(Ended),
+}
+
+/// Why a cell has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It was told to. It commits nothing more.
+    Stopped,
+    /// Another node owns it, or may own it.
+    Lost,
 }
 
 /// Work of a turn that is done outside the cell.
@@ -89,6 +99,7 @@ impl CellLoop {
     ) -> Next {
         let mut undelivered = std::mem::take(&mut self.undelivered_messages);
         let (mut inputs, mut failed) = (Vec::new(), None);
+        let mut is_lost = false;
         for what in arrived {
             match what {
                 ToCell::Input(input) => inputs.push((None, input)),
@@ -101,7 +112,15 @@ impl CellLoop {
                 // The restarted cell has sent it again.
                 ToCell::DeliverLater(..) => {}
                 ToCell::Stop => self.is_stopping = true,
+                ToCell::Lost => is_lost = true,
             }
+        }
+        // Without a lease another node may have taken the cell, and what is in memory may be old.
+        if is_lost || !node.may_serve() {
+            for (_, input) in inputs {
+                ToCell::Input(input).refuse();
+            }
+            return self.end(node, "another node has taken the cell");
         }
         if failed.is_none() && self.suspension.is_none() && self.cell.needs_keys() {
             failed = self.renew_lease(node).err();
@@ -109,7 +128,12 @@ impl CellLoop {
         if failed.is_some() || self.is_retry_due(node) {
             match self.restart(node, failed) {
                 Ok(held) => inputs.extend(held.into_iter().map(|input| (None, input))),
-                Err(Fenced(why)) => return self.end(node, &why),
+                Err(Fenced(why)) => {
+                    for (_, input) in inputs {
+                        ToCell::Input(input).refuse();
+                    }
+                    return self.end(node, &why);
+                }
             }
             // A new lease delivers all stored messages again, these included.
             undelivered.clear();
@@ -126,7 +150,11 @@ impl CellLoop {
         }
         let work = self.step(node, inputs);
         if self.is_stopping && (self.cell.is_at_rest() || self.suspension.is_some()) {
-            return Next::End;
+            if node.cluster.is_some() {
+                // Whoever waits here asks the next owner.
+                self.fail_pending(node, &Error::Unavailable("the cell is handed over".to_owned()));
+            }
+            return Next::End(Ended::Stopped);
         }
         deliver_all(node, undelivered, self.epoch);
         Next::Continue(work)
@@ -145,6 +173,11 @@ impl CellLoop {
     /// Bytes of the cached runs and schedules.
     pub(crate) fn cached_bytes(&self) -> usize {
         self.cell.cached_bytes()
+    }
+
+    /// The lease under which it commits now.
+    pub(crate) fn lease_epoch(&self) -> Epoch {
+        self.cell.epoch()
     }
 
     /// The cell, as others see it.
@@ -330,12 +363,26 @@ impl CellLoop {
     /// Ends the cell: callers get an error, and polls end.
     fn end(&mut self, node: &Node, why: &str) -> Next {
         for release in self.cell.abandon() {
-            if let Release::Reply(reply, _) = release {
-                reply.send(Err(crate::Refusal::Unavailable(why.to_owned())));
+            match release {
+                // Nothing of the request has happened.
+                Release::Reply(reply, response) if matches!(*response, Err(Refusal::Moved)) => {
+                    reply.send(Err(Refusal::Moved));
+                }
+                Release::Reply(reply, _) => reply.send(Err(Refusal::Unavailable(why.to_owned()))),
+                Release::Grant(..)
+                | Release::Offer { .. }
+                | Release::OfferQuery(_)
+                | Release::Repoll(_)
+                | Release::Deliver(_)
+                | Release::Count(_)
+                | Release::Trace(_) => {}
             }
         }
-        node.failure.set(why);
-        Next::End
+        match &node.cluster {
+            Some(_) => tracing::warn!(cell = %self.slots, why, "lost a cell"),
+            None => node.failure.set(why),
+        }
+        Next::End(Ended::Lost)
     }
 }
 

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use perennial_store::Batch;
 
-use super::cell_loop::{CellLoop, INPUTS_PER_STEP, Next, Work};
+use super::cell_loop::{CellLoop, Ended, INPUTS_PER_STEP, Next, Work};
 use super::commits::{Commit, commit};
 use super::failure::PanicGuard;
 use super::inbox::Inbox;
@@ -45,8 +45,8 @@ pub(super) fn start(
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             let Some(node) = node.upgrade() else { return };
-            if thread.handle(&node, first).is_none() {
-                return;
+            if let Err(ended) = thread.handle(&node, first) {
+                return thread.leave(&node, ended);
             }
         }
     };
@@ -60,18 +60,41 @@ struct CellThread {
 }
 
 impl CellThread {
-    /// Takes turns until the cell is idle. `None` if the cell has ended.
-    fn handle(&mut self, node: &Arc<Node>, mut first: Option<ToCell>) -> Option<()> {
+    /// Takes turns until the cell is idle, or has ended.
+    fn handle(&mut self, node: &Arc<Node>, mut first: Option<ToCell>) -> Result<(), Ended> {
         loop {
             let arrived = first.into_iter().chain(self.inbox.try_iter()).take(INPUTS_PER_STEP);
             let next = self.cell.turn(node, arrived);
-            let Next::Continue(Work { commit, loads, awaited_loads }) = next else { return None };
+            let Work { commit, loads, awaited_loads } = match next {
+                Next::Continue(work) => work,
+                Next::End(ended) => return Err(ended),
+            };
             self.load(node, loads);
             node.load_together(awaited_loads).delay_if_failed();
             first = commit.and_then(|batch| self.commit(node, batch));
             if first.is_none() {
-                return Some(());
+                return Ok(());
             }
+        }
+    }
+
+    /// The cell has ended: in a cluster, the others get to know, and what arrives late is refused.
+    fn leave(self, node: &Arc<Node>, ended: Ended) {
+        let cell = self.cell.entry();
+        node.cells.remove(cell);
+        for late in self.inbox.try_iter() {
+            late.refuse();
+        }
+        let Some(cluster) = &node.cluster else { return };
+        let slots = cell.slots;
+        match ended {
+            Ended::Stopped => cluster.release(slots, self.cell.lease_epoch()),
+            Ended::Lost => cluster.look(),
+        }
+        node.cell_has_drained(slots);
+        if let Err(error) = node.reload_tasks(slots) {
+            // The next poll of each queue reads them.
+            tracing::warn!(%error, "cannot read the waiting tasks of this node");
         }
     }
 

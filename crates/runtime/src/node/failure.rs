@@ -53,12 +53,12 @@ impl Failure {
 }
 
 /// Fails the node when the thread that holds it panics.
-pub(super) struct PanicGuard {
+pub(crate) struct PanicGuard {
     node: Weak<Node>,
 }
 
 impl PanicGuard {
-    pub(super) fn of(node: &Arc<Node>) -> Self {
+    pub(crate) fn of(node: &Arc<Node>) -> Self {
         Self { node: Arc::downgrade(node) }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use perennial_proto::temporal::common::v1::{Principal, WorkerVersionStamp};
 use tokio::sync::oneshot;
 
-use super::{QueueKind, QueueName};
+use super::{LentOut, QueueKind, QueueName};
 use crate::api::{self, ActivityGrant, WorkflowTaskGrant};
 
 /// A task handed to a poller.
@@ -13,6 +13,8 @@ use crate::api::{self, ActivityGrant, WorkflowTaskGrant};
 pub(crate) enum Grant {
     Workflow(Box<WorkflowTaskGrant>),
     Activity(ActivityGrant),
+    /// No task: the poll goes on at another node.
+    Lent(LentOut),
 }
 
 /// A long poll. Dropped without a grant, it ends empty.
@@ -21,6 +23,7 @@ pub(crate) struct WaitingPoll {
     pub(crate) info: api::Poller,
     principal: Option<Arc<Principal>>,
     grant: oneshot::Sender<Grant>,
+    may_be_lent: bool,
 }
 
 impl WaitingPoll {
@@ -28,10 +31,11 @@ impl WaitingPoll {
         info: api::Poller,
         kind: QueueKind,
         principal: Option<Arc<Principal>>,
+        may_be_lent: bool,
     ) -> (Self, oneshot::Receiver<Grant>) {
         let (grant, received) = oneshot::channel();
         let queue = QueueName { namespace: info.namespace, name: info.queue.clone(), kind };
-        (Self { queue, info, principal, grant }, received)
+        (Self { queue, info, principal, grant, may_be_lent }, received)
     }
 
     pub(crate) fn identity(&self) -> &str {
@@ -54,6 +58,11 @@ impl WaitingPoll {
     /// The queue's name; for a sticky queue, the name of its normal queue.
     pub(crate) fn normal_queue(&self) -> &str {
         self.info.normal_queue.as_deref().unwrap_or(&self.queue.name)
+    }
+
+    /// Whether the poll may be passed to another node. A poll that another node has lent may not.
+    pub(crate) fn may_be_lent(&self) -> bool {
+        self.may_be_lent
     }
 
     /// Whether the caller has disconnected.

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use perennial_engine::Time;
 use perennial_identity::{ApiKey, ApiKeyHash, Credential, Permission, Principal, RevocationSwitch};
+use perennial_proto::node::SharedRecords;
 use perennial_proto::store::ApiKeyRecord;
 use perennial_runtime::{Refusal, Runtime};
 
@@ -55,6 +56,28 @@ impl ApiKeys {
         Ok(keys)
     }
 
+    /// Reads the keys again, because another node has created or revoked some.
+    pub(crate) async fn reload(&self) -> Result<(), Refusal> {
+        let _change = self.changes.lock().await;
+        let records = self.runtime.api_keys().await?;
+        let valid = records.iter().filter(|record| record.revoked_at == 0);
+        let valid: HashMap<ApiKeyHash, &ApiKeyRecord> =
+            valid.filter_map(|record| Some((hash_of(record)?, record))).collect();
+        let mut issued = self.by_hash.write().unwrap_or_else(PoisonError::into_inner);
+        issued.retain(|hash, key| {
+            let is_valid = valid.contains_key(hash);
+            if !is_valid {
+                key.revocation.revoke();
+            }
+            is_valid
+        });
+        let new: Vec<_> = valid.iter().filter(|(hash, _)| !issued.contains_key(*hash)).collect();
+        let new: Vec<&ApiKeyRecord> = new.into_iter().map(|(_, record)| *record).collect();
+        drop(issued);
+        new.into_iter().for_each(|record| self.add(record));
+        Ok(())
+    }
+
     /// The principal of a key. `None` if the key isn't one of this server, or is revoked or expired.
     pub(crate) fn principal(&self, key: &ApiKey, now: SystemTime) -> Option<Arc<Principal>> {
         let found = self.by_hash.read().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +97,7 @@ impl ApiKeys {
             let _change = keys.changes.lock().await;
             keys.runtime.create_api_key(record.clone()).await?;
             keys.add(&record);
-            Ok(())
+            keys.runtime.confirm_records(SharedRecords::ApiKeys).await
         })
         .await
     }
@@ -136,11 +159,8 @@ impl ApiKeys {
                 }
             };
             let record = keys.runtime.update_api_key(id, revoke).await?;
-            let mut issued = keys.by_hash.write().unwrap_or_else(PoisonError::into_inner);
-            if let Some(key) = hash_of(&record).and_then(|hash| issued.remove(&hash)) {
-                key.revocation.revoke();
-            }
-            drop(issued);
+            keys.remove(&record);
+            keys.runtime.confirm_records(SharedRecords::ApiKeys).await?;
             Ok(record)
         })
         .await
@@ -188,6 +208,14 @@ impl ApiKeys {
         let issued = self.by_hash.read().unwrap_or_else(PoisonError::into_inner);
         let key = issued.values().find(|key| key.id == id);
         key.map_or(0, |key| key.last_used.load(Ordering::Relaxed))
+    }
+
+    /// Ends a key, and what its holders wait for.
+    fn remove(&self, record: &ApiKeyRecord) {
+        let mut issued = self.by_hash.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = hash_of(record).and_then(|hash| issued.remove(&hash)) {
+            key.revocation.revoke();
+        }
     }
 
     fn add(&self, record: &ApiKeyRecord) {

@@ -9,7 +9,7 @@ use perennial_proto::temporal::workflowservice::v1::{
     PollActivityTaskQueueRequest, PollActivityTaskQueueResponse, PollWorkflowTaskQueueRequest,
     PollWorkflowTaskQueueResponse,
 };
-use perennial_runtime::{Poller, Refusal};
+use perennial_runtime::{Polled, Poller, Refusal};
 use perennial_telemetry::LongPoll;
 
 use super::task;
@@ -34,15 +34,15 @@ impl Call<'_> {
         )?;
         // Read before a task is taken: without keys no task could be passed on.
         self.token_keys().await?;
-        let polled = self.runtime().poll_workflow_task(poller);
+        let polled = self.runtime().poll_workflow_task_or_lend(poller, self.may_be_lent());
         match self.wait(LongPoll::WorkflowTask, self.shared().config.poll_time, polled).await? {
-            Some(Ok(grant)) => task::workflow_task(self, grant).await,
-            Some(Err(Refusal::TimedOut)) | None => Ok(WithHistory {
-                response: PollWorkflowTaskQueueResponse::default(),
-                history: None,
-            }),
-            Some(Err(refusal)) => Err(refused(refusal)),
+            Some(Ok(Polled::Granted(grant))) => return task::workflow_task(self, grant).await,
+            Some(Ok(Polled::Lent(lent))) => self.goes_on_elsewhere(lent),
+            Some(Err(Refusal::TimedOut)) | None => {}
+            Some(Err(refusal)) => return Err(refused(refusal)),
         }
+        let response = PollWorkflowTaskQueueResponse::default();
+        Ok(WithHistory { response, history: None })
     }
 
     #[allow(deprecated, reason = "workers without deployments tell their build the old way")]
@@ -59,12 +59,14 @@ impl Call<'_> {
             request.task_queue_metadata.and_then(|metadata| metadata.max_tasks_per_second),
         )?;
         let keys = self.token_keys().await?;
-        let polled = self.runtime().poll_activity(poller);
+        let polled = self.runtime().poll_activity_or_lend(poller, self.may_be_lent());
         match self.wait(LongPoll::ActivityTask, self.shared().config.poll_time, polled).await? {
-            Some(Ok(grant)) => task::activity(self, keys, &grant),
-            Some(Err(Refusal::TimedOut)) | None => Ok(PollActivityTaskQueueResponse::default()),
-            Some(Err(refusal)) => Err(refused(refusal)),
+            Some(Ok(Polled::Granted(grant))) => return task::activity(self, keys, &grant),
+            Some(Ok(Polled::Lent(lent))) => self.goes_on_elsewhere(lent),
+            Some(Err(Refusal::TimedOut)) | None => {}
+            Some(Err(refusal)) => return Err(refused(refusal)),
         }
+        Ok(PollActivityTaskQueueResponse::default())
     }
 
     fn poller(
