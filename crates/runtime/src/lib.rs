@@ -177,6 +177,9 @@ impl Runtime {
         let before = NamespaceRecord::clone(record);
         let mut record = before.clone();
         change(&mut record)?;
+        if record == before {
+            return Ok(Arc::new(record));
+        }
         self.put_namespace(record, Some(before)).await
     }
 

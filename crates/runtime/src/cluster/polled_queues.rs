@@ -123,9 +123,12 @@ impl Cluster {
 }
 
 impl Runtime {
-    /// Notes which queues the clients of another node poll.
+    /// Notes which queues the clients of another node poll. If their tasks wait here, that node is asked for polls.
     pub fn hear_polled_queues(&self, announced: PolledQueues) {
+        let polled: Vec<_> =
+            announced.queues.iter().filter_map(|it| it.queue.clone()).map(name_of).collect();
         self.node.queues.elsewhere().hear(announced, self.node.monotonic());
+        self.node.queues.look_for_starving(polled);
     }
 }
 

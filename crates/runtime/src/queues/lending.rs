@@ -194,6 +194,16 @@ impl Queues {
         starved.into_iter().filter_map(tasks).collect()
     }
 
+    /// Asks for polls for those of these queues that have tasks and no poll.
+    pub(crate) fn look_for_starving(&self, names: Vec<QueueName>) {
+        let mut queues = self.lock();
+        for name in names {
+            if queues.get_mut(&name).is_some_and(|queue| queue.starving_tasks() > 0) {
+                self.lending.starve(name);
+            }
+        }
+    }
+
     /// All queues with tasks and without a poll.
     pub(crate) fn starving(&self) -> Vec<(QueueName, usize)> {
         let mut queues = self.lock();
