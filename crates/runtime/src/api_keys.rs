@@ -7,7 +7,8 @@ use perennial_proto::store::ApiKeyRecord;
 use perennial_store::{RecordKind, RecordWrite, Store};
 use prost::Message;
 
-use crate::{Refusal, Runtime, stored_record};
+use crate::records::stored_record;
+use crate::{Refusal, Runtime};
 
 /// Keys that a database holds, with expired and revoked ones. All are in memory.
 const KEYS_MAX: usize = 10_000;

@@ -19,7 +19,9 @@ mod metrics;
 mod namespace_deletion;
 mod namespaces;
 mod node;
+mod polls;
 mod queues;
+mod records;
 mod schedules;
 pub mod simulation;
 mod status;
@@ -35,6 +37,7 @@ pub use config::{Evaluation, RuntimeConfig};
 pub use damage::DamageCount;
 pub use memory_limits::Admitted;
 pub use namespaces::{Isolation, Namespaces};
+pub use records::NamespaceChange;
 pub use schedules::{
     EvaluatedSchedule, EvaluationPass, Ledger, LedgerPage, LedgerQuery, SchedulePage,
 };
@@ -42,12 +45,9 @@ pub use status::{CommitTimes, StorageStatus, UnpolledQueue};
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use perennial_engine::run::{self, Command, Limits, Rejection, Run, StartRun, TaskStamp};
 use perennial_engine::{EntityId, NamespaceKey, Time, Zones};
-use perennial_proto::encoded;
-use perennial_proto::node::SharedRecords;
 use perennial_proto::store::{NamespaceRecord, RunName};
 use perennial_proto::temporal::command::v1 as command;
 use perennial_proto::temporal::common::v1::Principal;
@@ -57,14 +57,14 @@ use perennial_proto::temporal::enums::v1::{
 };
 use perennial_proto::temporal::query::v1::{WorkflowQuery, WorkflowQueryResult};
 use perennial_proto::temporal::update::v1 as update;
+use perennial_store::Store;
 use perennial_store::visibility::{Count, Page, Position, Query};
-use perennial_store::{RecordKind, RecordWrite, Store};
 use perennial_telemetry::{CallTimes, RefusalReason};
 use tokio::sync::{Mutex, oneshot};
 
 use self::cell::{Incoming, ReplyTo, Request, ResetFrom, Response, RunRequest, WorkflowRequest};
 use self::node::Node;
-use self::queues::{Grant, QueueKind, QueueName};
+use self::queues::{QueueKind, QueueName};
 
 /// Attempts of a reset while the run continues.
 const RESET_ATTEMPTS: usize = 10;
@@ -81,9 +81,6 @@ pub struct Runtime {
     under_way: Arc<std::sync::Mutex<BTreeSet<String>>>,
     principal: Option<Arc<Principal>>,
 }
-
-/// A change of a namespace, or the reason why it is rejected.
-pub type NamespaceChange = Box<dyn FnOnce(&mut NamespaceRecord) -> Result<(), Rejection> + Send>;
 
 /// Why a runtime can't start.
 #[derive(Debug, thiserror::Error)]
@@ -140,107 +137,6 @@ impl Runtime {
     /// A snapshot of the namespaces.
     pub fn namespaces(&self) -> Arc<Namespaces> {
         self.node.namespaces()
-    }
-
-    /// Adds a namespace and assigns its key. Rejected if the name is taken.
-    pub async fn register_namespace(
-        &self,
-        mut record: NamespaceRecord,
-    ) -> Result<Arc<NamespaceRecord>, Refusal> {
-        let _lock = self.record_lock.lock().await;
-        // Keys of deleted namespaces aren't reused: their rows may still exist. Another node may have registered the
-        // name, which isn't in memory yet.
-        let stored = self.with_store(namespaces::stored).await?;
-        if stored.iter().any(|other| other.deleted_at == 0 && other.name == record.name) {
-            let why = "Namespace already exists.".to_owned();
-            return Err(Rejection::FailedPrecondition(why).into());
-        }
-        record.key = stored.iter().map(|record| record.key).max().unwrap_or(0) + 1;
-        self.put_namespace(record, None).await
-    }
-
-    /// Changes a namespace durably by a function of its current record.
-    pub async fn update_namespace(
-        &self,
-        key: NamespaceKey,
-        change: NamespaceChange,
-    ) -> Result<Arc<NamespaceRecord>, Refusal> {
-        let _lock = self.record_lock.lock().await;
-        if self.is_clustered() {
-            let stored = self.with_store(namespaces::stored).await?;
-            self.node.set_namespaces(stored);
-        }
-        let present = self.namespaces();
-        let Some(record) = present.by_key(key) else {
-            return Err(Rejection::NotFound("the namespace is gone".to_owned()).into());
-        };
-        let before = NamespaceRecord::clone(record);
-        let mut record = before.clone();
-        change(&mut record)?;
-        if record == before {
-            return Ok(Arc::new(record));
-        }
-        self.put_namespace(record, Some(before)).await
-    }
-
-    /// Writes a namespace if the stored record is still `before` (compare and set).
-    async fn put_namespace(
-        &self,
-        record: NamespaceRecord,
-        before: Option<NamespaceRecord>,
-    ) -> Result<Arc<NamespaceRecord>, Refusal> {
-        let key = format!("{:010}", record.key);
-        let value = Some(encoded(&record));
-        let write = RecordWrite { kind: RecordKind::Namespace, key, value };
-        let is_written = self
-            .with_store(move |store| {
-                let stored = stored_record(store, write.kind, &write.key)?;
-                if namespaces::decoded(stored.as_deref()) != before {
-                    return Ok(false);
-                }
-                store.compare_and_set(&write, stored.as_deref())
-            })
-            .await?;
-        if !is_written {
-            let why = "the namespace was changed concurrently; retry".to_owned();
-            return Err(Refusal::Unavailable(why));
-        }
-        let record = Arc::new(record);
-        self.node.set_namespace(Arc::clone(&record));
-        self.confirm_records(SharedRecords::Namespaces).await?;
-        Ok(record)
-    }
-
-    /// The permanent id of the database, created on first use.
-    pub async fn cluster_id(&self) -> Result<String, Refusal> {
-        let id = self.cluster_record("id", || self.fresh_id().into_bytes()).await?;
-        Ok(String::from_utf8_lossy(&id).into_owned())
-    }
-
-    /// A permanent record of the database, created on first use.
-    pub async fn cluster_record(
-        &self,
-        key: &'static str,
-        make: impl FnOnce() -> Vec<u8> + Send,
-    ) -> Result<Vec<u8>, Refusal> {
-        let _lock = self.record_lock.lock().await;
-        let kind = RecordKind::Cluster;
-        let stored = self.with_store(move |store| stored_record(store, kind, key)).await?;
-        if let Some(value) = stored {
-            return Ok(value);
-        }
-        let made = make();
-        self.with_store(move |store| {
-            let record = RecordWrite { kind, key: key.to_owned(), value: Some(made.clone()) };
-            if store.compare_and_set(&record, None)? {
-                return Ok(made);
-            }
-            // Another node has created it concurrently.
-            stored_record(store, kind, key)?.ok_or_else(|| {
-                perennial_store::Error::Unavailable(format!("the record {key} was removed"))
-            })
-        })
-        .await
     }
 
     /// Starts a workflow, or finds the current run.
@@ -337,82 +233,6 @@ impl Runtime {
         match self.ask_run(base.name(), RunRequest::Reset(reset)).await? {
             Response::Reset(run_id) => Ok(run_id),
             other => Err(unexpected(&other)),
-        }
-    }
-
-    /// Waits for a workflow task. The caller drops the future when its time is up.
-    pub async fn poll_workflow_task(&self, poller: Poller) -> Result<WorkflowTaskGrant, Refusal> {
-        match self.poll_workflow_task_or_lend(poller, false).await? {
-            Polled::Granted(grant) => Ok(grant),
-            Polled::Lent(_) => Err(unexpected_grant()),
-        }
-    }
-
-    /// Waits for an activity.
-    pub async fn poll_activity(&self, poller: Poller) -> Result<ActivityGrant, Refusal> {
-        match self.poll_activity_or_lend(poller, false).await? {
-            Polled::Granted(grant) => Ok(grant),
-            Polled::Lent(_) => Err(unexpected_grant()),
-        }
-    }
-
-    /// Waits for a workflow task. In a cluster a poll that may be lent may have to go on at another node.
-    pub async fn poll_workflow_task_or_lend(
-        &self,
-        poller: Poller,
-        may_be_lent: bool,
-    ) -> Result<Polled<WorkflowTaskGrant>, Refusal> {
-        let (grant, demand) = self.poll(poller, QueueKind::Workflow, may_be_lent).await?;
-        match grant {
-            Grant::Workflow(grant) => Ok(Polled::Granted(WorkflowTaskGrant { demand, ..*grant })),
-            Grant::Lent(lent) => Ok(Polled::Lent(LentPoll(lent))),
-            Grant::Activity(_) => Err(unexpected_grant()),
-        }
-    }
-
-    /// Waits for an activity. In a cluster a poll that may be lent may have to go on at another node.
-    pub async fn poll_activity_or_lend(
-        &self,
-        poller: Poller,
-        may_be_lent: bool,
-    ) -> Result<Polled<ActivityGrant>, Refusal> {
-        let (grant, demand) = self.poll(poller, QueueKind::Activity, may_be_lent).await?;
-        match grant {
-            Grant::Activity(grant) => Ok(Polled::Granted(ActivityGrant { demand, ..grant })),
-            Grant::Lent(lent) => Ok(Polled::Lent(LentPoll(lent))),
-            Grant::Workflow(_) => Err(unexpected_grant()),
-        }
-    }
-
-    async fn poll(
-        &self,
-        poller: Poller,
-        kind: QueueKind,
-        may_be_lent: bool,
-    ) -> Result<(Grant, Demand), Refusal> {
-        let since = self.node.monotonic();
-        let (poller, mut granted) =
-            queues::WaitingPoll::new(poller, kind, self.principal.clone(), may_be_lent);
-        let (queues, queue) = (&self.node.queues, poller.queue.clone());
-        let is_sticky = poller.is_sticky();
-        let mut matched = queues.poll(poller, since);
-        let recheck = queues.recheck(&queue, is_sticky);
-        // The waiting polls themselves match rate-limited tasks when the limit allows: no other thread does.
-        loop {
-            self.node.dispatch(matched.take());
-            let mut rechecked = std::pin::pin!(recheck.notified());
-            rechecked.as_mut().enable();
-            self.node.read_tasks_if_few(&queue);
-            let rate_limited_for = queues.rate_limited_for(&queue, self.node.monotonic());
-            tokio::select! {
-                biased;
-                grant = &mut granted => {
-                    let grant = grant.map_err(|_| Refusal::TimedOut)?;
-                    return Ok((grant, queues.demand(&queue, since, self.node.monotonic())));
-                }
-                () = rechecked => {}
-                () = sleep(rate_limited_for) => matched = queues.match_next(&queue, self.node.monotonic()),
-            }
         }
     }
 
@@ -611,32 +431,9 @@ impl Runtime {
     }
 }
 
-/// The record of a key, if there is one.
-fn stored_record(
-    store: &dyn Store,
-    kind: RecordKind,
-    key: &str,
-) -> Result<Option<Vec<u8>>, perennial_store::Error> {
-    // Of the keys with this prefix, the first is the shortest.
-    let found = store.records(kind, key, "", 1)?.into_iter().find(|(found, _)| found == key);
-    Ok(found.map(|(_, value)| value))
-}
-
-/// Sleeps for a duration, or forever.
-async fn sleep(time: Option<Duration>) {
-    match time {
-        Some(time) => tokio::time::sleep(time).await,
-        None => std::future::pending().await,
-    }
-}
-
 fn parse_filter(namespace: &NamespaceRecord, filter: &str) -> Result<Query, Rejection> {
     Query::parse(filter, &listing::attributes_of(namespace))
         .map_err(|error| Rejection::InvalidArgument(error.to_string()))
-}
-
-fn unexpected_grant() -> Refusal {
-    Refusal::Unavailable("the poll got a task of another kind".to_owned())
 }
 
 fn unexpected(response: &Response) -> Refusal {

@@ -3,7 +3,7 @@
 use perennial_peer::PeerSecret;
 use perennial_store::{Error, RecordKind, RecordWrite, Store};
 
-use crate::stored_record;
+use crate::records::stored_record;
 
 const ID: &str = "id";
 const SECRET: &str = "node-secret";
