@@ -6,6 +6,8 @@
 mod backlog;
 mod backlog_memory;
 mod lending;
+#[cfg(test)]
+mod lending_test;
 mod rate_limit;
 mod series;
 mod waiting_poll;
@@ -267,6 +269,7 @@ impl Queues {
     /// polled.
     pub(crate) fn end_polls(&self, leaving: &LeavingWorker, now: Monotonic) {
         self.worker_shutdowns.record(leaving, now);
+        self.lending.elsewhere().forget(leaving.namespace, &leaving.sticky_queue);
         let mut queues = self.lock();
         for (name, queue) in queues.iter_mut() {
             if name.namespace != leaving.namespace {

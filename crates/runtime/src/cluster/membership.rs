@@ -48,7 +48,11 @@ pub(crate) fn start(
     wakeups: Receiver<Wakeup>,
 ) -> Result<JoinHandle<()>, OpenError> {
     // Registered first: from now on a change of the records below waits until this node has confirmed it.
-    cluster.renew(node)?;
+    let view = cluster.renew(node)?;
+    if let Err(why) = cluster.understands_all(&view) {
+        cluster.remove_node();
+        return Err(Error::Fenced(why).into());
+    }
     node.set_namespaces(namespaces::stored(node.store.as_ref())?);
     take_first_cells(node, cluster)?;
     let weak = Arc::downgrade(node);
@@ -203,6 +207,28 @@ impl Cluster {
         let others = others.map(|other| &other.registration).filter(|other| other.id != self.id);
         let others = others.map(|other| (other.address.clone(), cells(&other.id))).collect();
         NodeWeights { home: node.cells.all().len(), others }
+    }
+
+    /// Whether this node and all others understand each other, by the versions of the node protocol.
+    fn understands_all(&self, view: &ClusterView) -> Result<(), String> {
+        let own = self.registration().clone();
+        let is_foreign = |other: &&StoredNode| {
+            let other = &other.registration;
+            other.protocol < own.oldest_protocol || own.protocol < other.oldest_protocol
+        };
+        match view.nodes.iter().filter(|node| is_live(node)).find(is_foreign) {
+            None => Ok(()),
+            Some(StoredNode { registration: other, .. }) => Err(format!(
+                "this version can't work together with the node at {} (version {}), which speaks version {} to {} of \
+                 the node protocol; this one speaks {} to {}: upgrade by way of a version between them",
+                other.address,
+                other.version,
+                other.oldest_protocol,
+                other.protocol,
+                own.oldest_protocol,
+                own.protocol
+            )),
+        }
     }
 
     /// Closes connections to nodes that are gone.

@@ -55,8 +55,15 @@ impl PolledElsewhere {
         nodes.into_iter().map(|(_, node)| node.clone()).collect()
     }
 
+    /// Nobody polls the queue of this name any more, because its worker has shut down.
+    pub(crate) fn forget(&self, namespace: NamespaceKey, name: &str) {
+        for announced in self.lock().values_mut() {
+            announced.idle.retain(|queue, _| queue.namespace != namespace || queue.name != name);
+        }
+    }
+
     /// Notes what a node announces, and forgets those that have been silent.
-    fn hear(&self, announced: PolledQueues, now: Monotonic) {
+    pub(crate) fn hear(&self, announced: PolledQueues, now: Monotonic) {
         let mut nodes = self.lock();
         nodes.retain(|_, it| it.holds(now));
         let is_old = |it: &Announcement| it.sequence >= announced.sequence;

@@ -2,7 +2,7 @@
 //!
 //! A poll is lent in advance, so that idle polls are spread over the nodes in proportion to their cells, or because a
 //! node asks for it. One idle poll of a queue stays at home. A lent poll is a poll of the other node like any other, so
-//! matching doesn't know about it.
+//! matching doesn't know about it. If it is needed elsewhere, it returns home without a task.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -160,7 +160,8 @@ impl Queues {
         self.lending.elsewhere()
     }
 
-    /// Lends up to `tasks` idle polls to the node at an address. What is missing is lent when it arrives.
+    /// Lends up to `tasks` idle polls to the node at an address, or sends polls of other nodes home. What is missing is
+    /// lent when it arrives.
     pub(crate) fn lend(
         &self,
         name: &QueueName,
@@ -171,7 +172,7 @@ impl Queues {
         let mut lent = 0;
         let mut queues = self.lock();
         if let Some(queue) = queues.get_mut(name) {
-            while lent < tasks && queue.lend_oldest(address) {
+            while lent < tasks && (queue.lend_oldest(address) || queue.send_home()) {
                 lent += 1;
             }
         }
@@ -275,6 +276,16 @@ impl Queue {
         let count = self.lent_out.count(address);
         let wait = Some(LENT_ON_REQUEST_FOR);
         poll.give(Grant::Lent(LentOut { address: address.to_owned(), wait, _count: count })).is_ok()
+    }
+}
+
+impl Queue {
+    /// Sends a poll home that another node has lent, because it is needed elsewhere. False if there is none.
+    fn send_home(&mut self) -> bool {
+        let is_guest = |poll: &super::WaitingPoll| !poll.may_be_lent() && !poll.is_gone();
+        let Some(place) = self.pollers.iter().position(is_guest) else { return false };
+        // Dropped without a grant, it ends empty.
+        self.pollers.remove(place).is_some()
     }
 }
 
