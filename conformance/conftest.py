@@ -8,16 +8,19 @@ import uuid
 import pytest
 import pytest_asyncio
 from binary import Perennial
-from dev_server import DevServer, is_temporal
+from dev_server import DevServer, is_temporal, nodes_of_a_server
 from ports import free_port
 from temporalio.client import Client
 
 
 def pytest_collection_modifyitems(items):
-    if not is_temporal():
-        return
+    exceptions = []
+    if is_temporal():
+        exceptions.append("differs_from_temporal")
+    elif nodes_of_a_server() > 1:
+        exceptions.append("differs_in_a_cluster")
     for item in items:
-        for marker in item.iter_markers("differs_from_temporal"):
+        for marker in (marker for name in exceptions for marker in item.iter_markers(name)):
             item.add_marker(pytest.mark.skip(reason=marker.args[0]))
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import pytest
 from temporalio.api.common.v1 import Priority
 from temporalio.api.enums.v1 import TaskQueueKind, TaskQueueType
 from temporalio.api.taskqueue.v1 import TaskQueue, TaskQueueMetadata
@@ -55,6 +56,7 @@ async def test_the_backlog_of_a_queue_is_counted(scene):
     await until(backlog, lambda count: count == 0)
 
 
+@pytest.mark.differs_in_a_cluster("the order of tasks holds within a node")
 async def test_the_oldest_task_comes_first(scene):
     for n in range(5):
         await scene.start(workflow_id=f"{scene.workflow_id}-{n}")
@@ -67,6 +69,7 @@ async def test_the_oldest_task_comes_first(scene):
     assert order == list("01234")
 
 
+@pytest.mark.differs_in_a_cluster("a poll knows the backlog of the node that answers it")
 async def test_a_poll_tells_the_backlog_of_its_own_queue(scene):
     """Workers choose by it which queue they poll next: told of the normal queue's, they would never poll that."""
     sticky = scene.task_queue + "-sticky"
@@ -102,6 +105,7 @@ async def test_a_poll_tells_the_backlog_of_its_own_queue(scene):
     assert task.poller_scaling_decision.poll_request_delta_suggestion == 1
 
 
+@pytest.mark.differs_in_a_cluster("a poll that was lent has waited at two nodes")
 async def test_a_poll_that_waited_for_long_was_one_too_many(scene):
     """Workers that choose how many polls they have open close one then."""
     polling = [asyncio.create_task(scene.workflow_task()), asyncio.create_task(scene.activity_task())]
@@ -164,6 +168,7 @@ async def test_a_worker_can_limit_the_rate_of_its_queue(scene):
     assert (await polling).activity_id == "a"
 
 
+@pytest.mark.differs_in_a_cluster("a rate limit is divided among the nodes")
 async def test_tasks_go_at_the_rate_that_the_workers_ask_for(scene):
     """However many polls wait. A second's worth may go at once."""
     polling = [poll_at(scene, 2.0) for _ in range(6)]

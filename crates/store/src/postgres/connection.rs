@@ -20,6 +20,9 @@ use crate::{CUT_OFF_AFTER, Error};
 /// Threads that serve the connections.
 pub(super) const RUNTIME_THREADS: usize = 2;
 
+/// Connections for commits and leases.
+pub(super) const URGENT_MAX: usize = 4;
+
 /// How long a call waits for a connection: to be free, or to be made.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
@@ -45,7 +48,7 @@ pub struct PostgresOptions {
     config: Config,
     /// Certificates that the server's may be signed by; without, those that the system trusts.
     root_certificate: Option<PathBuf>,
-    /// The maximum number of connections.
+    /// The maximum number of connections for reads. A few more are reserved for commits and leases.
     pub connections_max: usize,
     /// The number of cells that a new database begins with.
     pub first_cells: u32,
@@ -143,7 +146,7 @@ fn is_this_machine(host: &Host) -> bool {
 }
 
 /// Connections, which are made when they are needed.
-pub(super) fn pool(options: &PostgresOptions) -> Result<Pool, Error> {
+pub(super) fn pool(options: &PostgresOptions, connections_max: usize) -> Result<Pool, Error> {
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let config = options.config.clone();
     let manager = match options.config.get_ssl_mode() {
@@ -151,7 +154,7 @@ pub(super) fn pool(options: &PostgresOptions) -> Result<Pool, Error> {
         _ => Manager::from_config(config, tls(options)?, recycling),
     };
     let pool = Pool::builder(manager)
-        .max_size(options.connections_max)
+        .max_size(connections_max)
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(WAIT_MAX))
         .create_timeout(Some(WAIT_MAX))

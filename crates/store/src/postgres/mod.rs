@@ -48,7 +48,10 @@ use crate::{
 pub struct PostgresStore {
     /// Taken when the store is dropped.
     runtime: Option<Runtime>,
+    /// For reads, and for what isn't urgent.
     pool: Pool,
+    /// For commits, and for the node's lease: many slow reads must not hold them up.
+    urgent: Pool,
     /// The address of the database, without secrets.
     place: String,
 }
@@ -79,14 +82,26 @@ impl PostgresStore {
             .enable_time()
             .build()
             .map_err(|error| Error::Unavailable(format!("no threads for connections: {error}")))?;
-        let pool = connection::pool(options)?;
-        Ok(Self { runtime: Some(runtime), pool, place: options.to_string() })
+        let pool = connection::pool(options, options.connections_max)?;
+        let urgent = connection::pool(options, connection::URGENT_MAX)?;
+        Ok(Self { runtime: Some(runtime), pool, urgent, place: options.to_string() })
     }
 
     /// Runs `act` with a connection, and waits for it.
     fn run<T>(&self, act: impl AsyncFnOnce(Client) -> Result<T, Error>) -> Result<T, Error> {
         self.block_on(async {
             let client = connection::get(&self.pool).await?;
+            act(client).await
+        })
+    }
+
+    /// Runs `act` with a connection that reads don't use.
+    fn run_urgently<T>(
+        &self,
+        act: impl AsyncFnOnce(Client) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.block_on(async {
+            let client = connection::get(&self.urgent).await?;
             act(client).await
         })
     }
@@ -106,6 +121,7 @@ impl PostgresStore {
 impl Drop for PostgresStore {
     fn drop(&mut self) {
         self.pool.close();
+        self.urgent.close();
         if let Some(runtime) = self.runtime.take() {
             // Doesn't wait, so that the store may be dropped on a thread of another runtime.
             runtime.shutdown_background();
@@ -116,27 +132,27 @@ impl Drop for PostgresStore {
 impl ClusterStore for PostgresStore {
     fn renew_node(&self, node: &NodeRegistration, lease: Duration) -> Result<ClusterView, Error> {
         check::check_node(node)?;
-        self.run(async |client| nodes::renew(&client, node, lease).await)
+        self.run_urgently(async |client| nodes::renew(&client, node, lease).await)
     }
 
     fn cluster_view(&self) -> Result<ClusterView, Error> {
-        self.run(async |client| nodes::read_all(&client).await)
+        self.run_urgently(async |client| nodes::read_all(&client).await)
     }
 
     fn remove_node(&self, id: &str) -> Result<(), Error> {
-        self.run(async |client| nodes::remove(&client, id).await)
+        self.run_urgently(async |client| nodes::remove(&client, id).await)
     }
 
     fn take_cell(&self, cell: CellId, node: &str) -> Result<Option<Lease>, Error> {
-        self.run(async |client| cells::take(&client, cell, node).await)
+        self.run_urgently(async |client| cells::take(&client, cell, node).await)
     }
 
     fn release_cell(&self, cell: CellId, epoch: Epoch) -> Result<bool, Error> {
-        self.run(async |client| cells::release(&client, cell, epoch).await)
+        self.run_urgently(async |client| cells::release(&client, cell, epoch).await)
     }
 
     fn replace_cells(&self, old: &[(CellId, Epoch)], new: &[SlotRange]) -> Result<bool, Error> {
-        self.run(async |client| cells::replace(&client, old, new).await)
+        self.run_urgently(async |client| cells::replace(&client, old, new).await)
     }
 }
 
@@ -146,7 +162,7 @@ impl Store for PostgresStore {
     }
 
     fn lease(&self, cell: CellId, owner: &str) -> Result<Lease, Error> {
-        self.run(async |client| cells::take_lease(&client, cell, owner).await)
+        self.run_urgently(async |client| cells::take_lease(&client, cell, owner).await)
     }
 
     fn divide(&self, ranges: &[SlotRange]) -> Result<(), Error> {
@@ -189,7 +205,7 @@ impl Store for PostgresStore {
         if batches.is_empty() {
             return Ok(());
         }
-        self.run(async |client| commit::commit(&client, batches).await)
+        self.run_urgently(async |client| commit::commit(&client, batches).await)
     }
 
     fn load(&self, wanted: &[EntityRef]) -> Vec<Result<Option<StoredEntity>, Error>> {
