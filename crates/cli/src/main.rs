@@ -19,6 +19,7 @@ mod arguments;
 mod batch;
 mod calendar;
 mod client;
+mod cluster;
 mod completion;
 mod config;
 mod confirm;
@@ -93,6 +94,7 @@ enum Command {
     Namespace(Box<operator::NamespaceArgs>),
     Doctor(Box<doctor::Args>),
     Database(database::Args),
+    Cluster(Box<cluster::Args>),
     Config(config::Args),
     Env(env::Args),
     Completion(completion::Args),
@@ -126,6 +128,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(args, global),
         Command::Doctor(args) => doctor::run(*args, global),
         Command::Database(args) => database::run(args, global),
+        Command::Cluster(args) => cluster::run(*args, global),
         Command::Config(args) => config::run(args, global),
         Command::Env(args) => env::run(args, global),
         Command::Completion(args) => with_stdout(|out| completion::run(&args, Cli::command(), out)),

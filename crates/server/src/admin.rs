@@ -1,4 +1,5 @@
-//! `perennial.v1.AdminService`: API keys and log levels. Its description of the server is in [`crate::describe_server`].
+//! `perennial.v1.AdminService`: API keys and log levels. Its descriptions of the server and of the cluster are in
+//! [`crate::describe_server`] and [`crate::describe_cluster`].
 
 use std::collections::BTreeSet;
 

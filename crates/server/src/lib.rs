@@ -14,6 +14,7 @@ mod bootstrap;
 mod call;
 mod call_context;
 mod cluster;
+mod describe_cluster;
 mod describe_server;
 mod encoded_message;
 mod errors;

@@ -377,6 +377,7 @@ service! {
         revoke_api_key(RevokeApiKeyRequest) [anywhere] [credentials]
         set_log_levels(SetLogLevelsRequest) [on every node] [admin of server]
         describe_server(DescribeServerRequest) [on every node] [read of server]
+        describe_cluster(DescribeClusterRequest) [anywhere] [read of server]
     }
     not_implemented {}
 }

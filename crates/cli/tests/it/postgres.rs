@@ -87,6 +87,56 @@ fn killed_server_is_replaced_by_another_one() {
 }
 
 #[test]
+fn cluster_list_shows_each_node_and_each_slot_once_on_every_node() {
+    let url = POSTGRES.create_database().unwrap();
+    let servers = [start(&url), start(&url)];
+    let listed = servers.each_ref().map(|server| {
+        let json = said(server, &["cluster", "list", "--output", "json"]);
+        serde_json::from_str::<serde_json::Value>(&json).unwrap()
+    });
+    let nodes = |of: &serde_json::Value| -> Vec<(String, bool)> {
+        let nodes = of["nodes"].as_array().unwrap();
+        let is_this = |node: &serde_json::Value| node["isThisNode"] == true;
+        nodes.iter().map(|node| (node["address"].to_string(), is_this(node))).collect()
+    };
+    let [first, second] = listed.each_ref().map(nodes);
+    assert_eq!(first.len(), 2, "{first:?}");
+    assert_ne!(first[0].0, first[1].0);
+    // Exactly one node answers, and each server says that it is the one.
+    let swapped: Vec<_> =
+        second.into_iter().map(|(address, is_this)| (address, !is_this)).collect();
+    assert_eq!(first, swapped);
+    assert_ne!(first[0].1, first[1].1);
+    for cluster in &listed {
+        // Fields with their default value are left out.
+        let slot = |value: &serde_json::Value| value.as_u64().unwrap_or(0);
+        let cells = cluster["cells"].as_array().unwrap();
+        let slots = cells.iter().flat_map(|it| slot(&it["firstSlot"])..=slot(&it["lastSlot"]));
+        assert!(slots.eq(0..16_384), "{cells:?}");
+    }
+    for server in &servers {
+        let text = said(server, &["cluster", "list"]);
+        assert!(
+            first.iter().all(|(address, _)| text.contains(address.trim_matches('"'))),
+            "{text}"
+        );
+        assert!(text.contains("Nodes\n") && text.contains("Cells\n"), "{text}");
+    }
+    for server in servers {
+        assert_eq!(server.stop(), Some(0));
+    }
+}
+
+#[test]
+fn cluster_list_says_that_a_development_server_has_no_cluster() {
+    let server = Server::start(&["start-dev", "--port", "0"]);
+    let alone = "This server has no cluster: it works alone on its database.\n";
+    assert_eq!(said(&server, &["cluster", "list"]), alone);
+    assert_eq!(said(&server, &["cluster", "list", "--output", "jsonl"]), "{}\n");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
 fn first_admin_key_is_created_in_the_database() {
     let url = POSTGRES.create_database().unwrap();
     let mut command = perennial(&["operator", "api-key", "create", "--db", &url]);

@@ -30,6 +30,7 @@ fn the_command_alone_prints_its_help() {
               operator    Manage namespaces, search attributes and API keys, check the server
               doctor      Check the server, schedules, workflows, workers and clock for problems
               database    Show and upgrade the tables of a PostgreSQL database
+              cluster     Show the nodes and cells of a cluster
               config      Manage connection profiles, for --profile
               env         Manage presets for flags, for --env (older; see `config`)
               completion  Print a shell completion script
