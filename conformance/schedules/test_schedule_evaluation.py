@@ -19,8 +19,9 @@ pytestmark = pytest.mark.differs_from_temporal("only Perennial has this setting"
 
 
 class OnDemand(DevServer):
-    def command(self) -> list[str]:
-        command = [self._executable, "server", "--db", self.database, "--port", str(self.port), "--no-http"]
+    def command(self, port: int | None = None, http_port: int | None = None) -> list[str]:
+        command = [self._executable, "server", "--db", self._storage(), "--allow-fsync-off"]
+        command += ["--port", str(port or self.port), "--no-http"]
         return [*command, "--schedule-evaluation", "on-demand", "--log-level", "error"]
 
 

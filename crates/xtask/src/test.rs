@@ -35,6 +35,7 @@ const STEPS: &[Step] = &[
     Step { name: "comparison with other crates", run: comparison },
     Step { name: "fuzz corpus replay", run: fuzz_corpus },
     Step { name: "python conformance", run: python_conformance },
+    Step { name: "python conformance on a cluster", run: cluster_conformance },
     Step { name: "typescript conformance", run: |session| sdk_suite(session, Suite::typescript) },
     Step { name: "go conformance", run: |session| sdk_suite(session, Suite::go) },
     Step { name: "java conformance", run: |session| sdk_suite(session, Suite::java) },
@@ -188,6 +189,46 @@ fn python_conformance(session: &mut Session<'_>) -> Result<Outcome> {
     pytest
         .current_dir(&repository.root)
         .args(["-m", "pytest", "conformance", "-q"])
+        .env("PERENNIAL_BIN", binary(repository)?);
+    passed(&mut pytest)
+}
+
+/// A choice of the suite, against three nodes on one PostgreSQL database. `CONFORMANCE_NODES` runs all of it.
+fn cluster_conformance(session: &mut Session<'_>) -> Result<Outcome> {
+    const WORKFLOWS: [&str; 11] = [
+        "activities",
+        "batch",
+        "chains",
+        "children",
+        "namespaces",
+        "queries",
+        "restart",
+        "sdk",
+        "signals",
+        "updates",
+        "workflow_tasks",
+    ];
+    const SCHEDULES: [&str; 4] = ["evaluation", "operations", "restart", "runs"];
+    let python = match python::find() {
+        Ok(python) => python,
+        Err(missing) => return Ok(Outcome::Skipped(missing)),
+    };
+    if !TestPostgres::is_installed() {
+        return Ok(Outcome::Skipped("no PostgreSQL on this machine"));
+    }
+    let repository = session.repository;
+    let python = python::conformance_environment(repository, python)?;
+    let postgres = TestPostgres::start()?;
+    let server = postgres.url("");
+    let workflows = WORKFLOWS.map(|name| format!("conformance/workflows/test_{name}.py"));
+    let schedules = SCHEDULES.map(|name| format!("conformance/schedules/test_schedule_{name}.py"));
+    let mut pytest = Command::new(python);
+    pytest
+        .current_dir(&repository.root)
+        .args(["-m", "pytest", "-q"])
+        .args(workflows.iter().chain(&schedules))
+        .env("CONFORMANCE_POSTGRES", server.trim_end_matches('/'))
+        .env("CONFORMANCE_NODES", "3")
         .env("PERENNIAL_BIN", binary(repository)?);
     passed(&mut pytest)
 }

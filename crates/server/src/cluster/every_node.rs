@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use perennial_proto::perennial::EvaluateSchedulesResponse;
+use perennial_proto::perennial::{EvaluateSchedulesResponse, Evaluated};
 use perennial_proto::temporal::taskqueue::v1::{PollerInfo, TaskQueueStats, TaskQueueVersionInfo};
 use perennial_proto::temporal::workflowservice::v1::DescribeTaskQueueResponse;
 use prost::Message;
@@ -70,9 +70,20 @@ fn merged<T: Message + Default>(
     Ok(EncodedMessage::of(&all))
 }
 
+/// The entries of a schedule stay together, and the schedules are in the order in which they were due.
 fn add_evaluated(all: &mut EvaluateSchedulesResponse, other: EvaluateSchedulesResponse) {
-    all.evaluated.extend(other.evaluated);
-    all.evaluated.sort_by_key(|it| it.occurrence_time.map(|at| (at.seconds, at.nanos)));
+    let is_same = |left: &Evaluated, right: &Evaluated| {
+        (&left.namespace, &left.schedule_id) == (&right.namespace, &right.schedule_id)
+    };
+    let mut schedules: Vec<Vec<Evaluated>> = Vec::new();
+    for evaluated in [std::mem::take(&mut all.evaluated), other.evaluated] {
+        schedules.extend(evaluated.chunk_by(is_same).map(<[Evaluated]>::to_vec));
+    }
+    schedules.sort_by_key(|times| {
+        let first = times.first().and_then(|it| it.occurrence_time);
+        first.map(|at| (at.seconds, at.nanos))
+    });
+    all.evaluated = schedules.into_iter().flatten().collect();
     all.has_more |= other.has_more;
 }
 
