@@ -15,7 +15,7 @@ pub use offline::{CreatedApiKey, OfflineError, create_api_key, migrate, schema_v
 pub use perennial::{Failed, OpenError, Perennial};
 pub use perennial_engine::run::Limits;
 pub use perennial_identity::{InvalidPermission, Permission, jwt};
-pub use perennial_peer::PeerTls;
+pub use perennial_peer::{PeerTls, PeerTlsError, PeerTlsFiles};
 pub use perennial_runtime::{Evaluation, Runtime, RuntimeConfig};
 pub use perennial_server::{
     AccessConfig, CallContext, CallLimits, CertificateFiles, CertificateRule, ClientAuth,

@@ -32,4 +32,4 @@ pub use identity::{InvalidId, PeerIdentity, PeerSecret, VERSIONS};
 pub use limits::PeerLimits;
 pub use peers::Peers;
 pub use serve::serve_peers;
-pub use tls::PeerTls;
+pub use tls::{PeerTls, PeerTlsError, PeerTlsFiles};

@@ -1,6 +1,8 @@
 //! Runs a server from its plan to its end.
 
+use std::convert::Infallible;
 use std::io::Write;
+use std::pin::pin;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -9,6 +11,7 @@ use perennial_library::{
     Tls, Tracer,
 };
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 
 use super::metrics_port::MetricsAddress;
 use super::shutdown;
@@ -115,7 +118,12 @@ async fn run(mut plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
     };
     plan.config.runtime.tracer = tracer.clone();
     let place = plan.config.storage.to_string();
-    let perennial = Perennial::open(plan.config).await?;
+    // A node waits for its cells: whoever stops it meanwhile needn't wait too.
+    let mut signal = pin!(signal);
+    let perennial = tokio::select! {
+        opened = Perennial::open(plan.config) => opened?,
+        () = signal.as_mut() => return Ok(()),
+    };
 
     let port = grpc.local_addr()?.port();
     let host = host_name(&plan.ip);
@@ -145,17 +153,22 @@ async fn run(mut plan: Plan, out: &mut impl Write) -> anyhow::Result<()> {
     out.flush()?;
 
     tracing::info!(place, port, "the server has started");
-    let stop = async {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let waiting = async move {
         signal.await;
         tracing::info!("stopping on a signal");
+        drop(stop);
+        std::future::pending::<Infallible>().await
     };
+    let stopped = async move { drop(stopped.await) };
     let listeners = match plan.tls {
         Some(tls) => Listeners::tls(grpc, http, tls),
         None => Listeners::tcp(grpc, http),
     }
     .with_metrics(metrics);
     tokio::select! {
-        () = perennial.serve(listeners, stop) => {}
+        () = perennial.serve(listeners, stopped) => {}
+        never = waiting => match never {},
         never = reloading => match never {},
     }
     let closed = perennial.close().await;

@@ -1,8 +1,9 @@
 //! Settings of a node of a cluster: servers that work on one PostgreSQL database.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
-use perennial_library::NodeConfig;
+use perennial_library::{NodeConfig, PeerTls, PeerTlsFiles};
 
 use crate::failure::Usage;
 
@@ -17,6 +18,22 @@ pub(super) struct NodeArgs {
     #[arg(long, value_name = "HOST:PORT", help_heading = "Cluster")]
     #[arg(env = "PERENNIAL_NODE_ADDRESS", hide_env = true)]
     node_address: Option<String>,
+
+    /// CA certificates of the other servers, for TLS between them; all have the same setting
+    #[arg(long, value_name = "FILE", help_heading = "Cluster")]
+    #[arg(env = "PERENNIAL_NODE_TLS_CA", hide_env = true)]
+    #[arg(requires_all = ["node_tls_cert", "node_tls_key"])]
+    node_tls_ca: Option<PathBuf>,
+
+    /// Certificate that this server shows to them
+    #[arg(long, value_name = "FILE", help_heading = "Cluster", requires = "node_tls_ca")]
+    #[arg(env = "PERENNIAL_NODE_TLS_CERT", hide_env = true)]
+    node_tls_cert: Option<PathBuf>,
+
+    /// Private key of that certificate
+    #[arg(long, value_name = "FILE", help_heading = "Cluster", requires = "node_tls_ca")]
+    #[arg(env = "PERENNIAL_NODE_TLS_KEY", hide_env = true)]
+    node_tls_key: Option<PathBuf>,
 }
 
 impl NodeArgs {
@@ -29,20 +46,22 @@ impl NodeArgs {
     ) -> Result<NodeConfig, Usage> {
         let address = self.node_address.or(address_in_file);
         let port = self.node_port.or(port_in_file).unwrap_or(0);
-        if let Some(address) = &address
-            && address.rsplit_once(':').is_none_or(|(host, port)| {
-                host.is_empty()
-                    || port.parse::<u16>().is_ok_and(|port| port == 0)
-                    || port.parse::<u16>().is_err()
-            })
-        {
+        if let Some(address) = address.as_deref().filter(|address| !is_address(address)) {
             return Err(Usage::new(format!(
                 "--node-address: `{address}` isn't an address; write HOST:PORT, as in 10.0.0.7:7235"
             )));
         }
+        let tls = match (self.node_tls_ca, self.node_tls_cert, self.node_tls_key) {
+            (Some(authorities), Some(certificate), Some(key)) => {
+                let files = PeerTlsFiles { authorities, certificate, key };
+                Some(PeerTls::read(&files).map_err(|error| Usage::new(error.to_string()))?)
+            }
+            _ => None,
+        };
         // A name stands for this machine, which other servers on it reach.
         let ip: IpAddr = ip.parse().unwrap_or_else(|_| std::net::Ipv4Addr::LOCALHOST.into());
-        Ok(NodeConfig { listen: SocketAddr::new(ip, port), address, ..NodeConfig::default() })
+        let listen = SocketAddr::new(ip, port);
+        Ok(NodeConfig { listen, address, tls, ..NodeConfig::default() })
     }
 
     /// Whether other machines couldn't find the node: it listens everywhere, and doesn't say where it is.
@@ -57,12 +76,20 @@ impl NodeArgs {
     }
 }
 
+/// Whether a text is a host and a port that others can connect to.
+fn is_address(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(host, port)| {
+        !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port != 0)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn config(ip: &str, address: Option<&str>) -> Result<NodeConfig, String> {
-        let node = NodeArgs { node_port: Some(7235), node_address: address.map(str::to_owned) };
+        let address = address.map(str::to_owned);
+        let node = NodeArgs { node_port: Some(7235), node_address: address, ..NodeArgs::default() };
         let config = node.config(ip, None, None).map_err(|error| error.to_string())?;
         NodeArgs::check(&config).map_err(|error| error.to_string())?;
         Ok(config)

@@ -1,6 +1,6 @@
 //! Mutual TLS between nodes.
 
-use perennial_peer::{CallError, PeerTls, Peers};
+use perennial_peer::{CallError, PeerTls, PeerTlsFiles, Peers};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use tokio_rustls::rustls::RootCertStore;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
@@ -44,5 +44,37 @@ async fn nodes_without_a_certificate_of_the_cluster_and_without_tls_are_refused(
     ] {
         let error = peers.call(address, call("/", "", "")).await.unwrap_err();
         assert!(matches!(&error, CallError::NotDelivered(text) if text.contains("TLS")), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn files_are_read_and_bad_ones_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    let certificate = params.self_signed(&key).unwrap().pem();
+    let files = PeerTlsFiles {
+        authorities: write("ca.pem", &certificate),
+        certificate: write("node.pem", &certificate),
+        key: write("node.key", &key.serialize_pem()),
+    };
+    PeerTls::read(&files).unwrap();
+
+    let other_key = write("other.key", &KeyPair::generate().unwrap().serialize_pem());
+    let empty = write("empty.pem", "");
+    let missing = folder.path().join("missing.pem");
+    for (bad, named) in [
+        (PeerTlsFiles { key: other_key, ..files.clone() }, "node.pem"),
+        (PeerTlsFiles { key: missing.clone(), ..files.clone() }, "missing.pem"),
+        (PeerTlsFiles { authorities: empty.clone(), ..files.clone() }, "empty.pem"),
+        (PeerTlsFiles { certificate: empty, ..files }, "empty.pem"),
+    ] {
+        let error = PeerTls::read(&bad).unwrap_err().to_string();
+        assert!(error.contains(named), "{error}");
     }
 }
