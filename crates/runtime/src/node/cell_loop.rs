@@ -120,7 +120,11 @@ impl CellLoop {
             for (_, input) in inputs {
                 ToCell::Input(input).refuse();
             }
-            return self.end(node, "another node has taken the cell");
+            let why = match is_lost {
+                true => "another node has taken the cell",
+                false => "the node's lease has ended",
+            };
+            return self.end(node, why);
         }
         if failed.is_none() && self.suspension.is_none() && self.cell.needs_keys() {
             failed = self.renew_lease(node).err();
