@@ -28,7 +28,9 @@ pub enum Refusal {
     #[error("{0}")]
     Unavailable(String),
     /// Another node owns the entity now, or will soon. Nothing has happened: ask that node.
-    #[error("the cell has moved to another node; retry")]
+    #[error(
+        "the request wasn't handled, because its cell has stopped or moved to another node; retry"
+    )]
     Moved,
     /// A limit on waiting requests is reached: retry later (backpressure).
     #[error("{0}")]

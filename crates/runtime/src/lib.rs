@@ -393,16 +393,18 @@ impl Runtime {
     async fn ask(&self, request: Request) -> Result<Response, Refusal> {
         let admitted = self.admit(request.bytes())?;
         let (reply, answered) = oneshot::channel();
+        let is_read = request.is_read();
         let times = CallTimes::ask(|| request.after_turn());
         let reply = ReplyTo::Caller(reply, admitted, times);
         self.node.ask(Incoming { request, reply, principal: self.principal.clone() });
-        answered.await.unwrap_or_else(|_| Err(self.unanswered()))
+        answered.await.unwrap_or_else(|_| Err(self.unanswered(is_read)))
     }
 
-    /// The cell ended before it handled the request.
-    fn unanswered(&self) -> Refusal {
+    /// The cell ended before it answered. What a read waits for, the next owner of the cell can tell.
+    fn unanswered(&self, is_read: bool) -> Refusal {
         match self.node.cluster {
-            Some(_) => Refusal::Moved,
+            Some(_) if is_read => Refusal::Moved,
+            Some(_) => Refusal::Unavailable("the cell has moved to another node; retry".to_owned()),
             None => Refusal::Unavailable("the server is stopping; retry".to_owned()),
         }
     }

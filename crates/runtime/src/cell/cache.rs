@@ -387,7 +387,13 @@ impl Cache {
         }
     }
 
-    /// Returns all waiting callers when the cell ends, in a deterministic order.
+    /// Returns the requests that wait for a load when the cell ends. Nothing of them has happened.
+    pub(super) fn take_parked(&mut self) -> Vec<ReplyTo> {
+        let parked = std::mem::take(&mut self.parked).into_values().flatten();
+        parked.map(|incoming| incoming.reply).collect()
+    }
+
+    /// Returns the callers that wait for an entity when the cell ends, in a deterministic order.
     pub(super) fn take_waiting(&mut self) -> Vec<ReplyTo> {
         let mut keys: Vec<_> = self.entities.keys().copied().collect();
         keys.sort_unstable();
@@ -395,8 +401,6 @@ impl Cache {
         for key in keys {
             waiting.extend(self.get_mut(key).map(CachedEntity::take_replies).unwrap_or_default());
         }
-        let parked = std::mem::take(&mut self.parked).into_values().flatten();
-        waiting.extend(parked.map(|incoming| incoming.reply));
         waiting
     }
 }

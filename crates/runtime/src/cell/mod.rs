@@ -303,10 +303,15 @@ impl Cell {
     /// [`Self::committed`] first for its releases.
     pub(crate) fn abandon(&mut self) -> Vec<Release> {
         let mut lost = self.output.take_all();
-        let waiting = self.cache.take_waiting().into_iter();
-        let replies = waiting.chain(self.turns.take_all().map(|incoming| incoming.reply));
-        for reply in replies {
-            lost.push(Release::Reply(reply, Box::new(Err(Refusal::Moved))));
+        let mut refuse = |reply, refusal| lost.push(Release::Reply(reply, Box::new(Err(refusal))));
+        for reply in self.cache.take_waiting() {
+            // The request has been handled: only the end of what it began is missing.
+            let why = Refusal::Unavailable("the cell is restarting".to_owned());
+            refuse(reply, why);
+        }
+        let parked = self.cache.take_parked().into_iter();
+        for reply in parked.chain(self.turns.take_all().map(|incoming| incoming.reply)) {
+            refuse(reply, Refusal::Moved);
         }
         lost
     }

@@ -1,6 +1,5 @@
 //! What the server asks about the cluster.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -108,17 +107,14 @@ impl Runtime {
         if self.node.cluster.is_none() {
             return;
         }
-        let node = Arc::downgrade(&self.node);
-        let runtime = self;
         loop {
-            let Some(node) = node.upgrade() else { return };
-            node.cells_taken.notified().await;
-            if let Err(refusal) = runtime.resume_batches().await {
+            self.node.cells_taken.notified().await;
+            if let Err(refusal) = self.resume_batches().await {
                 tracing::error!(
                     "batch jobs of cells that were taken over aren't resumed: {refusal}"
                 );
             }
-            if let Err(refusal) = runtime.resume_purges().await {
+            if let Err(refusal) = self.resume_purges().await {
                 tracing::error!("the data of deleted namespaces isn't removed: {refusal}");
             }
         }
