@@ -9,5 +9,7 @@ fn demo_shows_runs_and_ends_after_as_many_as_it_was_asked_for() {
     assert_eq!(ended, 4, "{said}");
     assert!(said.contains("perennial schedule list --address"), "{said}");
     assert!(said.contains("Schedule        Status"), "{said}");
-    assert!(said.ends_with("Stopped.\n"), "{said}");
+    // On a busy machine the log, on standard error, tells of slow turns.
+    let shown = said.split("-- stderr --").next().unwrap();
+    assert!(shown.ends_with("Stopped.\n"), "{said}");
 }
