@@ -14,6 +14,7 @@ mod bounded_series;
 mod document;
 mod labels;
 mod log_levels;
+mod log_rate;
 mod metrics;
 mod request;
 mod scrape;
@@ -24,6 +25,7 @@ pub use bounded_series::{BoundedSeries, OTHER};
 pub use document::document;
 pub use labels::{LongPoll, Protocol, RefusalReason, Verdict};
 pub use log_levels::LogLevels;
+pub use log_rate::LogRate;
 pub use metrics::{
     CellMetrics, CommitMetrics, ConnectionMetrics, Metrics, OpenConnection, ScheduleMetrics,
     WaitingPoll,
