@@ -20,9 +20,10 @@ const UNPRIVILEGED: u32 = 65_534;
 const READY_MAX: Duration = Duration::from_secs(60);
 
 /// Serves until its input ends, which it does when the process that started it is gone, however it ended. Then removes
-/// the folder.
+/// the folder. Each line of its input kills the server without a checkpoint, and starts it again.
 const SERVE: &str = r#"folder=$1; postgres=$2; shift 2; "$postgres" "$@" & server=$!
-read -r _; kill -INT "$server"; wait "$server"; cd /; rm -rf "$folder""#;
+while read -r _; do kill -QUIT "$server"; wait "$server"; "$postgres" "$@" & server=$!; done
+kill -INT "$server"; wait "$server"; cd /; rm -rf "$folder""#;
 
 /// A running server, which has no password and doesn't wait for the disk.
 #[derive(Debug)]
@@ -75,6 +76,24 @@ impl TestPostgres {
         let server = Self { process, programs, folder, databases: AtomicU64::new(0) };
         server.wait_until_ready()?;
         Ok(server)
+    }
+
+    /// Ends the server without a checkpoint, as `pg_ctl stop -m immediate` does, starts it again, and waits until it
+    /// accepts connections. What was committed stays: the operating system goes on.
+    pub fn crash_and_recover(&mut self) -> Result<()> {
+        let started_at = "SELECT pg_postmaster_start_time()";
+        let before = self.sql("postgres", started_at)?;
+        let input = self.process.stdin.as_mut().context("the server has no input")?;
+        writeln!(input, "restart").context("the server has ended")?;
+        let began = Instant::now();
+        // The old server may still accept a connection.
+        while self.sql("postgres", started_at).is_ok_and(|at| at == before) {
+            if began.elapsed() > READY_MAX {
+                bail!("the server doesn't end");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.wait_until_ready()
     }
 
     /// Creates an empty database, and returns its URL.

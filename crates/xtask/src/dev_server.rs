@@ -76,18 +76,7 @@ impl DevServer {
             command.arg("--tls-cert").arg(&server.certificate).arg("--tls-key").arg(&server.key);
             command.arg("--tls-client-ca").arg(ca).args(["--auth", "required"]);
         }
-        let began = Instant::now();
-        let mut process = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
-        while began.elapsed() < READY_MAX {
-            check_alive(&mut process, address)?;
-            if answers(address).is_ok() {
-                return Ok((process, began.elapsed()));
-            }
-            std::thread::sleep(RETRY_EVERY);
-        }
-        let _ = process.kill();
-        let _ = process.wait();
-        bail!("the server doesn't answer at {address} after {READY_MAX:?}");
+        launch(&mut command, address)
     }
 
     /// Ends the process at once, as a crash would, and starts `binary` on what it left.
@@ -136,6 +125,22 @@ impl DevServer {
     }
 }
 
+/// Starts a server, and returns when it responds. Also says how long that took.
+pub(crate) fn launch(command: &mut Command, address: SocketAddr) -> Result<(Child, Duration)> {
+    let began = Instant::now();
+    let mut process = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+    while began.elapsed() < READY_MAX {
+        check_alive(&mut process, address)?;
+        if answers(address).is_ok() {
+            return Ok((process, began.elapsed()));
+        }
+        std::thread::sleep(RETRY_EVERY);
+    }
+    let _ = process.kill();
+    let _ = process.wait();
+    bail!("the server doesn't answer at {address} after {READY_MAX:?}");
+}
+
 /// Creates an API key for everything on a server, in a database file that no server uses yet.
 fn create_api_key(binary: &Path, database: &Path) -> Result<String> {
     let mut command = Command::new(binary);
@@ -152,7 +157,8 @@ fn create_api_key(binary: &Path, database: &Path) -> Result<String> {
     created["secret"].as_str().map(str::to_owned).context("the new API key has no secret")
 }
 
-fn check_alive(process: &mut Child, address: SocketAddr) -> Result<()> {
+/// Fails when the server has ended by itself.
+pub(crate) fn check_alive(process: &mut Child, address: SocketAddr) -> Result<()> {
     if let Some(status) = process.try_wait().context("cannot ask after the server")? {
         bail!("the server at {address} has ended by itself ({status})");
     }
@@ -185,7 +191,7 @@ const READY_MAX: Duration = Duration::from_secs(30);
 const RETRY_EVERY: Duration = Duration::from_millis(1);
 
 /// A port that nobody uses now. Somebody may take it before the server does, which then says so.
-fn free_address() -> Result<SocketAddr> {
+pub(crate) fn free_address() -> Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     listener.and_then(|listener| listener.local_addr()).context("cannot find a free port")
 }

@@ -42,7 +42,7 @@ Commands:
   test        Run all checks and tests, and install what they need
   tidy        Check rules of the repository that the compiler doesn't check
   bench       Run a benchmark and write its report to docs/benchmarks/
-  crash       Kill the server under load repeatedly, and search for lost work
+  crash       Kill servers and nodes under load repeatedly, and search for lost work
   fuzz        Fuzz every parser for a limited time
   sbom        List what is in the binary, with licences (CycloneDX)
   simulate    Run seeded simulations with crashes and faults, and audit them

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
-use super::workflows::{AT_ONCE, faults_of};
+use super::workflows::WorkflowLoad;
 use crate::dev_server::DevServer;
 use crate::repository::Repository;
 use crate::{process, sdk_suites};
@@ -37,18 +37,11 @@ pub(crate) fn crash(repository: &Repository, binary: &Path, rounds: u32) -> Resu
     let load = sdk_suites::build_load(repository, "dev")?;
     let mut server = DevServer::start_in(disk.folder.join("server"), binary)?;
     let cli = Client { binary, address: server.address().to_string() };
-    let mut working = Command::new(load)
-        .args([&cli.address, "crash", &AT_ONCE.to_string(), "0", "0"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot start the load")?;
+    let mut load = WorkflowLoad::start(&load, &cli.address)?;
     let mut slowest = Duration::ZERO;
     for round in 0..rounds {
         std::thread::sleep(FREE_FOR);
-        if let Some(status) = working.try_wait().context("cannot ask after the load")? {
-            bail!("the load has ended by itself ({status})");
-        }
+        load.check_alive()?;
         cli.fill_until_noticed(&disk)?;
         cli.check_full_disk(round)?;
         server.check_alive()?;
@@ -59,10 +52,9 @@ pub(crate) fn crash(repository: &Repository, binary: &Path, rounds: u32) -> Resu
         }
         slowest = slowest.max(free_since.elapsed());
     }
-    drop(working.stdin.take());
-    let said = working.wait_with_output().context("cannot wait for the load")?;
+    let done = load.finish(&format!("after {rounds} full disks"));
     server.check_alive()?;
-    let said = faults_of(&said, &format!("after {rounds} full disks"))?;
+    let said = done?;
     Ok(Some(format!(
         "{} workflows with {} signals over {rounds} full disks: nothing lost, nothing twice, nothing stuck; \
          writes accepted again after {:.0} ms at most",

@@ -1,6 +1,8 @@
-//! `cargo xtask crash`: repeatedly kills the server under load, or fills its disk, and searches for lost work.
+//! `cargo xtask crash`: repeatedly kills the server or nodes of a cluster under load, or fills its disk, and searches for
+//! lost work.
 
 mod audit;
+pub(crate) mod cluster;
 pub(crate) mod disk;
 pub(crate) mod schedules;
 pub(crate) mod workflows;
@@ -20,6 +22,7 @@ disk. Fails if work is lost, repeated or stuck.
 Usage: cargo xtask crash workflows [--kills N]
        cargo xtask crash schedules [--schedules N] [--minutes N] [--kills N]
        cargo xtask crash disk [--rounds N]
+       cargo xtask crash cluster [--rounds N | --minutes N]
 
 workflows   Load: a worker and clients of the official Rust SDK, with activities, signals and timers. Everything
             acknowledged must have happened exactly once.
@@ -34,6 +37,12 @@ schedules   Load: schedules that start a workflow every second, and a worker. Ev
 disk        The load of `workflows` on a small file system (mounting it needs root) that is filled and freed.
             While it is full, reads must be served, writes refused, and health must be NOT_SERVING.
   --rounds N      Number of rounds (20)
+
+cluster     The loads of `workflows` and of `schedules` on three nodes that share a PostgreSQL database of their own.
+            One node at a time is killed, suspended for longer than its lease, or stopped, and comes back; PostgreSQL
+            is killed too. Prints how long workflows didn't answer.
+  --rounds N      Number of rounds (5), in which each fault strikes once
+  --minutes N     Duration of the faults, instead of a number
 ";
 
 pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitCode> {
@@ -41,6 +50,7 @@ pub(crate) fn run(repository: &Repository, arguments: &[String]) -> Result<ExitC
         Ok(Wanted::Workflows { kills }) => workflows::run(repository, kills)?,
         Ok(Wanted::Schedules(plan)) => schedules::run(repository, &plan)?,
         Ok(Wanted::Disk { rounds }) => disk::run(repository, rounds)?,
+        Ok(Wanted::Cluster(plan)) => cluster::run(repository, &plan)?,
         Err(wrong) => return Ok(usage(&wrong, HELP)),
     };
     println!("{said}");
@@ -52,11 +62,14 @@ enum Wanted {
     Workflows { kills: u32 },
     Schedules(schedules::Plan),
     Disk { rounds: u32 },
+    Cluster(cluster::Plan),
 }
 
 const KILLS: u32 = 100;
 const ROUNDS: u32 = 20;
+const CLUSTER_ROUNDS: u32 = 5;
 const SCHEDULES: u32 = 1_000;
+const CLUSTER_SCHEDULES: u32 = 100;
 const MINUTES: u32 = 10;
 const KILLS_A_MINUTE: u32 = 15;
 
@@ -68,6 +81,7 @@ fn parse(arguments: &[String]) -> Result<Wanted, String> {
         "workflows" => &["--kills"],
         "schedules" => &["--schedules", "--minutes", "--kills"],
         "disk" => &["--rounds"],
+        "cluster" => &["--rounds", "--minutes"],
         unknown => return Err(format!("`crash` can't use the argument `{unknown}`")),
     };
     let mut given = Vec::new();
@@ -87,6 +101,16 @@ fn parse(arguments: &[String]) -> Result<Wanted, String> {
     }
     if what == "disk" {
         return Ok(Wanted::Disk { rounds: get("--rounds").unwrap_or(ROUNDS) });
+    }
+    if what == "cluster" {
+        let length = match (get("--rounds"), get("--minutes")) {
+            (Some(_), Some(_)) => return Err("`--rounds` excludes `--minutes`".to_owned()),
+            (rounds, None) => cluster::Length::Rounds(rounds.unwrap_or(CLUSTER_ROUNDS)),
+            (None, Some(minutes)) => {
+                cluster::Length::Time(Duration::from_secs(60 * u64::from(minutes)))
+            }
+        };
+        return Ok(Wanted::Cluster(cluster::Plan { length, schedules: CLUSTER_SCHEDULES }));
     }
     let minutes = get("--minutes").unwrap_or(MINUTES);
     Ok(Wanted::Schedules(schedules::Plan {
@@ -117,6 +141,8 @@ mod tests {
         assert_eq!(parse_line("disk"), Ok(Wanted::Disk { rounds: 20 }));
         let plan =
             schedules::Plan { schedules: 1_000, lasting: Duration::from_secs(120), kills: 30 };
+        let rounds = cluster::Plan { length: cluster::Length::Rounds(5), schedules: 100 };
+        assert_eq!(parse_line("cluster"), Ok(Wanted::Cluster(rounds)));
         assert_eq!(parse_line("schedules --minutes 2"), Ok(Wanted::Schedules(plan)));
     }
 
@@ -127,6 +153,7 @@ mod tests {
             ("runs", "`crash` can't use the argument `runs`"),
             ("workflows --minutes 3", "`crash workflows` has no option `--minutes`"),
             ("schedules --minutes", "`--minutes` needs a value"),
+            ("cluster --rounds 2 --minutes 1", "`--rounds` excludes `--minutes`"),
             ("schedules --minutes 0", "`--minutes` needs a number from 1 to 1000000"),
         ] {
             assert_eq!(parse_line(line), Err(wrong.to_owned()));

@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::audit::Audit;
 use super::chance;
+use super::workflows::check_load;
 use crate::dev_server::DevServer;
 use crate::repository::Repository;
 use crate::{process, sdk_suites};
@@ -44,91 +45,122 @@ pub(crate) fn crash(
     plan: &Plan,
 ) -> Result<String> {
     let mut server = DevServer::start(repository, binary)?;
-    let log = repository
-        .target
-        .join("conformance")
-        .join(format!("schedules-{}.log", server.address().port()));
-    let mut working = Command::new(load)
-        .args([&server.address().to_string(), "schedules", "crash", &plan.schedules.to_string()])
-        .arg(&log)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot start the load")?;
-    let crashed = kill_meanwhile(&mut server, binary, &mut working, plan);
-    drop(working.stdin.take());
-    if crashed.is_err() {
-        // The load would wait for a server that doesn't come back.
-        let _ = working.kill();
-        let _ = working.wait();
-    }
-    let Crashed { mut output, slowest } = crashed?;
-    let mut said = String::new();
-    output.read_to_string(&mut said).context("cannot read what the load says")?;
-    let status = working.wait().context("cannot wait for the load")?;
+    let mut load =
+        ScheduleLoad::start(repository, load, &server.address().to_string(), plan.schedules)?;
+    let slowest = kill_meanwhile(&mut server, binary, &mut load, plan)?;
+    let done = load.finish();
     server.check_alive()?;
-    ensure!(status.success(), "the load failed ({status})");
-    let said: Value = serde_json::from_str(&said).context("the load printed no JSON")?;
-
-    let size = fs::metadata(&log).context("the load wrote no log")?.len();
-    ensure!(size <= LOG_BYTES_MAX, "the load's log has {size} bytes, too many to read");
-    let audit = Audit::of(&fs::read_to_string(&log).context("cannot read the load's log")?)?;
-    let mut faults = audit.faults.clone();
-    if said["open"] != 0 {
-        faults.push(format!("{} runs are stuck", said["open"]));
-    }
-    let verdict = format!(
-        "{} kills, {} schedules over {} s: {} starts expected, {} counted, {} missing, {} doubled; \
-         {} runs were given to the worker more than once; ready again after {:.0} ms at most",
+    Ok(format!(
+        "{} kills, {}; ready again after {:.0} ms at most",
         plan.kills,
-        audit.schedules,
-        audit.seconds,
-        audit.expected,
-        audit.counted,
-        audit.missing,
-        audit.doubled,
-        audit.given_again,
+        done?,
         slowest.as_secs_f64() * 1_000.0,
-    );
-    if !faults.is_empty() {
-        // The log stays for whoever looks for the cause.
-        bail!("{verdict}\n{}\nsee {}", faults.join("\n"), log.display());
-    }
-    fs::remove_file(&log).context("cannot remove the load's log")?;
-    Ok(verdict)
+    ))
 }
 
-struct Crashed {
-    /// The rest of the load's output.
-    output: BufReader<std::process::ChildStdout>,
-    /// The longest that the server needed to answer again.
-    slowest: Duration,
-}
-
+/// The longest that the server needed to answer again.
 fn kill_meanwhile(
     server: &mut DevServer,
     binary: &Path,
-    working: &mut Child,
+    load: &mut ScheduleLoad,
     plan: &Plan,
-) -> Result<Crashed> {
-    let output = working.stdout.take().context("the load has no output")?;
-    let mut output = BufReader::new(output);
-    let mut created = String::new();
-    output.read_line(&mut created).context("cannot read what the load says")?;
-    ensure!(created.contains("created"), "the load has made no schedules");
-
+) -> Result<Duration> {
     let began = Instant::now();
     let mut slowest = Duration::ZERO;
     for kill in 0..plan.kills {
         // At a random moment of its share of the time.
         let moment = plan.lasting.mul_f64((f64::from(kill) + chance()) / f64::from(plan.kills));
         std::thread::sleep(moment.saturating_sub(began.elapsed()));
-        if let Some(status) = working.try_wait().context("cannot ask after the load")? {
-            bail!("the load has ended by itself ({status})");
-        }
+        load.check_alive()?;
         server.restart(binary)?;
         slowest = slowest.max(server.ready_in());
     }
     std::thread::sleep(plan.lasting.saturating_sub(began.elapsed()));
-    Ok(Crashed { output, slowest })
+    Ok(slowest)
+}
+
+/// The program that makes schedules and works on their runs until it is told that all faults are over. Dropping it
+/// ends it.
+pub(super) struct ScheduleLoad {
+    process: Child,
+    output: BufReader<ChildStdout>,
+    log: PathBuf,
+}
+
+impl ScheduleLoad {
+    /// Starts it on a server, or on several nodes as in `host:port,host:port`, and waits until it has made the
+    /// schedules.
+    pub(super) fn start(
+        repository: &Repository,
+        program: &Path,
+        addresses: &str,
+        schedules: u32,
+    ) -> Result<Self> {
+        let folder = repository.target.join("conformance");
+        fs::create_dir_all(&folder).context("cannot create the folder of the load's log")?;
+        let port = addresses.rsplit(':').next().unwrap_or_default();
+        let log = folder.join(format!("schedules-{port}.log"));
+        let mut process = Command::new(program)
+            .args([addresses, "schedules", "crash", &schedules.to_string()])
+            .arg(&log)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start the load")?;
+        let output = process.stdout.take().context("the load has no output")?;
+        let mut load = Self { process, output: BufReader::new(output), log };
+        let mut created = String::new();
+        load.output.read_line(&mut created).context("cannot read what the load says")?;
+        ensure!(created.contains("created"), "the load has made no schedules");
+        Ok(load)
+    }
+
+    pub(super) fn check_alive(&mut self) -> Result<()> {
+        check_load(&mut self.process)
+    }
+
+    /// Waits for everything under way, and returns the figures of the audit; fails if a run was lost, doubled or
+    /// stuck.
+    pub(super) fn finish(&mut self) -> Result<String> {
+        drop(self.process.stdin.take());
+        let mut said = String::new();
+        self.output.read_to_string(&mut said).context("cannot read what the load says")?;
+        let status = self.process.wait().context("cannot wait for the load")?;
+        ensure!(status.success(), "the load failed ({status})");
+        let said: Value = serde_json::from_str(&said).context("the load printed no JSON")?;
+
+        let size = fs::metadata(&self.log).context("the load wrote no log")?.len();
+        ensure!(size <= LOG_BYTES_MAX, "the load's log has {size} bytes, too many to read");
+        let log = fs::read_to_string(&self.log).context("cannot read the load's log")?;
+        let audit = Audit::of(&log)?;
+        let mut faults = audit.faults.clone();
+        if said["open"] != 0 {
+            faults.push(format!("{} runs are stuck", said["open"]));
+        }
+        let verdict = format!(
+            "{} schedules over {} s: {} starts expected, {} counted, {} missing, {} doubled; \
+             {} runs were given to the worker more than once",
+            audit.schedules,
+            audit.seconds,
+            audit.expected,
+            audit.counted,
+            audit.missing,
+            audit.doubled,
+            audit.given_again,
+        );
+        if !faults.is_empty() {
+            // The log stays for whoever looks for the cause.
+            bail!("{verdict}\n{}\nsee {}", faults.join("\n"), self.log.display());
+        }
+        fs::remove_file(&self.log).context("cannot remove the load's log")?;
+        Ok(verdict)
+    }
+}
+
+impl Drop for ScheduleLoad {
+    fn drop(&mut self) {
+        // It would wait for a server that doesn't come back. Both fail if it has ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }

@@ -1,15 +1,16 @@
 //! Load on a server that is killed repeatedly. Everything acknowledged must have happened exactly once.
 //!
+//! With several addresses it uses all nodes of a cluster: each call goes to the next one, also when it is made again.
 //! Runs until its standard input ends, waits for everything under way, and says what it found.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
 use temporalio_client::{
     Client, WorkflowCountOptions, WorkflowGetResultOptions, WorkflowIdConflictPolicy,
-    WorkflowSignalOptions, WorkflowStartOptions,
+    WorkflowSignalOptions, WorkflowStartOptions, errors::WorkflowInteractionError,
 };
 use temporalio_macros::{activities, workflow, workflow_methods};
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -19,7 +20,7 @@ use temporalio_sdk::{
 use tokio::task::JoinSet;
 
 use crate::Load;
-use crate::worker::beside_worker;
+use crate::worker::beside_workers;
 
 const TASK_QUEUE: &str = "crash";
 const SIGNALS: usize = 5;
@@ -66,16 +67,34 @@ impl Collect {
     }
 }
 
-pub(crate) async fn run(address: &str, load: Load) -> serde_json::Value {
+pub(crate) async fn run(addresses: &str, load: Load) -> serde_json::Value {
     let worker = WorkerOptions::new(TASK_QUEUE)
         .register_workflow::<Collect>()
         .expect("the workflow has a name")
         .register_activities(Activities)
         .build();
-    beside_worker(address, worker, async |client| work(&client, load.at_once).await).await
+    beside_workers(addresses, worker, async |clients| work(Nodes::of(clients), load.at_once).await)
+        .await
 }
 
-async fn work(client: &Client, at_once: usize) -> serde_json::Value {
+/// A client of each node.
+struct Nodes {
+    clients: Vec<Client>,
+    next: AtomicUsize,
+}
+
+impl Nodes {
+    fn of(clients: Vec<Client>) -> Arc<Self> {
+        Arc::new(Self { clients, next: AtomicUsize::new(0) })
+    }
+
+    /// The client for the next call.
+    fn next(&self) -> &Client {
+        &self.clients[self.next.fetch_add(1, Ordering::Relaxed) % self.clients.len()]
+    }
+}
+
+async fn work(nodes: Arc<Nodes>, at_once: usize) -> serde_json::Value {
     let is_over = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&is_over);
     std::thread::spawn(move || {
@@ -88,7 +107,7 @@ async fn work(client: &Client, at_once: usize) -> serde_json::Value {
     loop {
         while under_way.len() < at_once && !is_over.load(Ordering::Relaxed) {
             made += 1;
-            under_way.spawn(one(client.clone(), made));
+            under_way.spawn(one(Arc::clone(&nodes), made));
         }
         match under_way.join_next().await {
             Some(done) => faults.extend(done.expect("a client of one workflow ends").err()),
@@ -96,39 +115,47 @@ async fn work(client: &Client, at_once: usize) -> serde_json::Value {
         }
     }
     let open =
-        client.count_workflows("ExecutionStatus = 'Running'", WorkflowCountOptions::default());
-    let open = open.await.expect("the server counts").count();
-    let all = client.count_workflows("", WorkflowCountOptions::default());
-    let all = all.await.expect("the server counts").count();
+        count(nodes.next(), "WorkflowType = 'Collect' AND ExecutionStatus = 'Running'").await;
+    let all = count(nodes.next(), "WorkflowType = 'Collect'").await;
     if open != 0 || all != made {
         faults.push(format!("{made} workflows were started, the server has {all}, {open} open"));
     }
     json!({ "ran": made, "signals": made * SIGNALS, "faults": faults })
 }
 
+async fn count(client: &Client, query: &str) -> usize {
+    let counted = client.count_workflows(query, WorkflowCountOptions::default()).await;
+    counted.expect("the server counts").count()
+}
+
 /// Starts a workflow, sends it signals, and looks at its result. A call without an answer is made again:
 /// it may have happened, and must not happen twice.
-async fn one(client: Client, number: usize) -> Result<(), String> {
+async fn one(nodes: Arc<Nodes>, number: usize) -> Result<(), String> {
     let id = format!("crash-{}-{number}", std::process::id());
-    let run = loop {
+    loop {
         let options = WorkflowStartOptions::new(TASK_QUEUE, id.clone())
             .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
             .build();
-        match client.start_workflow(Collect::run, number, options).await {
-            Ok(run) => break run,
+        match nodes.next().start_workflow(Collect::run, number, options).await {
+            Ok(_) => break,
             Err(_) => tokio::time::sleep(TRY_AGAIN).await,
         }
-    };
+    }
+    let run = || nodes.next().get_workflow_handle::<Collect>(&id);
     for signal in 0..SIGNALS {
         let options =
             || WorkflowSignalOptions::builder().request_id(format!("{id}-{signal}")).build();
-        while run.signal(Collect::number, signal, options()).await.is_err() {
-            tokio::time::sleep(TRY_AGAIN).await;
+        loop {
+            match run().signal(Collect::number, signal, options()).await {
+                // The answer to an earlier try was lost, and the run has ended since. Its result says what it got.
+                Ok(()) | Err(WorkflowInteractionError::NotFound(_)) => break,
+                Err(_) => tokio::time::sleep(TRY_AGAIN).await,
+            }
         }
     }
     let result = async {
         loop {
-            match run.get_result(WorkflowGetResultOptions::default()).await {
+            match run().get_result(WorkflowGetResultOptions::default()).await {
                 Ok(result) => return result,
                 Err(_) => tokio::time::sleep(TRY_AGAIN).await,
             }

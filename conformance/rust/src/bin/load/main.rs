@@ -8,7 +8,8 @@
 //!
 //! `load <host:port> sleep <at once> <workflows> <process id of the server>` starts workflows that sleep;
 //! `load <host:port> crash <at once> 0 0` runs workflows until its standard input ends, on a server that is
-//! killed meanwhile, and says what was lost.
+//! killed meanwhile, and says what was lost. It can be several addresses, as in `host:port,host:port`: those of the
+//! nodes of a cluster; the same for `schedules crash`.
 //!
 //! `load <host:port> memory <at once> <waiting tasks> <process id of the server>` is large in bytes ([`memory`]).
 //!

@@ -8,7 +8,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use temporalio_sdk::{ActivityOptions, WorkerOptions, WorkflowContext, WorkflowResult};
 
 use crate::Load;
-use crate::worker::beside_worker;
+use crate::worker::beside_workers;
 
 const TASK_QUEUE: &str = "load";
 
@@ -41,8 +41,8 @@ pub(crate) async fn run(address: &str, load: Load) -> serde_json::Value {
         .expect("the workflow has a name")
         .register_activities(Activities)
         .build();
-    beside_worker(address, worker, async |client| load.put(|id| one(client.clone(), id)).await)
-        .await
+    let work = async |clients: Vec<Client>| load.put(|id| one(clients[0].clone(), id)).await;
+    beside_workers(address, worker, work).await
 }
 
 async fn one(client: Client, id: String) {

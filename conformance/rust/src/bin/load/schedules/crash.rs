@@ -156,7 +156,7 @@ async fn describe(service: &Service, id: &str) -> ScheduleInfo {
 async fn open_runs(service: &Service) -> i64 {
     let count = CountWorkflowExecutionsRequest {
         namespace: NAMESPACE.to_owned(),
-        query: "ExecutionStatus = 'Running'".to_owned(),
+        query: "WorkflowType = 'Scheduled' AND ExecutionStatus = 'Running'".to_owned(),
     };
     let counted = until_heard(|| {
         let (mut service, count) = (service.clone(), count.clone());

@@ -17,7 +17,7 @@ mod worker;
 
 use serde_json::Value;
 use temporalio_common::protos::temporal::api::workflowservice::v1::workflow_service_client::WorkflowServiceClient;
-use tonic::transport::Channel;
+use tonic::transport::{Channel, Endpoint};
 
 const NAMESPACE: &str = "default";
 const IDENTITY: &str = "schedules";
@@ -46,8 +46,14 @@ pub(crate) async fn run(address: &str, arguments: &[String]) -> Option<Value> {
     })
 }
 
-async fn connect(address: &str) -> Service {
-    Service::connect(format!("http://{address}")).await.expect("the server answers")
+/// With several addresses, as in `host:port,host:port`, each call goes to one of these nodes.
+async fn connect(addresses: &str) -> Service {
+    let endpoint = |address| Endpoint::from_shared(format!("http://{address}"));
+    let nodes: Result<Vec<Endpoint>, _> = addresses.split(',').map(endpoint).collect();
+    match nodes.expect("an address is host:port").as_slice() {
+        [node] => Service::new(node.connect().await.expect("the server answers")),
+        nodes => Service::new(Channel::balance_list(nodes.iter().cloned())),
+    }
 }
 
 /// At a share of the sorted values, in the values' unit.
