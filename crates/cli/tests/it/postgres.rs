@@ -1,5 +1,6 @@
 //! A server whose state is in PostgreSQL.
 
+use std::process::{Child, Stdio};
 use std::sync::LazyLock;
 
 use perennial_test_postgres::TestPostgres;
@@ -65,6 +66,31 @@ fn servers_on_one_database_answer_for_each_other() {
     // A server that stops hands its part over.
     assert_eq!(first.stop(), Some(0));
     orders.iter().for_each(|id| describe(&second, id));
+    assert_eq!(second.stop(), Some(0));
+}
+
+#[test]
+fn long_polls_at_another_server_dont_keep_a_server_from_stopping() {
+    let url = POSTGRES.create_database().unwrap();
+    let (first, second) = (start(&url), start(&url));
+    let start = ["workflow", "start", "--type", "Order", "--task-queue", "q"];
+    let wait = |number: usize| {
+        let id = format!("order-{number}");
+        said(&first, &[&start[..], &["--workflow-id", &id]].concat());
+        let result = ["workflow", "result", "--workflow-id", &id, "--address", &first.address];
+        perennial(&result).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let mut waiting: Vec<Child> = (0..8).map(wait).collect();
+    // Each has asked, once the server has got a call of a later client.
+    said(&first, &["workflow", "describe", "--workflow-id", "order-0"]);
+    first.terminate();
+    let (code, log) = first.end();
+    for client in &mut waiting {
+        client.kill().unwrap();
+        client.wait().unwrap();
+    }
+    assert_eq!(code, Some(0), "{log}");
+    assert!(!log.contains("requests were still in progress"), "{log}");
     assert_eq!(second.stop(), Some(0));
 }
 

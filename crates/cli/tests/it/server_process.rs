@@ -63,7 +63,7 @@ impl Server {
         self.process.wait().expect("it can be waited for").code()
     }
 
-    fn terminate(&self) {
+    pub(crate) fn terminate(&self) {
         let id = self.process.id().to_string();
         let told = Command::new("kill").args(["-TERM", &id]).status();
         assert!(told.is_ok_and(|status| status.success()), "kill -TERM {id}");

@@ -22,6 +22,10 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 /// A call isn't tried again this shortly before its deadline.
 const TAIL_ROOM: Duration = Duration::from_millis(500);
 
+/// How long a call that has been passed on may still take after this node was told to stop. Long polls take longer: the
+/// node that has them doesn't know that this one stops.
+const STOPPING_FOR: Duration = Duration::from_secs(1);
+
 /// Time between two attempts while nothing is heard of a change.
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 
@@ -72,7 +76,8 @@ async fn at_owner(
                 (rpc.handler)(services, rpc.needs, context.clone(), message).await
             }
             Place::Elsewhere(Owner::Node(address)) => {
-                pass_on(services, &address, path, context, message).await
+                let passed_on = pass_on(services, &address, path, context, message);
+                until_stopped(services, passed_on).await
             }
             Place::Elsewhere(Owner::Unknown) => Err(errors::moved()),
         };
@@ -89,6 +94,23 @@ async fn at_owner(
             ));
         }
         runtime.cluster_changes_within(RETRY_DELAY).await;
+    }
+}
+
+/// Waits for the answer of another node, but not much longer than this node runs.
+async fn until_stopped<T>(
+    services: &Services,
+    passed_on: impl Future<Output = RpcResult<T>>,
+) -> RpcResult<T> {
+    let mut stopping = services.shared().stop_signal();
+    let stopped = async {
+        stopping.wait().await;
+        tokio::time::sleep(STOPPING_FOR).await;
+    };
+    tokio::select! {
+        biased;
+        result = passed_on => result,
+        () = stopped => Err(Status::unavailable("the server is stopping; retry at another one")),
     }
 }
 
