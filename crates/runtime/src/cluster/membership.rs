@@ -22,6 +22,9 @@ pub const CELLS_RELEASED: &str = "/perennial.node.v1.Node/CellsReleased";
 /// Time between renewals. A lease has room for several of them.
 const RENEWAL_INTERVAL: Duration = Duration::from_millis(500);
 
+/// A lease has certainly ended this long after its end.
+const LEASE_ENDED: Duration = Duration::from_millis(10);
+
 /// An owner stops serving this long before its lease ends.
 const MARGIN: Duration = Duration::from_millis(500);
 
@@ -86,10 +89,14 @@ pub(crate) fn start(
     Ok(thread::Builder::new().name("membership".to_owned()).spawn(body)?)
 }
 
-/// Nodes renew at different times.
+/// Nodes renew at different times, and also when the lease of another node ends: its cells are free then.
 fn interval(cluster: &Cluster) -> Duration {
     let jitter = cluster.id.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(31) + u64::from(byte));
-    RENEWAL_INTERVAL - Duration::from_millis(jitter % 100)
+    let interval = RENEWAL_INTERVAL - Duration::from_millis(jitter % 100);
+    let view = cluster.view();
+    let others = view.nodes.iter().filter(|node| node.registration.id != cluster.id);
+    let leases = others.filter(|node| is_live(node)).map(|node| node.lease_left + LEASE_ENDED);
+    leases.fold(interval, Duration::min)
 }
 
 /// Waits until every cell has an owner, so that a server that is ready can answer everything.
@@ -150,7 +157,7 @@ impl Cluster {
         for cell in give {
             node.hand_over(cell);
         }
-        let mut has_taken = false;
+        let (mut has_taken, mut was_late) = (false, false);
         for cell in take.into_iter().chain(self.unstarted(node, view)) {
             if let Some(lease) = self.cluster_store()?.take_cell(cell, &self.id)? {
                 let slots = lease.slots;
@@ -160,7 +167,13 @@ impl Cluster {
                 })?;
                 tracing::info!(cell = %slots, "took a cell");
                 has_taken = true;
+            } else {
+                was_late = true;
             }
+        }
+        if was_late {
+            // Another node was faster. There may be a cell that neither has tried.
+            self.look();
         }
         if has_taken {
             node.note_taken_cells();
