@@ -34,6 +34,10 @@ pub(super) fn plan(view: &ClusterView, me: &str) -> Plan {
     free.rotate_left(begin);
     let missing: usize =
         live.iter().map(|node| share_min.saturating_sub(owned_by(&node.registration.id))).sum();
+    // A node with its share leaves free cells to those that lack some: it would take back what it has just given away.
+    let lacking = share_min.saturating_sub(owned);
+    let spare_free = free.len().saturating_sub(missing);
+    let may_take = (lacking + spare_free).min(share_max.saturating_sub(owned));
     // What is free is taken first.
     let wanted = missing.saturating_sub(free.len());
     let spare = if owned > share_max {
@@ -42,7 +46,7 @@ pub(super) fn plan(view: &ClusterView, me: &str) -> Plan {
         wanted.min(owned - share_min.min(owned))
     };
     let give = own().collect::<Vec<_>>().into_iter().rev().take(spare.min(GIVEN_AT_ONCE)).collect();
-    free.truncate(share_max.saturating_sub(owned));
+    free.truncate(may_take);
     Plan { take: free, give }
 }
 
@@ -165,6 +169,18 @@ mod tests {
         let view = cluster(&["a", "b"], &["a"]);
         assert_eq!(plan(&view, "a").give.len(), GIVEN_AT_ONCE);
         assert_eq!(plan(&view, "b"), Plan::default());
+    }
+
+    #[test]
+    fn cell_that_was_given_away_is_left_to_the_node_that_lacks_it() {
+        let mut owners = ["a"; 16];
+        owners[5..10].fill("b");
+        owners[10..14].fill("c");
+        owners[14] = "a";
+        owners[15] = "";
+        let view = cluster(&["a", "b", "c"], &owners);
+        assert_eq!(plan(&view, "b").take, []);
+        assert_eq!(plan(&view, "c").take.len(), 1);
     }
 
     #[test]
