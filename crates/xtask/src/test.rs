@@ -42,6 +42,7 @@ const STEPS: &[Step] = &[
     Step { name: "rust conformance", run: |session| sdk_suite(session, Suite::rust) },
     Step { name: "workflows across crashes", run: workflow_crashes },
     Step { name: "schedules across crashes", run: schedule_crashes },
+    Step { name: "cluster across crashes", run: cluster_crashes },
     Step { name: "workflows on full disks", run: full_disks },
 ];
 
@@ -249,6 +250,19 @@ fn schedule_crashes(session: &mut Session<'_>) -> Result<Outcome> {
     let load = sdk_suites::build_load(session.repository, "dev")?;
     let said = crash::schedules::crash(session.repository, &binary, &load, &PLAN)?;
     println!("      {said}");
+    Ok(Outcome::Passed)
+}
+
+/// One of each fault; `cargo xtask crash cluster` has more.
+fn cluster_crashes(session: &mut Session<'_>) -> Result<Outcome> {
+    use crash::cluster::{Length, Plan, crash};
+    if !TestPostgres::is_installed() {
+        return Ok(Outcome::Skipped("no PostgreSQL on this machine"));
+    }
+    let binary = binary(session.repository)?;
+    let load = sdk_suites::build_load(session.repository, "dev")?;
+    let plan = Plan { length: Length::Rounds(1), schedules: 100 };
+    println!("      {}", crash(session.repository, &binary, &load, &plan)?);
     Ok(Outcome::Passed)
 }
 

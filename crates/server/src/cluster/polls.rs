@@ -20,6 +20,9 @@ const TAIL_ROOM: Duration = Duration::from_secs(1);
 /// A poll isn't lent for less.
 const LENT_FOR_MIN: Duration = Duration::from_millis(100);
 
+/// How long a poll waits after it was lent to a node that didn't answer.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// Where a poll that waits at this node learns that it goes on at another one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LentSlot(Arc<Mutex<Option<LentPoll>>>);
@@ -70,8 +73,10 @@ pub(super) async fn answer(
         let called = forwarding::pass_on(&services, lent.address(), path, &there, &message);
         match while_valid(&services, &context, called).await? {
             Some(Ok(task)) if !task.as_message().is_empty() => return Ok(task),
-            // Nothing found there, or the node was lost: the poll comes home.
-            Some(Ok(_) | Err(_)) => {}
+            // Nothing found there: the poll comes home.
+            Some(Ok(_)) => {}
+            // The node was lost. Until that is known here, the poll would be lent to it again and again.
+            Some(Err(_)) => tokio::time::sleep(PAUSE).await,
             None => return result,
         }
         if ends.saturating_duration_since(Instant::now()) <= TAIL_ROOM {
