@@ -32,7 +32,7 @@ const CALLS_PER_CONNECTION: u32 = 1 << 29;
 /// The longest text of a refusal that is read.
 const REFUSAL_BYTES_MAX: usize = 4096;
 
-/// What all connections of a node share.
+/// Settings that all connections of a node share.
 pub(crate) struct Settings {
     pub(crate) identity: PeerIdentity,
     pub(crate) tls: Option<PeerTls>,

@@ -1,4 +1,4 @@
-//! What a node says of itself, and proves.
+//! The identity of a node, and its proof.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -11,7 +11,7 @@ pub const VERSIONS: RangeInclusive<u8> = 1..=1;
 /// The longest id of a cluster or node in bytes: its length is one byte of the handshake.
 pub(crate) const ID_BYTES_MAX: usize = 255;
 
-/// What a node says of itself when it connects, and the secret that proves it. [`Peers`](crate::Peers) and
+/// The ids that a node gives when it connects, and the secret that proves them. [`Peers`](crate::Peers) and
 /// [`serve_peers`](crate::serve_peers) of a node have the same.
 ///
 /// ```
@@ -46,7 +46,7 @@ impl PeerIdentity {
     }
 }
 
-/// What proves that a node belongs to the cluster: 32 random bytes that all its nodes have. Debug output never shows
+/// The secret that proves that a node belongs to the cluster: 32 random bytes that all its nodes have. Debug output never shows
 /// them.
 #[derive(Clone)]
 pub struct PeerSecret([u8; 32]);

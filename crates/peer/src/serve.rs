@@ -83,7 +83,7 @@ pub async fn serve_peers<F>(
     all_ended.recv().await;
 }
 
-/// What all connections from other nodes share.
+/// State that all connections from other nodes share.
 struct Server {
     settings: Settings,
     /// One for each connection that may be open.

@@ -28,7 +28,7 @@ pub use self::generated::v1 as perennial;
 /// The stored state of runs and schedules: one message per row.
 pub use self::generated::store::v1 as store;
 
-/// What the nodes of a cluster tell each other.
+/// Messages between the nodes of a cluster.
 pub use self::generated::node::v1 as node;
 
 /// Modules as the packages are: generated code finds other packages by its place among them.

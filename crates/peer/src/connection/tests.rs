@@ -1,4 +1,4 @@
-//! What a caller is told when the other node ends a call in one of the ways of HTTP/2.
+//! The error that a caller gets when the other node ends a call in one of the ways of HTTP/2.
 
 use bytes::Bytes;
 use h2::Reason;

@@ -106,7 +106,7 @@ pub(crate) async fn echo(_: PeerNode, call: PeerCall) -> PeerAnswer {
     PeerAnswer { head: call.head, body: call.body }
 }
 
-/// What the handler of [`waiting`] does.
+/// Events of the handler of [`waiting`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Started,

@@ -38,7 +38,7 @@ pub(super) fn plan(view: &ClusterView, me: &str) -> Plan {
     let lacking = share_min.saturating_sub(owned);
     let spare_free = free.len().saturating_sub(missing);
     let may_take = (lacking + spare_free).min(share_max.saturating_sub(owned));
-    // What is free is taken first.
+    // Free cells are taken first.
     let wanted = missing.saturating_sub(free.len());
     let spare = if owned > share_max {
         owned - share_max

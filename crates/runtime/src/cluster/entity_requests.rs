@@ -92,7 +92,7 @@ impl Runtime {
             };
             match asked {
                 Err(Refusal::Moved) if tokio::time::Instant::now() < deadline => {
-                    // Whatever comes first: the news, or another try.
+                    // The owner may change without news: ask again soon.
                     let _ =
                         tokio::time::timeout(Duration::from_millis(100), cluster.changed()).await;
                 }

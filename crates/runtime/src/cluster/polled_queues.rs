@@ -116,7 +116,7 @@ impl Cluster {
             }
             let Some(queues) = node.upgrade().map(|node| Arc::clone(&node.queues)) else { return };
             let changed = queues.lending().polls_have_changed();
-            // Whatever comes first.
+            // Announced when something changes, and every second.
             let _ = tokio::time::timeout(ANNOUNCED_EVERY, changed).await;
         }
     }
