@@ -261,7 +261,9 @@ impl Cell {
         if self.local_messages.awaits_start_of(message) {
             return self.redeliver_later(reply);
         }
-        if let Some(run_id) = self.local_messages.unanswered.ended_run(message) {
+        let deleted = run_to_start(message).filter(|run_id| self.deleted_runs.contains(run_id));
+        if let Some(run_id) = deleted.or_else(|| self.local_messages.unanswered.ended_run(message))
+        {
             let started = Answer::Started(run_id.to_owned());
             return self.answer_message(WaitFor::OpenBatch, reply, started);
         }

@@ -7,6 +7,7 @@
 //! Start reading at [`Cell::step`], then at [`Cell::handle`], which hands a request to the file of its kind.
 
 mod cache;
+mod deleted_runs;
 mod entity;
 mod fragments;
 mod held_lease;
@@ -48,6 +49,7 @@ pub(crate) use self::request::{
 pub(crate) use self::verdicts::Verdicts;
 
 use self::cache::{Cache, LoadFailed, Resolved};
+use self::deleted_runs::DeletedRuns;
 use self::held_lease::HeldLease;
 use self::loading::{Loading, loaded_bytes};
 use self::messages::{LocalMessages, run_to_start};
@@ -158,6 +160,7 @@ pub(crate) struct Cell {
     pages: PageMemory,
     output: Output,
     local_messages: LocalMessages,
+    deleted_runs: DeletedRuns,
     /// Tasks that became ready in this step.
     offers: VecDeque<(EntityKey, Offer)>,
     /// Since they were last taken.
@@ -177,6 +180,7 @@ impl Cell {
             pages: PageMemory::new(shares.pages.min(rules.limits.pages_bytes)),
             output: Output::default(),
             local_messages: LocalMessages::default(),
+            deleted_runs: DeletedRuns::default(),
             offers: VecDeque::new(),
             lookups: Lookups::default(),
             rules,

@@ -219,7 +219,7 @@ impl Cell {
     pub(super) fn wake_run(&mut self, key: EntityKey, world: &StepContext<'_>) {
         let Some(run) = self.run(key) else { return };
         if is_expired(&run, world) {
-            return self.delete_now(key);
+            return self.delete_now(key, world);
         }
         let decision = {
             let cx = self.context(world);
@@ -427,14 +427,15 @@ impl Cell {
                 return self.answer(Some(key), reply, Err(rejection.into()));
             }
         }
-        self.delete_now(key);
+        self.delete_now(key, world);
         self.output.open.release(Release::Reply(reply, Box::new(Ok(Response::Done))));
     }
 
-    fn delete_now(&mut self, key: EntityKey) {
+    fn delete_now(&mut self, key: EntityKey, world: &StepContext<'_>) {
         self.output.open.entity(Kind::Run, key).deleted = true;
         self.wakes.remove(key);
         let Some(CachedEntity::Run(removed)) = self.cache.remove(key) else { return };
+        self.deleted_runs.add(removed.run.head.run_id.clone(), world.monotonic);
         // Watchers and updates were answered when the run closed.
         for reply in removed.queries.into_callers() {
             let why = Rejection::RunNotFound(removed.run.head.workflow_id.clone());

@@ -1,8 +1,7 @@
 //! A node of a cluster: which cells it owns, where the others are, and calls between nodes.
 //!
 //! The database says who owns what: a node renews one row, and takes cells whose owner's lease has ended. There is no other
-//! coordinator. What a node remembers of that is a cache ([`Cluster::owner_of`]); the epoch in each batch makes sure that a
-//! wrong guess does no harm.
+//! coordinator. A node's memory of that is a cache. The epoch in each batch makes sure that a wrong guess does no harm.
 //!
 //! Start reading at `membership.rs`, then at `assignment.rs`.
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use perennial_engine::{EntityRef, NamespaceKey, SlotRange, Time};
-use perennial_proto::store::RunName;
+use perennial_proto::store::{EntityMessage, RunName};
 use perennial_runtime::RuntimeConfig;
 use perennial_runtime::simulation::{Clock, Node};
 use perennial_store::{MemoryStore, Store, StoredEntity};
+use prost::Message;
 
 use crate::kit::{completion, drive, name_in_cell, namespace, poller, start, start_child};
 
@@ -70,6 +71,26 @@ fn a_child_that_was_deleted_before_its_parent_heard_of_it_is_not_started_again()
     let parent = drive(&mut node, runtime.read(parent)).unwrap();
     assert!(parent.children.is_empty(), "its parent has heard how it ended");
     assert_eq!(messages(&store), 0);
+}
+
+#[test]
+fn late_delivery_of_a_start_doesnt_start_a_deleted_child_again() {
+    let store = Arc::default();
+    let (mut node, parent, child) = asked_in_other_cell(&store);
+    let stored = store.messages(SlotRange::ALL, i64::MIN, 10).unwrap().remove(0);
+    let start = EntityMessage::decode(stored.value.as_slice()).unwrap();
+    while node.take_any_turn() {}
+    let runtime = node.runtime();
+    drive(&mut node, runtime.delete(child.clone())).unwrap();
+    while node.take_any_turn() {}
+    let is_gone =
+        || load(store.as_ref(), NamespaceKey(child.namespace), &child.workflow_id).is_none();
+    assert!(is_gone() && messages(&store) == 0);
+
+    node.deliver(start);
+    while node.take_any_turn() {}
+    assert!(is_gone(), "it stays away");
+    assert!(drive(&mut node, runtime.read(parent)).unwrap().children.is_empty());
 }
 
 /// A node with one cell, where a parent has asked for its child.
