@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use perennial_engine::Time;
 use perennial_proto::node::{Confirmed, RecordsChanged, SharedRecords};
+use perennial_store::NodeRegistration;
 use tokio::time::Instant;
 
 use super::{Cluster, is_live};
@@ -33,20 +35,15 @@ impl Runtime {
                 }
             })
             .await?;
+        let read_at = view.now;
         let nodes = view.nodes.into_iter().filter(is_live);
         let nodes = nodes.filter(|node| node.registration.id != cluster.id);
         let mut telling = tokio::task::JoinSet::new();
         for node in nodes {
             let (cluster, lease_ends) = (Arc::clone(&cluster), Instant::now() + node.lease_left);
             telling.spawn(async move {
-                tell(
-                    &cluster,
-                    &node.registration.id,
-                    &node.registration.address,
-                    records,
-                    lease_ends,
-                )
-                .await;
+                let NodeRegistration { id, address, .. } = &node.registration;
+                tell(&cluster, (id, address), records, read_at, lease_ends).await;
             });
         }
         while telling.join_next().await.is_some() {}
@@ -65,9 +62,9 @@ impl Runtime {
 /// Tells a node until it confirms, or its lease has ended.
 async fn tell(
     cluster: &Cluster,
-    id: &str,
-    address: &str,
+    (id, address): (&str, &str),
     records: SharedRecords,
+    read_at: Time,
     mut lease_ends: Instant,
 ) {
     let changed = RecordsChanged { records: records.into() };
@@ -80,9 +77,13 @@ async fn tell(
         tokio::time::sleep(RETRY_DELAY).await;
         // It may have renewed its lease meanwhile, or have left.
         let view = cluster.view();
-        let Some(node) = view.nodes.iter().find(|node| node.registration.id == id) else { return };
-        if !node.lease_left.is_zero() {
-            lease_ends = lease_ends.max(Instant::now() + node.lease_left);
+        match view.nodes.iter().find(|node| node.registration.id == id) {
+            Some(node) if is_live(node) => {
+                lease_ends = lease_ends.max(Instant::now() + node.lease_left);
+            }
+            // An older view doesn't know a node that has just registered.
+            None if view.now > read_at => return,
+            Some(_) | None => {}
         }
     }
     if Instant::now() >= gives_up {

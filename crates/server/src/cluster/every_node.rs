@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use perennial_proto::perennial::{EvaluateSchedulesResponse, Evaluated};
+use perennial_proto::encoded;
+use perennial_proto::perennial::{EvaluateSchedulesRequest, EvaluateSchedulesResponse, Evaluated};
 use perennial_proto::temporal::taskqueue::v1::{PollerInfo, TaskQueueStats, TaskQueueVersionInfo};
 use perennial_proto::temporal::workflowservice::v1::DescribeTaskQueueResponse;
 use prost::Message;
@@ -18,6 +19,53 @@ use crate::services::{Rpc, Services};
 
 /// Answers a call at this node, and has all others answer it too.
 pub(super) async fn answer(
+    services: Services,
+    path: &str,
+    rpc: Rpc,
+    context: CallContext,
+    message: Bytes,
+) -> RpcResult<EncodedMessage> {
+    if path.ends_with("/EvaluateSchedules") {
+        return evaluate(services, path, rpc, context, message).await;
+    }
+    ask_all(services, path, rpc, context, message).await
+}
+
+/// Evaluates schedules at one node after the other, as many as the caller wants of all together.
+async fn evaluate(
+    services: Services,
+    path: &str,
+    rpc: Rpc,
+    context: CallContext,
+    message: Bytes,
+) -> RpcResult<EncodedMessage> {
+    let own = (rpc.handler)(services.clone(), rpc.needs, context.clone(), message.clone()).await?;
+    // This node has decoded it, too.
+    let request: EvaluateSchedulesRequest = decode(&message)?;
+    let mut all: EvaluateSchedulesResponse = decode(own.as_message())?;
+    for address in services.runtime().other_nodes() {
+        let evaluated = all.evaluated.chunk_by(is_same).count();
+        let left = i32::try_from(evaluated).map_or(0, |done| request.limit.saturating_sub(done));
+        if request.limit > 0 && left <= 0 {
+            // The other nodes weren't asked.
+            all.has_more = true;
+            break;
+        }
+        let rest = EvaluateSchedulesRequest { limit: left.max(0), ..request.clone() };
+        let rest = encoded(&rest).into();
+        match forwarding::pass_on(&services, &address, path, &context, &rest).await {
+            Ok(answer) => add_evaluated(&mut all, decode(answer.as_message())?),
+            Err(status) => {
+                let why = status.message();
+                tracing::warn!(address, why, "a node's schedules couldn't be evaluated");
+                all.has_more = true;
+            }
+        }
+    }
+    Ok(EncodedMessage::of(&all))
+}
+
+async fn ask_all(
     services: Services,
     path: &str,
     rpc: Rpc,
@@ -48,7 +96,6 @@ pub(super) async fn answer(
     }
     match path.rsplit('/').next() {
         Some("DescribeTaskQueue") => merged(own, others, add_queue),
-        Some("EvaluateSchedules") => merged(own, others, add_evaluated),
         Some(_) | None => Ok(own),
     }
 }
@@ -58,23 +105,25 @@ fn merged<T: Message + Default>(
     others: Vec<EncodedMessage>,
     add: fn(&mut T, T),
 ) -> RpcResult<EncodedMessage> {
-    let decode = |answer: EncodedMessage| {
-        T::decode(answer.into_message()).map_err(|error| {
-            Status::internal(format!("the answer of a node can't be read: {error}"))
-        })
-    };
-    let mut all = decode(own)?;
+    let mut all = decode(own.as_message())?;
     for other in others {
-        add(&mut all, decode(other)?);
+        add(&mut all, decode(other.as_message())?);
     }
     Ok(EncodedMessage::of(&all))
 }
 
+fn decode<T: Message + Default>(message: &[u8]) -> RpcResult<T> {
+    T::decode(message)
+        .map_err(|error| Status::internal(format!("a message of a node can't be read: {error}")))
+}
+
+/// Whether two entries are of one schedule.
+fn is_same(left: &Evaluated, right: &Evaluated) -> bool {
+    (&left.namespace, &left.schedule_id) == (&right.namespace, &right.schedule_id)
+}
+
 /// The entries of a schedule stay together, and the schedules are in the order in which they were due.
 fn add_evaluated(all: &mut EvaluateSchedulesResponse, other: EvaluateSchedulesResponse) {
-    let is_same = |left: &Evaluated, right: &Evaluated| {
-        (&left.namespace, &left.schedule_id) == (&right.namespace, &right.schedule_id)
-    };
     let mut schedules: Vec<Vec<Evaluated>> = Vec::new();
     for evaluated in [std::mem::take(&mut all.evaluated), other.evaluated] {
         schedules.extend(evaluated.chunk_by(is_same).map(<[Evaluated]>::to_vec));
