@@ -196,20 +196,8 @@ fn python_conformance(session: &mut Session<'_>) -> Result<Outcome> {
 
 /// A choice of the suite, against three nodes on one PostgreSQL database. `CONFORMANCE_NODES` runs all of it.
 fn cluster_conformance(session: &mut Session<'_>) -> Result<Outcome> {
-    const WORKFLOWS: [&str; 11] = [
-        "activities",
-        "batch",
-        "chains",
-        "children",
-        "namespaces",
-        "queries",
-        "restart",
-        "sdk",
-        "signals",
-        "updates",
-        "workflow_tasks",
-    ];
-    const SCHEDULES: [&str; 4] = ["evaluation", "operations", "restart", "runs"];
+    const WORKFLOWS: [&str; 6] = ["batch", "chains", "children", "queries", "signals", "updates"];
+    const SCHEDULES: [&str; 2] = ["operations", "runs"];
     let python = match python::find() {
         Ok(python) => python,
         Err(missing) => return Ok(Outcome::Skipped(missing)),

@@ -64,6 +64,11 @@ async fn step(runtime: &Runtime, job: &mut BatchJob) -> Result<Step, Refusal> {
     let _lock = runtime.record_lock.lock().await;
     let stored = runtime.batch(NamespaceKey(job.namespace), &job.job_id).await?;
     let is_stopped = stored.state() != BatchOperationState::Running;
+    if progress(&stored) != progress(job) {
+        // Another node has worked on the job meanwhile, and has counted this page.
+        *job = stored;
+        return Ok(if is_stopped { Step::Done } else { Step::More });
+    }
     let is_done = job.is_last_page;
     // Keep concurrent changes of the record: only counts and pages are written here.
     let mut written = BatchJob {
@@ -82,6 +87,11 @@ async fn step(runtime: &Runtime, job: &mut BatchJob) -> Result<Step, Refusal> {
     runtime.put_batch(&written).await?;
     *job = written;
     Ok(if is_done || is_stopped { Step::Done } else { Step::More })
+}
+
+/// What only the worker of a job changes.
+fn progress(job: &BatchJob) -> (i64, i64, i64, &[u8], &[WorkflowExecution]) {
+    (job.completed, job.failed, job.executions_done, &job.after, &job.page)
 }
 
 async fn finish(
