@@ -103,17 +103,7 @@ impl Runtime {
             return Ok(value);
         }
         let made = make();
-        self.with_store(move |store| {
-            let record = RecordWrite { kind, key: key.to_owned(), value: Some(made.clone()) };
-            if store.compare_and_set(&record, None)? {
-                return Ok(made);
-            }
-            // Another node has created it concurrently.
-            stored_record(store, kind, key)?.ok_or_else(|| {
-                perennial_store::Error::Unavailable(format!("the record {key} was removed"))
-            })
-        })
-        .await
+        self.with_store(move |store| create_or_read(store, kind, key, made)).await
     }
 }
 
@@ -126,4 +116,19 @@ pub(crate) fn stored_record(
     // Of the keys with this prefix, the first is the shortest.
     let found = store.records(kind, key, "", 1)?.into_iter().find(|(found, _)| found == key);
     Ok(found.map(|(_, value)| value))
+}
+
+/// Creates a record, or returns the one that another node has created concurrently.
+pub(crate) fn create_or_read(
+    store: &dyn Store,
+    kind: RecordKind,
+    key: &str,
+    value: Vec<u8>,
+) -> Result<Vec<u8>, perennial_store::Error> {
+    let record = RecordWrite { kind, key: key.to_owned(), value: Some(value.clone()) };
+    if store.compare_and_set(&record, None)? {
+        return Ok(value);
+    }
+    stored_record(store, kind, key)?
+        .ok_or_else(|| perennial_store::Error::Unavailable(format!("the record {key} was removed")))
 }

@@ -89,7 +89,7 @@ async fn step(runtime: &Runtime, job: &mut BatchJob) -> Result<Step, Refusal> {
     Ok(if is_done || is_stopped { Step::Done } else { Step::More })
 }
 
-/// What only the worker of a job changes.
+/// The fields that only the worker of a job changes.
 fn progress(job: &BatchJob) -> (i64, i64, i64, &[u8], &[WorkflowExecution]) {
     (job.completed, job.failed, job.executions_done, &job.after, &job.page)
 }

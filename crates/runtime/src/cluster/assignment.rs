@@ -4,6 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use perennial_store::{CellId, ClusterView, StoredCell, StoredNode};
 
+use super::is_live;
+
 /// Cells given away in one step, so that a node that joins causes no stall.
 const GIVEN_AT_ONCE: usize = 2;
 
@@ -52,12 +54,12 @@ pub(super) fn plan(view: &ClusterView, me: &str) -> Plan {
 
 /// Whether a node may own cells from now on.
 fn takes_cells(node: &StoredNode) -> bool {
-    !node.registration.is_leaving && !node.lease_left.is_zero()
+    !node.registration.is_leaving && is_live(node)
 }
 
 /// Whether a cell has no owner with a running lease.
 pub(super) fn is_free(cell: &StoredCell, view: &ClusterView) -> bool {
-    let owns = |node: &StoredNode| node.registration.id == cell.owner && !node.lease_left.is_zero();
+    let owns = |node: &StoredNode| node.registration.id == cell.owner && is_live(node);
     !view.nodes.iter().any(owns)
 }
 

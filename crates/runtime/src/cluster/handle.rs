@@ -1,4 +1,4 @@
-//! What the server asks about the cluster.
+//! The cluster, as the server sees it.
 
 use std::time::Duration;
 

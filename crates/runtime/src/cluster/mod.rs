@@ -66,7 +66,7 @@ impl ClusterConfig {
     }
 }
 
-/// What a node knows of its cluster.
+/// A node's knowledge of its cluster.
 pub(crate) struct Cluster {
     /// The node's id: another one after each start.
     id: String,
@@ -149,7 +149,7 @@ impl Cluster {
         &self.id
     }
 
-    /// What the listener of the node port needs.
+    /// Identity and certificates, for the listener of the node port.
     pub(crate) fn identity(&self) -> (PeerIdentity, Option<PeerTls>) {
         (self.identity.clone(), self.tls.clone())
     }

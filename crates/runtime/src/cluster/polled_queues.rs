@@ -26,7 +26,7 @@ const HELD_FOR: Duration = Duration::from_secs(4);
 /// Queues in an announcement. A worker polls three; more than these are a few thousand workers of one node.
 const QUEUES_MAX: usize = 20_000;
 
-/// What other nodes have announced.
+/// The announcements of other nodes.
 #[derive(Default)]
 pub(crate) struct PolledElsewhere(Mutex<HashMap<String, Announcement>>);
 

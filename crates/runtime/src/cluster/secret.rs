@@ -1,9 +1,9 @@
 //! The secret by which nodes know each other: a record of the database, so whoever can read the database is a node.
 
 use perennial_peer::PeerSecret;
-use perennial_store::{Error, RecordKind, RecordWrite, Store};
+use perennial_store::{Error, RecordKind, Store};
 
-use crate::records::stored_record;
+use crate::records::{create_or_read, stored_record};
 
 const ID: &str = "id";
 const SECRET: &str = "node-secret";
@@ -34,12 +34,5 @@ fn record(
     if let Some(stored) = stored_record(store, kind, key)? {
         return Ok(stored);
     }
-    let value = make()?;
-    let write = RecordWrite { kind, key: key.to_owned(), value: Some(value.clone()) };
-    if store.compare_and_set(&write, None)? {
-        return Ok(value);
-    }
-    // Another node was faster.
-    let missing = || Error::Unavailable(format!("the record {key} was removed"));
-    stored_record(store, kind, key)?.ok_or_else(missing)
+    create_or_read(store, kind, key, make()?)
 }

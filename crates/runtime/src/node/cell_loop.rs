@@ -155,7 +155,7 @@ impl CellLoop {
         let work = self.step(node, inputs);
         if self.is_stopping && (self.cell.is_at_rest() || self.suspension.is_some()) {
             if node.cluster.is_some() {
-                // Whoever waits here asks the next owner.
+                // The callers that wait here ask the next owner.
                 self.fail_pending(node, &Error::Unavailable("the cell is handed over".to_owned()));
             }
             return Next::End(Ended::Stopped);

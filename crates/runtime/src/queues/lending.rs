@@ -77,7 +77,7 @@ impl Drop for Counted {
 }
 
 impl Lending {
-    /// What other nodes say about their polls.
+    /// The polled queues of other nodes.
     pub(crate) fn elsewhere(&self) -> &PolledElsewhere {
         &self.elsewhere
     }
@@ -155,7 +155,7 @@ impl Lending {
 }
 
 impl Queues {
-    /// What other nodes say about their polls.
+    /// The polled queues of other nodes.
     pub(crate) fn elsewhere(&self) -> &PolledElsewhere {
         self.lending.elsewhere()
     }
